@@ -1,0 +1,82 @@
+"""Release patient-level health data with a guarantee that can be proved and the least possible loss.
+
+Everything public is here; what is used is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
+    from cloister.hierarchy import (
+        Hierarchy,
+        dates,
+        hierarchy_file,
+        hierarchy_rows,
+        icd9,
+        icd10,
+        intervals,
+        parse_hierarchy,
+        prefix,
+        suppress,
+    )
+    from cloister.privacy import KAnonymity
+    from cloister.release import Release
+    from cloister.results import Verdict
+    from cloister.verbs import anonymize, verify_folder
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CloisterError",
+    "GuaranteeViolation",
+    "Hierarchy",
+    "InputError",
+    "InternalError",
+    "KAnonymity",
+    "NoSafeRelease",
+    "Release",
+    "Verdict",
+    "anonymize",
+    "dates",
+    "hierarchy_file",
+    "hierarchy_rows",
+    "icd9",
+    "icd10",
+    "intervals",
+    "parse_hierarchy",
+    "prefix",
+    "suppress",
+    "verify_folder",
+]
+
+_HOME = {
+    "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
+    "hierarchy": (
+        "Hierarchy",
+        "dates",
+        "hierarchy_file",
+        "hierarchy_rows",
+        "icd9",
+        "icd10",
+        "intervals",
+        "parse_hierarchy",
+        "prefix",
+        "suppress",
+    ),
+    "privacy": ("KAnonymity",),
+    "release": ("Release",),
+    "results": ("Verdict",),
+    "verbs": ("anonymize", "verify_folder"),
+}
+_ROOM = {name: room for room, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOM:
+        return getattr(import_module(f"cloister.{_ROOM[name]}"), name)
+    raise AttributeError(f"module 'cloister' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,5 @@
+"""``python -m cloister``."""
+
+from cloister.cli.main import main
+
+main()

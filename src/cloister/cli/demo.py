@@ -1,0 +1,24 @@
+"""``cloister demo``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+EXAMPLE = "Example: cloister demo my-demo --patients 5000"
+
+
+def demo(
+    folder: Annotated[Path, Argument(metavar="[DIR]", help="Where to put data and release.")] = Path("demo"),
+    patients: Annotated[int, Option(metavar="N", min=20, help="Patients of the example hospital.")] = 1000,
+    seed: Annotated[int, Option(help="The same seed gives the same hospital.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+) -> None:
+    """Make the example hospital, protect its patients, and show the release."""
+    from cloister.cli.demo_job import run_demo
+
+    command = run_demo(folder, patients, seed, quiet=quiet)
+    if not quiet:
+        typer.echo(f"The same by hand: {command}")

@@ -1,0 +1,98 @@
+"""The work of ``cloister hierarchy``."""
+
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from cloister.cli.output import console, grid, print_json
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy, Ladder, check_file, parse_hierarchy, preview
+from cloister.hierarchy.file_hierarchy import FileHierarchy
+from cloister.io import as_text, read_table, write_private
+from cloister.tabular.encode import distinct_values
+from cloister.tabular.roles import check_columns
+
+
+def check_hierarchy(spec: str, data: Path | None, column: str | None, missing_as: str | None, *, as_json: bool) -> None:
+    """Print what is wrong with a hierarchy, or that nothing is."""
+    path = Path(spec)
+    if path.is_file():
+        report = check_file(path)
+        if not report.is_legal:
+            raise InputError(" ".join(problem.message for problem in report.problems), file=path.name)
+    hierarchy = parse_hierarchy(spec, missing_as=missing_as)
+    covered = ""
+    if data is not None:
+        ladder = _bound(hierarchy, data, column)
+        covered = f", and it holds all {len(ladder.values)} values of column {ladder.column!r}"
+    if as_json:
+        print_json({"legal": True, "hierarchy": hierarchy.spec, "kind": hierarchy.kind})
+    else:
+        console().print(f"{hierarchy.spec} is legal{covered}.", soft_wrap=True)
+
+
+def preview_hierarchy(
+    spec: str, data: Path | None, column: str | None, missing_as: str | None, *, as_json: bool
+) -> None:
+    """Print the groups at each level."""
+    hierarchy = parse_hierarchy(spec, missing_as=missing_as)
+    values: list[str | None] = _leaves(hierarchy) if data is None else _column(data, column)[1].to_list()
+    levels = preview(hierarchy, values)
+    if as_json:
+        names = ("level", "n_groups", "smallest", "largest", "examples")
+        print_json({"hierarchy": hierarchy.spec, "levels": [{n: getattr(level, n) for n in names} for level in levels]})
+        return
+    rows = [
+        [str(level.level), f"{level.n_groups:,}", f"{level.smallest:,}", f"{level.largest:,}", _shown(level.examples)]
+        for level in levels
+    ]
+    console().print(grid(hierarchy.spec, ["level", "groups", "smallest", "largest", "labels"], rows))
+
+
+def build_hierarchy(spec: str, data: Path | None, column: str | None, out: Path | None, *, as_json: bool) -> None:
+    """Write the ladder of a column's values in the form of an ARX file."""
+    hierarchy = parse_hierarchy(spec)
+    if data is None:
+        raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
+    ladder = _bound(hierarchy, data, column)
+    rows = list(zip(*ladder.labels, strict=True))
+    text = "".join(";".join(map(_cell, row)) + "\n" for row in rows)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    write_private(out, text.encode())
+    if as_json:
+        print_json({"file": out.name, "values": len(rows), "levels": ladder.n_levels})
+    else:
+        console().print(f"{out.name}: {len(rows):,} values, {ladder.n_levels} levels.", soft_wrap=True)
+
+
+def _cell(label: str | None) -> str:
+    text = label or ""
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ';"\n\r') else text
+
+
+def _shown(examples: tuple[str | None, ...]) -> str:
+    return ", ".join("(missing)" if label is None else label for label in examples)
+
+
+def _leaves(hierarchy: Hierarchy) -> list[str | None]:
+    """The values a hierarchy holds by itself."""
+    if isinstance(hierarchy, FileHierarchy):
+        return [row[0] or None for row in hierarchy.rows]
+    raise InputError(f"To preview {hierarchy.spec}, values are needed: give a data file, and --column.")
+
+
+def _column(data: Path, column: str | None) -> tuple[str, pl.Series]:
+    frame = read_table(data).frame
+    if column is None and frame.width > 1:
+        raise InputError(f"{data.name} has {frame.width} columns. Name one with --column: {', '.join(frame.columns)}.")
+    name = frame.columns[0] if column is None else column
+    check_columns([name], frame.columns, data.name)
+    return name, as_text(frame[name])
+
+
+def _bound(hierarchy: Hierarchy, data: Path, column: str | None) -> Ladder:
+    name, values = _column(data, column)
+    return hierarchy.bind(name, distinct_values(values))

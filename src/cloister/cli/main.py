@@ -1,0 +1,97 @@
+"""The entry point: runs a command and turns whatever happens into an exit code and one clear message."""
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import Abort, Exit, TyperException
+
+from cloister import __version__
+from cloister.cli import demo, hierarchy, protect_table, verify
+from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
+from cloister.cli.output import complain, unexpected
+from cloister.errors import CloisterError, InputError
+
+INTERRUPTED, TERMINATED = 130, 143
+
+app = typer.Typer(
+    name="cloister",
+    help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
+    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --rest drop -k 5 --out release",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+protect = typer.Typer(help="Protect data and write a release.", no_args_is_help=True, rich_markup_mode=None)
+protect.command("table", epilog=protect_table.EXAMPLE)(protect_table.protect_table)
+app.add_typer(protect, name="protect")
+app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
+app.add_typer(hierarchy.app, name="hierarchy")
+app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+
+
+class Terminated(BaseException):
+    """The process was asked to end; raised so that partial folders are removed on the way out."""
+
+
+def _terminate(_signal: int, _frame: object) -> None:
+    raise Terminated
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cloister {__version__}")
+        raise Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Release patient-level health data with a guarantee that can be proved and the least possible loss."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; return its exit code (0 done, 1 no safe release, 2 bad input, 3 our bug, 130, 143)."""
+    as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
+    try:
+        result = app(arguments, standalone_mode=False)
+    except CloisterError as error:
+        return complain(error, as_json=as_json, verbose=verbose)
+    except TyperException as error:
+        return complain(InputError(_usage(error)), as_json=as_json, verbose=False)
+    except Exit as leaving:
+        return leaving.exit_code
+    except (KeyboardInterrupt, Abort):
+        return _stopped("interrupted", INTERRUPTED, as_json)
+    except Terminated:
+        return _stopped("terminated", TERMINATED, as_json)
+    except Exception as error:
+        return complain(unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
+    return result if isinstance(result, int) else 0
+
+
+def _usage(error: TyperException) -> str:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    return f"{message.rstrip('.')}. See cloister --help."
+
+
+def _stopped(how: str, code: int, as_json: bool) -> int:
+    error = InputError(f"The command was {how}; nothing was written.")
+    complain(error, as_json=as_json, verbose=False)
+    return code
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

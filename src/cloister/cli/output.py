@@ -1,0 +1,78 @@
+"""What commands print: summaries, JSON, errors. Never a value of the data."""
+
+import json
+import sys
+from types import TracebackType
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cloister.errors import CloisterError, InternalError
+
+
+def console() -> Console:
+    """Standard output, without markup: names of columns are data to it."""
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def note(text: str, *, quiet: bool) -> None:
+    """Say something that is not the result on standard error."""
+    if not quiet:
+        sys.stderr.write(f"{text}\n")
+
+
+def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: TracebackType | None = None) -> int:
+    """Print an error as a sentence, or as a JSON object; return its exit code."""
+    if as_json:
+        fields = {"file": error.file, "row": error.row, "line": error.line, "column": error.column}
+        print_json({"error": {"kind": error.kind, "message": error.message, **fields}})
+    else:
+        sys.stderr.write(f"cloister: {error.message}\n")
+    if verbose:
+        for place in _frames(traceback or error.__traceback__):
+            sys.stderr.write(f"  at {place}\n")
+    return error.exit_code
+
+
+def unexpected(error: Exception) -> InternalError:
+    """Wrap an exception nobody expected; only its type and place are told, as its message may quote values."""
+    frames = _frames(error.__traceback__)
+    return InternalError(f"An unexpected {type(error).__name__} occurred at {frames[-1] if frames else 'start'}.")
+
+
+def _frames(traceback: TracebackType | None) -> list[str]:
+    """Places in the code, without messages or local variables."""
+    places = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        places.append(f"{code.co_filename.rpartition('/')[2]}:{traceback.tb_lineno} in {code.co_name}")
+        traceback = traceback.tb_next
+    return places
+
+
+def facts(title: str, rows: list[tuple[str, str]]) -> Table:
+    """A table of two columns."""
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table.add_column("what", no_wrap=True)
+    table.add_column("found", overflow="fold")
+    for what, found in rows:
+        table.add_row(Text(what), Text(found))
+    return table
+
+
+def grid(title: str, head: list[str], rows: list[list[str]]) -> Table:
+    """A table with a header; all but the first column to the right."""
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, name in enumerate(head):
+        table.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

@@ -1,0 +1,27 @@
+"""A line on the terminal that says how far a search has come."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from cloister.search.progress import Progress, Report
+
+
+@contextmanager
+def watched(*, quiet: bool) -> Iterator[Report | None]:
+    """Return a function that shows progress on standard error, or None where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True, markup=False).status(Text("searching")) as status:
+        yield lambda progress: status.update(Text(_words(progress)))
+
+
+def _words(progress: Progress) -> str:
+    return (
+        f"searching {progress.seconds:.0f} s: loss {progress.loss:.4f}, proven to be at least {progress.bound:.4f}, "
+        f"{progress.checked:,} checks, {progress.remaining} parts left"
+    )

@@ -1,0 +1,96 @@
+"""``cloister protect table``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+EXAMPLE = (
+    "Example: cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
+    "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release"
+)
+
+
+def protect_table(
+    data: Annotated[Path, Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet; one row a patient.")],
+    k: Annotated[int, Option("-k", help="Records that must share every combination of quasi-identifiers.")],
+    out: Annotated[Path, Option("--out", metavar="DIR", help="Folder of the release; must not exist.")],
+    qi: Annotated[
+        list[str] | None,
+        Option(
+            "--qi",
+            metavar="COLUMN[=HIERARCHY]",
+            help="A quasi-identifier; HIERARCHY is a file or a builder "
+            "(interval:5,10 prefix:5 date:month,year icd9 icd10 suppress), @1-3 bounds its levels. Repeatable.",
+        ),
+    ] = None,
+    hierarchies: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Folder of ARX hierarchy files: STEM_hierarchy_COLUMN.csv or COLUMN.csv."),
+    ] = None,
+    rule: Annotated[
+        list[str] | None, Option(metavar="RULE", help="A further privacy rule, as k-anonymity=11. Repeatable.")
+    ] = None,
+    suppression: Annotated[str, Option(metavar="SHARE", help="Share of the records that may be suppressed.")] = "0.05",
+    loss: Annotated[str, Option(help="What is minimized: iyengar or arx.")] = "iyengar",
+    weight: Annotated[
+        list[str] | None, Option(metavar="COLUMN=NUMBER", help="Weight of a column in the loss. Repeatable.")
+    ] = None,
+    search: Annotated[str, Option(help="optimal, or exhaustive for small lattices.")] = "optimal",
+    time_limit: Annotated[
+        float | None, Option(metavar="SECONDS", help="Return the best policy found by then, with its gap.")
+    ] = None,
+    levels: Annotated[
+        list[str] | None, Option(metavar="COLUMN=LEVEL,...", help="A fixed policy instead of a search.")
+    ] = None,
+    like: Annotated[Path | None, Option(metavar="DIR", help="Use the levels of this earlier release.")] = None,
+    id: Annotated[  # noqa: A002  (as the option is called)
+        str | None, Option("--id", metavar="COLUMN", help="Column that identifies patients; must not repeat.")
+    ] = None,
+    drop: Annotated[list[str] | None, Option(metavar="COLUMN", help="Do not release this column. Repeatable.")] = None,
+    sensitive: Annotated[
+        list[str] | None, Option(metavar="COLUMN", help="Release as recorded: sensitive. Repeatable.")
+    ] = None,
+    keep: Annotated[list[str] | None, Option(metavar="COLUMN", help="Release as recorded. Repeatable.")] = None,
+    rest: Annotated[str, Option(metavar="drop|keep", help="What to do with columns that have no role.")] = "error",
+    missing: Annotated[
+        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
+    ] = None,
+    missing_as: Annotated[
+        str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
+    ] = None,
+    ids: Annotated[str, Option(metavar="drop|number|hmac:KEYFILE", help="What becomes of the id column.")] = "number",
+    crosswalk: Annotated[
+        Path | None, Option(metavar="FILE", help="Write the secret map from released to original ids here.")
+    ] = None,
+    keep_suppressed: Annotated[
+        bool, Option("--keep-suppressed", help="Write suppressed records as rows of *.")
+    ] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier release.")] = False,
+    internal: Annotated[
+        Path | None, Option(metavar="DIR", help="Folder, outside the release, for what only the custodian may see.")
+    ] = None,
+    values_to: Annotated[
+        Path | None, Option(metavar="FILE", help="List values that their hierarchy does not hold here.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
+    ] = None,
+    encoding: Annotated[str | None, Option(help="Encoding of the CSV file; detected if not given.")] = None,
+    seed: Annotated[int, Option(help="Written to the manifest; nothing random protects a table.")] = 0,
+    threads: Annotated[
+        int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
+    ] = None,
+    engine: Annotated[str, Option(metavar="auto|memory", help="Where the rows live.")] = "auto",
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
+) -> None:
+    """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
+
+    Every column needs a role. The release folder appears whole or not at all, after an independent verification.
+    """
+    options = locals()
+    from cloister.cli.table_job import TableOptions, run_table  # frames and kernels are loaded only when needed
+
+    run_table(TableOptions(**options))

@@ -1,0 +1,195 @@
+"""One run of ``protect table``: from options to a release folder and a summary."""
+
+import hashlib
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from cloister.cli.clock import STARTED
+from cloister.cli.output import console, note, print_json
+from cloister.cli.progress import watched
+from cloister.cli.summary import print_summary
+from cloister.cli.table_request import pairs, quasi_identifiers, whole_levels
+from cloister.errors import InputError
+from cloister.flow import protect_table
+from cloister.io import Source, as_text, read_table, write_csv
+from cloister.privacy import KAnonymity, parse_rule
+from cloister.release import read_manifest
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.data import Ids, TableRequest
+from cloister.tabular.encode import distinct_values
+from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
+from cloister.utility import parse_loss
+
+ENGINES = ("auto", "memory")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options of ``protect table``, as typed; see its help."""
+
+    data: Path
+    k: int
+    out: Path
+    qi: list[str] | None
+    hierarchies: Path | None
+    rule: list[str] | None
+    suppression: str
+    loss: str
+    weight: list[str] | None
+    search: str
+    time_limit: float | None
+    levels: list[str] | None
+    like: Path | None
+    id: str | None
+    drop: list[str] | None
+    sensitive: list[str] | None
+    keep: list[str] | None
+    rest: str
+    missing: list[str] | None
+    missing_as: str | None
+    ids: str
+    crosswalk: Path | None
+    keep_suppressed: bool
+    overwrite: bool
+    internal: Path | None
+    values_to: Path | None
+    delimiter: str | None
+    encoding: str | None
+    seed: int
+    threads: int | None
+    engine: str
+    as_json: bool
+    quiet: bool
+    verbose: bool
+
+
+def run_table(options: TableOptions) -> None:
+    """Read, protect, write, and say what was done."""
+    watch = Stopwatch({"start": time.perf_counter() - STARTED})
+    _check_places(options)
+    with watch.stage("read"):
+        source = read_table(
+            options.data,
+            encoding=options.encoding,
+            delimiter=options.delimiter,
+            missing=options.missing or (),
+        )
+    request, notes = _request(options, source)
+    try:
+        with watched(quiet=options.quiet or options.as_json) as report:
+            release = protect_table(
+                source, request, seed=options.seed, report=report, watch=watch, custody=_custody(options)
+            )
+    except InputError:
+        _list_values(options, source, request)
+        raise
+    manifest = release.write(
+        options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
+    )
+    if options.as_json:
+        print_json(manifest | {"out": str(options.out), "notes": [*source.notes, *notes]})
+        return
+    for line in (*source.notes, *notes):
+        note(f"Note: {line}.", quiet=options.quiet)
+    if not options.quiet:
+        print_summary(console(), manifest, options.out)
+
+
+def _check_places(options: TableOptions) -> None:
+    """What would fail at the end fails at once."""
+    if options.engine not in ENGINES:
+        raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
+    if options.out.exists() and not options.overwrite:
+        raise InputError(
+            f"{options.out.name} exists already. Give another name, or --overwrite to replace an earlier release."
+        )
+
+
+def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[str]]:
+    found = quasi_identifiers(
+        options.qi or [], options.hierarchies, options.data, source.frame.columns, options.missing_as
+    )
+    notes = list(found.notes)
+    ids, key = _ids(options.ids)
+    if key is not None:
+        notes.append("ids are keyed hashes: releases made with the same key can be linked")
+    request = TableRequest(
+        quasi_identifiers=found.by_column,
+        rules=(KAnonymity(options.k), *map(parse_rule, options.rule or [])),
+        suppression=suppression_share(options.suppression),
+        loss=parse_loss(options.loss),
+        weights=pairs(options.weight or [], "--weight"),
+        search=options.search,
+        time_limit=options.time_limit,
+        levels=_levels(options),
+        id=options.id,
+        drop=tuple(options.drop or ()),
+        sensitive=tuple(options.sensitive or ()),
+        keep=tuple(options.keep or ()),
+        rest=options.rest,
+        ids=ids,
+        id_key=key,
+        keep_suppressed=options.keep_suppressed,
+        threads=available_cores() if options.threads is None else options.threads,
+    )
+    return check_settings(request), notes
+
+
+def _levels(options: TableOptions) -> dict[str, int] | None:
+    """The fixed policy, if one was given."""
+    if options.levels and options.like is not None:
+        raise InputError("--levels and --like both fix the policy. Give one of them.")
+    if options.levels:
+        return whole_levels(options.levels)
+    if options.like is None:
+        return None
+    levels = read_manifest(options.like).get("search", {}).get("levels")
+    if not isinstance(levels, dict):
+        raise InputError(f"The release {options.like.name} states no levels to be like.", file="release.json")
+    return {str(column): int(level) for column, level in levels.items()}
+
+
+def _ids(text: str) -> tuple[Ids, bytes | None]:
+    choice, _, file = text.partition(":")
+    ids = parse_ids(choice)
+    if (ids is Ids.HMAC) != bool(file):
+        raise InputError("Keyed ids need the file of the key, as in --ids hmac:KEYFILE; other ids take none.")
+    return ids, _key(Path(file)) if file else None
+
+
+def _key(path: Path) -> bytes:
+    """Read a secret key that nobody else can read."""
+    try:
+        status, key = path.stat(), path.read_bytes()
+    except OSError:
+        status, key = None, b""
+    if status is None:
+        raise InputError(f"The key file {path.name} cannot be read.", file=path.name)
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
+    return key.strip(b"\n")
+
+
+def _custody(options: TableOptions) -> dict[str, str]:
+    """What only the custodian may see: where the data came from, and its hash."""
+    if options.internal is None:
+        return {}
+    digest = hashlib.sha256(options.data.read_bytes()).hexdigest()
+    return {"path": str(options.data.resolve()), "sha256": digest}
+
+
+def _list_values(options: TableOptions, source: Source, request: TableRequest) -> None:
+    """Where the owner asked for it, list the values that their hierarchies do not hold."""
+    if options.values_to is None:
+        return
+    rows = []
+    for column, wanted in request.quasi_identifiers.items():
+        if column in source.frame.columns:
+            values = distinct_values(as_text(source.frame[column]))
+            rows += [(column, value) for value in wanted.hierarchy.outside(values)]
+    if rows:
+        write_csv(pl.DataFrame(rows, schema={"column": pl.String, "value": pl.String}, orient="row"), options.values_to)

@@ -1,0 +1,58 @@
+"""``cloister verify``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+EXAMPLE = "Example: cloister verify release --original patients.csv -k 5 --qi age --qi sex"
+
+
+def verify(
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder of a release.")],
+    original: Annotated[
+        Path | None, Option(metavar="INPUT", help="The data it was made from, to compare with.")
+    ] = None,
+    k: Annotated[int | None, Option("-k", help="Class size that you expect.")] = None,
+    qi: Annotated[
+        list[str] | None,
+        Option(
+            "--qi",
+            metavar="COLUMN[=HIERARCHY]",
+            help="A quasi-identifier that you expect; with --original, its hierarchy where that is a file. Repeatable.",
+        ),
+    ] = None,
+    hierarchies: Annotated[
+        Path | None, Option(metavar="DIR", help="Folder of hierarchy files, for --original.")
+    ] = None,
+    missing: Annotated[
+        list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
+    ] = None,
+    missing_as: Annotated[
+        str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+) -> None:
+    """Check a release again, from its files alone; exit code 1 if it does not hold."""
+    from cloister.cli.output import print_json
+    from cloister.cli.table_request import hierarchy_files
+    from cloister.hierarchy import hierarchy_file, parse_hierarchy
+    from cloister.io import read_table
+    from cloister.verbs import verify_folder
+
+    named = dict(text.partition("=")[::2] for text in qi or [])
+    found = {column: parse_hierarchy(spec, missing_as=missing_as) for column, spec in named.items() if spec}
+    if hierarchies is not None and original is not None:
+        files = hierarchy_files(hierarchies, original)
+        found = {c: hierarchy_file(path, missing_as=missing_as) for c, path in files.items()} | found
+    frame = None if original is None else read_table(original, missing=missing or ()).frame
+    verdict = verify_folder(folder, original=frame, hierarchies=found, k=k, quasi_identifiers=tuple(named))
+    if as_json:
+        print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
+    elif not quiet:
+        typer.echo(f"{folder.name} holds ({verdict.how}):")
+        for check in verdict.checks:
+            typer.echo(f"  {check}")

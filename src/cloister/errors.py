@@ -1,0 +1,80 @@
+"""Everything cloister raises on purpose.
+
+The tree::
+
+    CloisterError
+    ├── InputError (also a ValueError)   the data or the settings cannot be used        exit 2
+    ├── NoSafeRelease                    the request cannot be met with these settings  exit 1
+    ├── GuaranteeViolation               a release that was checked does not hold       exit 1
+    └── InternalError                    our bug, with where to report it               exit 3
+
+A message says what was asked, what was found and what to do. It names files, records, columns and counts, and never
+holds a value of the data: values belong to patients, and messages end up in logs and mails.
+"""
+
+from typing import ClassVar
+
+REPORT_TO = "Please report it to the cloister developers with the command (not the data); nothing was released."
+
+
+class CloisterError(Exception):
+    """Base of all errors raised by cloister.
+
+    Attributes
+    ----------
+    message : what was asked, what was found, what to do; never a value of the data
+    file : name of the file concerned, if any (its name, not its path)
+    row : number of the record concerned, counted from 1 after the header
+    line : line of the text file, counted from 1; differs from ``row`` where quoted values span lines
+    column : name of the column concerned
+    """
+
+    kind: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        line: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.row = row
+        self.line = line
+        self.column = column
+
+
+class InputError(CloisterError, ValueError):
+    """The data or the settings cannot be used as they are."""
+
+    kind = "input"
+    exit_code = 2
+
+
+class NoSafeRelease(CloisterError):
+    """No release satisfies the rules under these settings."""
+
+    kind = "no-safe-release"
+    exit_code = 1
+
+
+class GuaranteeViolation(CloisterError):
+    """A release that was checked does not keep what it promises."""
+
+    kind = "guarantee-violation"
+    exit_code = 1
+
+
+class InternalError(CloisterError):
+    """A defect of cloister itself; nothing was released."""
+
+    kind = "internal"
+    exit_code = 3
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message} This is a defect of cloister. {REPORT_TO}")

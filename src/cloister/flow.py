@@ -1,0 +1,148 @@
+"""The six stages in order: read, encode, protect, verify, measure, release. The page to read first.
+
+`protect_table` is what the command line and `anonymize` call. Each stage hands a frozen record to the next;
+verification never trusts protection, and nothing becomes a `Release` that did not pass it.
+"""
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import polars as pl
+
+from cloister.errors import InternalError
+from cloister.io import Source
+from cloister.release import SCHEMA, Custody, Release
+from cloister.results import Manifest, Verdict
+from cloister.search.progress import Report
+from cloister.search.warm import load_kernels
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.codebook import codebook
+from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
+from cloister.tabular.encode import encode, suppression_limit
+from cloister.tabular.manifest import describe, promise_of
+from cloister.tabular.measure import class_sizes, confirm_loss, measure_risk, measure_utility
+from cloister.tabular.protect import protect
+from cloister.tabular.verify import Original, Promise, verify
+
+RISK_THRESHOLD = 0.2
+
+
+def protect_table(
+    source: Source,
+    request: TableRequest,
+    *,
+    seed: int = 0,
+    report: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> Release:
+    """Take a table through the stages.
+
+    Parameters
+    ----------
+    source : the table as read
+    seed : written to the manifest; nothing that protects a table is random
+    report : called now and then while searching
+    watch : a stopwatch that already holds the time spent on starting and reading
+    custody : what else only the custodian may see
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    with watch.stage("start"):
+        load_kernels()
+    with watch.stage("encode"):
+        table = encode(source.frame, request, source.name)
+    with watch.stage("protect"):
+        protected = protect(table, request, report)
+    watch.move("protect", "search", protected.search.seconds)
+    with watch.stage("verify"):
+        promise = _promise(table, protected, request)
+        original = Original(table.frame, table.ladders)
+        verdict = verify(protected.frame, promise, original)
+        if not verdict.holds:
+            raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
+    with watch.stage("measure"):
+        manifest = _described(table, protected, request, verdict)
+        _confirm_promise(manifest, promise)
+        book = codebook(protected.frame, table.roles, table.ladders, protected.search.levels, request)
+    manifest = _header(source, seed) | manifest | {"seconds": watch.table(), "files": {}}
+    manifest["settings"] = {"source": source.name} | manifest["settings"]
+    return Release(
+        data=protected.frame,
+        frame=protected.frame,
+        codebook=book,
+        manifest=manifest,
+        format=source.format,
+        delimiter=source.delimiter or ",",
+        custody=Custody(
+            {"suppressed": protected.suppressed, "records": table.frame.height, **(custody or {})},
+            _crosswalk(table, protected, request),
+        ),
+        _check=lambda frame: verify(frame, promise, original),
+    )
+
+
+def _promise(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Promise:
+    has_id = request.id is not None and request.ids is not Ids.DROP
+    return Promise(
+        columns=tuple(protected.frame.columns),
+        levels={column: protected.search.levels[column] for column in table.ladders},
+        k=request.k,
+        released=table.frame.height - protected.suppressed,
+        suppressed=protected.suppressed,
+        id=request.id if has_id else None,
+        numbered=has_id and request.ids is Ids.NUMBER,
+        stars=request.keep_suppressed,
+        limit=suppression_limit(request.suppression, table.frame.height),
+    )
+
+
+def _confirm_promise(manifest: Manifest, promise: Promise) -> None:
+    """The manifest must promise what was verified."""
+    stated = promise_of(manifest)
+    public = replace(promise, limit=None, suppressed=promise.suppressed if stated.suppressed is not None else None)
+    if stated != public:
+        raise InternalError("The manifest does not state what was verified.")
+
+
+def _described(table: EncodedTable, protected: ProtectedTable, request: TableRequest, verdict: Verdict) -> Manifest:
+    columns = list(table.ladders)
+    released = protected.frame.filter(protected.originals.is_not_null())
+    risk = measure_risk(class_sizes(released, columns), RISK_THRESHOLD)
+    levels = protected.search.levels
+    utility = measure_utility(released, table.ladders, levels, protected.suppressed, request)
+    confirm_loss(utility, protected.search)
+    return describe(table.roles, request, protected.search, released.height, verdict, risk, utility)
+
+
+def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
+    """Original id of each released record."""
+    if request.id is None or request.ids is Ids.DROP:
+        return None
+    released = protected.originals.is_not_null()
+    new = protected.frame[request.id].filter(released).alias("released")
+    old = table.frame[request.id].gather(protected.originals.drop_nulls()).alias("original")
+    return pl.DataFrame([new, old])
+
+
+def _header(source: Source, seed: int) -> Manifest:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    packages = {name: version(name) for name in ("numpy", "numba", "polars")}
+    return {
+        "schema": SCHEMA,
+        "cloister": version("cloister"),
+        "shape": "table",
+        "method": "full-domain",
+        "settings": {"source": source.name},
+        "seed": seed,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {"cores": cores, "system": platform.system(), "python": platform.python_version(), **packages},
+    }

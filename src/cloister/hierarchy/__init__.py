@@ -1,0 +1,111 @@
+"""Coarser and coarser names for a value: intervals, prefixes, dates, diagnosis codes, files.
+
+The functions here make hierarchies; `bind` turns one into the `Ladder` of a column.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cloister.hierarchy.arx_file import check_file, read_hierarchy_file
+from cloister.hierarchy.build import describe_builders, parse_hierarchy
+from cloister.hierarchy.check import HierarchyReport, Problem, check_rows
+from cloister.hierarchy.date import DateHierarchy
+from cloister.hierarchy.file_hierarchy import FileHierarchy
+from cloister.hierarchy.icd import IcdHierarchy
+from cloister.hierarchy.icd9 import icd9
+from cloister.hierarchy.icd10 import icd10
+from cloister.hierarchy.interval import IntervalHierarchy
+from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
+from cloister.hierarchy.prefix import PrefixHierarchy
+from cloister.hierarchy.preview import LevelPreview, preview
+from cloister.hierarchy.suppress import SuppressHierarchy
+
+__all__ = [
+    "ROOT",
+    "DateHierarchy",
+    "FileHierarchy",
+    "Hierarchy",
+    "HierarchyReport",
+    "IcdHierarchy",
+    "IntervalHierarchy",
+    "Ladder",
+    "LevelPreview",
+    "PrefixHierarchy",
+    "Problem",
+    "SuppressHierarchy",
+    "check_file",
+    "check_rows",
+    "dates",
+    "describe_builders",
+    "hierarchy_file",
+    "hierarchy_rows",
+    "icd9",
+    "icd10",
+    "intervals",
+    "parse_hierarchy",
+    "prefix",
+    "preview",
+    "suppress",
+]
+
+
+def intervals(*widths: int, top: int | None = None, bottom: int | None = None) -> IntervalHierarchy:
+    """Return levels of intervals of these widths, each dividing the next; see `IntervalHierarchy`.
+
+    Examples
+    --------
+    >>> [level[0] for level in intervals(5, 10, top=90).bind("age", ["44"]).labels]
+    ['44', '[40-44]', '[40-49]', '*']
+    """
+    return IntervalHierarchy(widths, top, bottom)
+
+
+def prefix(length: int) -> PrefixHierarchy:
+    """Return levels that drop one character each from codes of up to ``length``; see `PrefixHierarchy`.
+
+    Examples
+    --------
+    >>> [level[0] for level in prefix(3).bind("zip", ["813"]).labels]
+    ['813', '81*', '8**', '*']
+    """
+    return PrefixHierarchy(length)
+
+
+def dates(*units: str) -> DateHierarchy:
+    """Return levels of ever longer periods, such as `dates("month", "year")`; see `DateHierarchy`.
+
+    Examples
+    --------
+    >>> [level[0] for level in dates("month", "year").bind("born", ["2024-05-17"]).labels]
+    ['2024-05-17', '2024-05', '2024', '*']
+    """
+    return DateHierarchy(units)
+
+
+def suppress() -> SuppressHierarchy:
+    """Return the two levels value and root; see `SuppressHierarchy`.
+
+    Examples
+    --------
+    >>> [level[0] for level in suppress().bind("sex", ["F"]).labels]
+    ['F', '*']
+    """
+    return SuppressHierarchy()
+
+
+def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as: str | None = None) -> FileHierarchy:
+    """Return the hierarchy of an ARX file; see `FileHierarchy`."""
+    return read_hierarchy_file(path, delimiter, missing_as=missing_as)
+
+
+def hierarchy_rows(
+    rows: Iterable[Iterable[object]], *, name: str = "rows", missing_as: str | None = None
+) -> FileHierarchy:
+    """Return the hierarchy of rows as they would stand in an ARX file; see `FileHierarchy`.
+
+    Examples
+    --------
+    >>> [level[0] for level in hierarchy_rows([["F", "*"], ["M", "*"]]).bind("sex", ["M"]).labels]
+    ['M', '*']
+    """
+    return FileHierarchy.from_rows(rows, name, missing_as=missing_as)

@@ -1,0 +1,134 @@
+"""A hierarchy that somebody wrote down: one row of labels for each value."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from cloister.errors import InputError
+from cloister.hierarchy.binding import require_cover, texts_in_order
+from cloister.hierarchy.check import check_rows
+from cloister.hierarchy.ladder import Ladder
+
+
+@dataclass(frozen=True)
+class FileHierarchy:
+    """The levels of a hierarchy file.
+
+    The domain is the values that the file lists, whether they occur or not. Missing must be listed if it occurs: as an
+    empty cell, or under the text ``missing_as``. It then has the labels of that row, except that it stays missing at
+    level 0, and it is a leaf of the domain only if it occurs; where the text ``missing_as`` occurs as well, the two are
+    a leaf each. An empty label below the root reads as missing. One label may stand at several levels for different
+    sets.
+
+    Parameters
+    ----------
+    name : name of the file, without its folder
+    rows : (n_values,) rows of labels, from the value to the root
+    lines : (n_values,) line of each row in the file; counted from 1 if empty
+    missing_as : text under which missing is listed, or None for an empty cell
+
+    Raises
+    ------
+    InputError
+        The rows are not a legal hierarchy; tells the first problem with its line.
+    """
+
+    name: str
+    rows: tuple[tuple[str, ...], ...] = field(repr=False)
+    lines: tuple[int, ...] = field(default=(), repr=False)
+    missing_as: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        report = check_rows(self.rows, self.name, self.lines or None)
+        for problem in report.problems[:1]:
+            line = problem.rows[0] if problem.rows else None
+            raise InputError(f"{self.name}: {problem.message}", file=self.name, line=line)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Iterable[object]], name: str = "rows", *, missing_as: str | None = None) -> Self:
+        """Return the hierarchy of rows written in Python."""
+        return cls(name, tuple(tuple(map(_cell, row)) for row in rows), missing_as=missing_as)
+
+    @property
+    def kind(self) -> str:
+        """`file`."""
+        return "file"
+
+    @property
+    def spec(self) -> str:
+        """Name of the file."""
+        return self.name
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {row[0]: number for number, row in enumerate(self.rows)}
+
+    @cached_property
+    def _group_sizes(self) -> tuple[Counter[str], ...]:
+        return tuple(map(Counter, zip(*self.rows, strict=True)))
+
+    @property
+    def _missing_row(self) -> int | None:
+        """The row that missing values take their labels from, if the file lists them."""
+        listed = (self._row_of.get(text) for text in (self.missing_as, "") if text is not None)
+        return next((row for row in listed if row is not None), None)
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that the file does not list."""
+        return [value for value in values if value is not None and value not in self._row_of]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values.
+
+        Raises
+        ------
+        InputError
+            A value is not listed, or missing occurs and is not listed.
+        """
+        texts, missing = texts_in_order(values)
+        n_outside = len(self.outside(texts))
+        advice = "Add a row for each to the file."
+        require_cover(column, n_outside, len(texts), f"are not listed in {self.name}", advice)
+        if missing and self._missing_row is None:
+            raise InputError(
+                f"Column '{column}' has missing values, but {self.name} does not list them. Add a row for the empty "
+                "value, or name the value that stands for missing in the file with --missing-as.",
+                file=self.name,
+                column=column,
+            )
+        return self._ladder(column, texts, missing)
+
+    def _ladder(self, column: str, texts: Sequence[str], missing: bool) -> Ladder:
+        numbers = [self._row_of[text] for text in texts]
+        values: tuple[str | None, ...] = tuple(texts)
+        if missing and self._missing_row is not None:
+            numbers.append(self._missing_row)
+            values = (*texts, None)
+        paths = list(zip(*(self.rows[number] for number in numbers), strict=True)) or [()] * len(self.rows[0])
+        below = tuple(tuple(label or None for label in level) for level in paths[1:-1])
+        surplus = self._surplus(texts, missing)
+        counts = np.ones((len(paths), len(values)), dtype=np.int64)
+        for level in range(1, len(paths)):
+            counts[level] = self._covered(level, paths[level], surplus)
+        counts.flags.writeable = False
+        return Ladder(column, values, (values, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1))
+
+    def _surplus(self, texts: Sequence[str], missing: bool) -> int:
+        """Leaves that the row of missing stands for, less 1: -1 if nothing needs it, 1 if its text occurs as well."""
+        if self._missing_row is None:
+            return 0
+        return missing + (self.rows[self._missing_row][0] in texts) - 1
+
+    def _covered(self, level: int, labels: Sequence[str], surplus: int) -> list[int]:
+        sizes = self._group_sizes[level]
+        missing = None if self._missing_row is None else self.rows[self._missing_row][level]
+        return [sizes[label] + surplus * (label == missing) for label in labels]
+
+
+def _cell(label: object) -> str:
+    """Return a label given in Python as it would stand in a file: None is an empty cell, numbers are text."""
+    return "" if label is None else str(label)

@@ -1,0 +1,82 @@
+"""Codes cut from the right, one character a level: ZIP codes, postcodes, hierarchical codes without a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloister.errors import InputError
+from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.ladder import Ladder
+
+LONGEST = 64
+"""Longest code that a prefix hierarchy takes, in characters."""
+
+
+@dataclass(frozen=True)
+class PrefixHierarchy:
+    """Levels that keep ever fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
+
+    Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
+    root. A shorter code counts as padded on the right: at the level where its length is reached it joins the longer
+    codes that begin with it (with ``length`` 5, `813` is `813*`, then `813**` together with `81367`). So levels nest
+    for codes of mixed lengths. The domain is the distinct values present.
+
+    Parameters
+    ----------
+    length : characters of the longest code, 1 to 64
+
+    Raises
+    ------
+    InputError
+        The length is not such a number.
+    """
+
+    length: int
+
+    def __post_init__(self) -> None:
+        if type(self.length) is not int or not 1 <= self.length <= LONGEST:
+            raise InputError(
+                f"prefix needs the number of characters of the longest code, 1 to {LONGEST}, such as prefix:5."
+            )
+
+    @property
+    def kind(self) -> str:
+        """`prefix`."""
+        return "prefix"
+
+    @property
+    def spec(self) -> str:
+        """As on the command line: `prefix:5`."""
+        return f"prefix:{self.length}"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that are longer than the hierarchy."""
+        return [value for value in values if value is not None and len(value) > self.length]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values.
+
+        Raises
+        ------
+        InputError
+            A value is longer than ``length``; tells how many and the longest length.
+        """
+        texts, missing = texts_in_order(values)
+        self._require_cover(column, texts)
+        labels = [self._level(texts, dropped) for dropped in range(1, self.length)]
+        return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
+
+    def _level(self, texts: Sequence[str], dropped: int) -> list[str]:
+        kept, stars = self.length - dropped, "*" * dropped
+        return [text[:kept] + stars for text in texts]
+
+    def _require_cover(self, column: str, texts: Sequence[str]) -> None:
+        longest = max(map(len, texts), default=0)
+        require_cover(
+            column,
+            len(self.outside(texts)),
+            len(texts),
+            f"are longer than the {self.length} characters of {self.spec}; the longest has {longest}",
+            f"Use prefix:{longest}, or correct the values."
+            if longest <= LONGEST
+            else "Use suppress or a hierarchy file.",
+        )

@@ -1,0 +1,22 @@
+"""Bytes <-> columns: tables read from files and dataframes, written to files of a folder that appears whole."""
+
+from cloister.io.columns import as_text
+from cloister.io.disk import sha256, write_private
+from cloister.io.folder import release_folder, repair
+from cloister.io.frames import NativeFrame, from_native
+from cloister.io.read import Source, read_table
+from cloister.io.write import write_csv, write_parquet
+
+__all__ = [
+    "NativeFrame",
+    "Source",
+    "as_text",
+    "from_native",
+    "read_table",
+    "release_folder",
+    "repair",
+    "sha256",
+    "write_csv",
+    "write_parquet",
+    "write_private",
+]

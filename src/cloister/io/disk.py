@@ -1,0 +1,107 @@
+"""Files for their owner alone, whole or not there."""
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from cloister.errors import InputError
+
+_SENTENCES = {
+    errno.ENOSPC: "the disk is full. Free space or choose another folder",
+    errno.EDQUOT: "the disk quota is used up. Free space or choose another folder",
+    errno.EROFS: "the file system is read-only. Choose another folder",
+    errno.EACCES: "there is no permission to write. Choose another folder or ask its owner for permission",
+    errno.EPERM: "there is no permission to write. Choose another folder or ask its owner for permission",
+    errno.EEXIST: "it exists already. Choose another name or remove it",
+    errno.ENOTEMPTY: "it exists already. Choose another name or remove it",
+    errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
+    errno.ENOENT: "its folder does not exist. Make it first",
+    errno.ENOTDIR: "its folder is not a folder. Choose another one",
+}
+
+
+def is_about(error: OSError, folder: Path) -> bool:
+    """Whether ``error`` comes from writing to ``folder``: the disk is full or locked, or a path in it is named."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return True
+    return isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
+
+
+def cannot_write(name: str, error: OSError) -> InputError:
+    """The refusal that says why ``name`` cannot be written and what to do."""
+    sentence = _SENTENCES.get(error.errno or 0) or f"the system refuses ({os.strerror(error.errno or errno.EIO)})"
+    return InputError(f"{name} cannot be written: {sentence}.", file=name)
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """A new file open for writing, readable by its owner alone whatever the umask; on disk at the end.
+
+    Raises
+    ------
+    InputError : the file exists already or cannot be written; nothing is left behind
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise cannot_write(path.name, error) from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise cannot_write(path.name, error) from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write ``data`` to a new file that its owner alone may read.
+
+    Raises
+    ------
+    InputError : the file exists already or cannot be written
+    """
+    with private_file(path) as file:
+        file.write(data)
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def make_private(folder: Path) -> None:
+    """Let the owner alone read ``folder`` and all in it, and see that all of it is on disk."""
+    for parent, _, names in os.walk(folder, topdown=False):
+        files = [path for name in names if not (path := Path(parent, name)).is_symlink()]
+        for path, mode in [*((file, 0o600) for file in files), (Path(parent), 0o700)]:
+            path.chmod(mode)
+            sync(path)
+
+
+def sync(path: Path) -> None:
+    """See that a file, or the names in a folder, are on disk, where the file system can tell."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove ``folder`` and all in it, as far as that goes."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,77 @@
+"""A file -> a table, whatever its format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from cloister.io.csv import read_csv
+from cloister.io.parquet import is_parquet, read_parquet
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    frame : the columns; from CSV all text, as written; null is the only missing value
+    format : how the file is written
+    delimiter : what separates the cells of a CSV file, else None
+    encoding : what a CSV file was decoded from, in Python's name, else None
+    name : name of the file, without its folder
+    notes : what a user should know about how it was read, such as an encoding that was assumed
+    """
+
+    frame: pl.DataFrame
+    format: Literal["csv", "parquet"]
+    delimiter: str | None
+    encoding: str | None
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def read_table(
+    path: str | Path,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+) -> Source:
+    """The table in a CSV file (gzip'd or not) or a Parquet file.
+
+    Parameters
+    ----------
+    path : the file
+    encoding, delimiter : overrule what is detected in a CSV file; of no meaning for Parquet
+    missing : texts that stand for a missing value, besides the empty one; plain text unless given here
+
+    Raises
+    ------
+    InputError : the file cannot be read, or is no table with named columns and at least one record
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "codes.csv")
+    ...     _ = path.write_text("id;code\\n1;001\\n2;\\n")
+    ...     source = read_table(path)
+    >>> source.delimiter, source.frame.rows()
+    (';', [('1', '001'), ('2', None)])
+    """
+    path = Path(path)
+    if is_parquet(path):
+        return Source(_without(read_parquet(path), missing), "parquet", None, None, path.name)
+    table = read_csv(path, encoding=encoding, delimiter=delimiter)
+    return Source(_without(table.frame, missing), "csv", table.delimiter, table.encoding, path.name, table.notes)
+
+
+def _without(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
+    """``frame`` with these texts made null in its columns of text."""
+    if not missing:
+        return frame
+    text = pl.col(pl.String)
+    return frame.with_columns(pl.when(text.is_in(list(missing))).then(None).otherwise(text).name.keep())

@@ -1,0 +1,132 @@
+"""Bytes of a text file -> UTF-8 text: unpacked, decoded and known to be text.
+
+Decoding is done by Python's codecs, in memory: patient data are never written to a temporary file.
+"""
+
+import codecs
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloister.errors import InputError
+from cloister.io.foreign import call_foreign
+
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ADVICE = "Save it as UTF-8 or name its encoding (encoding=..., on the command line --encoding)."
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a file.
+
+    Attributes
+    ----------
+    data : the text in UTF-8, without byte order mark and without NUL
+    encoding : what the file was decoded from, in Python's name
+    notes : what a user should know about how it was read
+    """
+
+    data: bytes
+    encoding: str
+    notes: tuple[str, ...]
+
+
+def load_bytes(path: Path) -> bytes:
+    """Everything in the file ``path``.
+
+    Raises
+    ------
+    InputError : there is no such file, it is a folder, it may not be read
+    """
+    reason: str | None
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.", file=path.name) from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; a file is needed.", file=path.name) from None
+    except PermissionError:
+        raise InputError(f"{path.name} may not be read: ask its owner for permission.", file=path.name) from None
+    except OSError as error:
+        reason = error.strerror
+    raise InputError(f"{path.name} cannot be read ({reason or 'input/output error'}).", file=path.name)
+
+
+def load_text(path: Path, encoding: str | None = None) -> Text:
+    """The text of the file ``path``, unpacked if it is gzip'd.
+
+    Parameters
+    ----------
+    encoding : how the bytes are to be decoded; None: a byte order mark decides, else UTF-8;
+        nothing is guessed, as a wrong guess corrupts names
+
+    Raises
+    ------
+    InputError : the file cannot be read, unpacked or decoded, is empty, or is not text
+    """
+    data = _unpacked(load_bytes(path), path.name)
+    if data.startswith(_ZIP):
+        raise InputError(f"{path.name} is a spreadsheet or a zip archive. Save it as CSV.", file=path.name)
+    text = _decoded(data, path.name, encoding)
+    _check_text(text.data, path.name)
+    return text
+
+
+def _unpacked(data: bytes, file: str) -> bytes:
+    if not data.startswith(_GZIP) and not file.lower().endswith(".gz"):
+        return data
+    refusal = InputError(f"{file} is not a whole gzip file: copy or compress it again.", file=file)
+    return call_foreign(lambda: gzip.decompress(data), refusal)
+
+
+def _decoded(data: bytes, file: str, encoding: str | None) -> Text:
+    if encoding is not None:
+        return Text(_transcoded(data, file, encoding), encoding, ())
+    for mark, marked in _BYTE_ORDER_MARKS.items():
+        if data.startswith(mark):
+            return Text(_transcoded(data, file, marked), marked, ())
+    return Text(_transcoded(data, file, "utf-8"), "utf-8", ())
+
+
+def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
+    """``data`` as UTF-8, without a byte order mark."""
+    try:
+        position = _first_undecodable(data, encoding)
+    except (LookupError, ValueError):  # ValueError: a name with a NUL in it
+        raise InputError(f"There is no text encoding of the given name; {file} was not read.", file=file) from None
+    if position is not None:
+        line = data[:position].decode(encoding).count("\n") + 1
+        raise InputError(
+            f"{file} has undecodable bytes: line {line} is the first that is not {encoding}. {_ADVICE}",
+            file=file,
+            line=line,
+        )
+    if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
+        data = data.decode(encoding).encode()
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _first_undecodable(data: bytes, encoding: str) -> int | None:
+    """Position of the first byte that ``encoding`` does not define there, None if there is none."""
+    try:
+        data.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        return error.start
+    except UnicodeError:
+        return 0
+    return None
+
+
+def _check_text(data: bytes, file: str) -> None:
+    if not data.strip():
+        raise InputError(f"{file} is empty.", file=file)
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        message = (
+            f"{file} has undecodable bytes: line {line} is the first with a NUL byte, which no text has. {_ADVICE}"
+        )
+        raise InputError(message, file=file, line=line)
+    if b"\r" in data and b"\n" not in data:
+        raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)

@@ -1,0 +1,98 @@
+"""Columns -> CSV or Parquet that holds the values and nothing else.
+
+Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
+"""
+
+import io
+import re
+from pathlib import Path
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.columns import as_text, check_names, plain_columns
+from cloister.io.delimiter import CANDIDATES, check_delimiter
+from cloister.io.disk import private_file
+from cloister.io.foreign import call_foreign
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
+    r"""Write a new CSV file (UTF-8, ``\n``), readable by its owner alone.
+
+    A missing value is an empty cell, quoted where it is alone in its line. Cells are quoted where the delimiter, a
+    quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
+    might be taken for the delimiter.
+
+    Raises
+    ------
+    InputError : the file exists or cannot be written, a name or a type cannot stand in CSV, a text holds a NUL
+    """
+    check_delimiter(delimiter)
+    check_names(frame.columns)
+    separators = "".join({delimiter, *CANDIDATES})
+    header = delimiter.join(_quoted_name(name, separators) for name in frame.columns)
+    columns = [_quoted(series, separators if frame.width == 1 else delimiter) for series in frame.get_columns()]
+    cells = pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
+    with private_file(path) as file:
+        file.write(f"{header}\n".encode())
+        for rows in cells.iter_slices(_ROWS_AT_ONCE):
+            file.write(_joined(rows, delimiter))
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Write a new Parquet file, readable by its owner alone.
+
+    Types are plain: categories are written as text, as their type would list values that do not occur. Dictionary
+    pages hold the values of their own column chunk. Row-group statistics would be a minimum and a maximum of released
+    values and nothing else; they are left out, as nothing here needs them and what is not written needs no argument.
+    Beside the values Polars writes the names and types of the columns (``ARROW:schema``) and its own version.
+
+    Raises
+    ------
+    InputError : the file exists or cannot be written, or a column is not of one value a cell
+    """
+    check_names(frame.columns)
+    table = plain_columns(frame)
+    buffer = io.BytesIO()
+    refusal = InputError("The table cannot be written as Parquet.", file=path.name)
+    call_foreign(
+        lambda: table.write_parquet(buffer, statistics=False, row_group_size=_ROWS_AT_ONCE, compression="zstd"), refusal
+    )
+    with private_file(path) as file:
+        file.write(buffer.getbuffer())
+
+
+def _joined(rows: pl.DataFrame, delimiter: str) -> bytes:
+    buffer = io.BytesIO()
+    refusal = InputError("The table cannot be written as CSV.")
+    call_foreign(
+        lambda: rows.write_csv(
+            buffer, include_header=False, separator=delimiter, quote_style="never", null_value="", line_terminator="\n"
+        ),
+        refusal,
+    )
+    return buffer.getvalue()
+
+
+def _quoted(series: pl.Series, separators: str) -> pl.Series:
+    """The cells of a column as they stand in the file, null where missing."""
+    text = as_text(series)
+    if text.str.contains("\0", literal=True).any():
+        message = f"Column '{series.name}' holds a NUL character, which CSV cannot. Remove it."
+        raise InputError(message, column=series.name)
+    needs_quotes = text.str.contains(f'[{re.escape(separators)}"\r\n]').fill_null(False)
+    if not needs_quotes.any():
+        return text
+    quoted = '"' + text.str.replace_all('"', '""', literal=True) + '"'
+    return quoted.zip_with(needs_quotes, text).alias(series.name)
+
+
+def _quoted_name(name: str, separators: str) -> str:
+    """A column name as it stands in the file; one that begins like a byte order mark must not begin the file."""
+    if "\0" in name:
+        raise InputError("A column name holds a NUL character, which CSV cannot. Rename it.")
+    if name.startswith("\ufeff") or any(mark in name for mark in f'{separators}"\r\n'):
+        return '"' + name.replace('"', '""') + '"'
+    return name

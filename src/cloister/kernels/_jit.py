@@ -1,0 +1,35 @@
+"""The one decorator of all kernels: what is cached, and where, is decided here."""
+
+import os
+import stat
+from pathlib import Path
+
+
+def _private(folder: Path) -> bool:
+    """Whether the folder is this user's alone, so that nobody else can plant a cached kernel (they are pickles)."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError:
+        return False
+    return status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077 and os.access(folder, os.W_OK)
+
+
+def _choose_cache() -> bool:
+    """Point Numba to a private cache folder; False where there is none and kernels are compiled anew each time."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return _private(Path(os.environ["NUMBA_CACHE_DIR"]))
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(home) / "cloister" / "kernels"
+    if not _private(folder):
+        return False
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    return True
+
+
+CACHED = _choose_cache()
+
+import numba  # noqa: E402  (the cache folder must be known before)
+
+jit = numba.njit(cache=CACHED, nogil=True, fastmath=False)
+"""No fast-math: counts are integers and a loss must not depend on the processor. No GIL: kernels run side by side."""

@@ -1,0 +1,442 @@
+"""Branch and bound over boxes of policies: the compiled part of the optimal search.
+
+A box holds all policies between ``lower`` and ``upper``. Three facts end it:
+
+* its bound (the loss of ``lower`` by generalization, raised by what must be suppressed at ``upper``) passes the best
+  loss known;
+* more records than the limit are suppressed at ``upper``, hence at every policy of the box;
+* no segment is undecided: then the same records are suppressed throughout, and ``lower`` is the best of the box.
+
+Otherwise ``upper`` is drawn in to where the bound still allows it, and the box is cut in two at one attribute: the
+half below is refuted or explored, the half above takes its place.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+from .classes import _measure
+from .layout import CODE, Costs, Ladders, Rows, Threshold
+from .segments import Pool, Span, merge, move, raise_codes, split, suppressed_if_split
+
+TOLERANCE = 1e-12
+"""Losses no further apart than this are equal."""
+
+CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
+"""Places in the statistics."""
+
+
+class Stack(NamedTuple):
+    """Open boxes, deepest last.
+
+    lower, upper, level : (depth, n_attributes); ``level`` is where the groups of the box stand, at or below ``lower``
+    span : (depth, 4) the list of groups in the pool
+    suppressed : (depth,) records suppressed throughout the box
+    cut : (depth, 2) attribute and level of the cut whose upper half is still to be done; attribute -1 if none
+    depth : (1,) number of open boxes
+    is_open : (n_attributes,) scratch: the attributes that can still split or merge groups
+    """
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    level: NDArray[np.int64]
+    span: NDArray[np.int64]
+    suppressed: NDArray[np.int64]
+    cut: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+
+
+class Best(NamedTuple):
+    """The best policy known: ``loss`` (2,) least loss seen and loss of the policy; ``suppressed`` (1,); ``levels``."""
+
+    loss: NDArray[np.float64]
+    suppressed: NDArray[np.int64]
+    levels: NDArray[np.int64]
+
+
+class Task(NamedTuple):
+    """What does not change during a search."""
+
+    rows: Rows
+    ladders: Ladders
+    costs: Costs
+    threshold: Threshold
+
+
+@jit
+def _term(costs, attribute, level, share):
+    """What one attribute adds to the bound at a level when this share of the records is suppressed."""
+    loss = costs.mean[attribute, level] + share * (1.0 - costs.worst[attribute, level])
+    if costs.geometric:
+        return costs.weight[attribute] * np.log1p(loss)
+    return costs.weight[attribute] * loss
+
+
+@jit
+def _aggregate(costs, terms):
+    """The loss that a sum of terms stands for."""
+    return np.expm1(terms) if costs.geometric else terms
+
+
+@jit
+def bound_of(costs, levels, share):
+    """Sum of terms of a policy of which at least this share of the records is suppressed."""
+    terms = 0.0
+    for j in range(levels.shape[0]):
+        terms += _term(costs, j, levels[j], share)
+    return terms
+
+
+@jit
+def _beats(ladders, suppressed, levels, best):
+    """Whether this wins a tie of losses: fewer suppressed, lower rank, smaller level vector."""
+    if suppressed != best.suppressed[0]:
+        return suppressed < best.suppressed[0]
+    rank = 0
+    for j in range(levels.shape[0]):
+        rank += ladders.number[j, levels[j]] - ladders.number[j, best.levels[j]]
+    if rank != 0:
+        return rank < 0
+    for j in range(levels.shape[0]):
+        if levels[j] != best.levels[j]:
+            return levels[j] < best.levels[j]
+    return False
+
+
+@jit
+def _cannot_win(ladders, loss, suppressed, lower, best):
+    """Whether nothing that loses at least this and suppresses at least that can replace the best."""
+    if loss > best.loss[0] + TOLERANCE:
+        return True
+    return loss >= best.loss[0] - TOLERANCE and not _beats(ladders, suppressed, lower, best)
+
+
+@jit
+def _measure_lower(task, lower, best, statistics):
+    """Measure one policy exactly and keep it if it wins."""
+    leaves = np.zeros(lower.shape[0], dtype=np.int64)
+    suppressed, kept = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
+    statistics[MEASURED] += 1
+    if suppressed > task.threshold.limit or kept == 0:
+        return
+    terms = 0.0
+    for j in range(lower.shape[0]):
+        domain = task.costs.domain[j]
+        loss = (leaves[j] + suppressed * domain) / (task.threshold.n_records * domain)
+        terms += task.costs.weight[j] * (np.log1p(loss) if task.costs.geometric else loss)
+    loss = _aggregate(task.costs, terms)
+    if not _cannot_win(task.ladders, loss, suppressed, lower, best):
+        best.loss[0] = min(best.loss[0], loss)
+        best.loss[1] = loss
+        best.suppressed[0] = suppressed
+        best.levels[:] = lower
+
+
+@jit
+def _span(stack, d):
+    return Span(stack.span[d, 0], stack.span[d, 1], stack.span[d, 2], stack.span[d, 3])
+
+
+@jit
+def _mark_open(stack, d):
+    for j in range(stack.is_open.shape[0]):
+        stack.is_open[j] = stack.upper[d, j] > stack.level[d, j]
+
+
+@jit
+def _would_suppress(task, pool, stack, d, attribute, level, statistics):
+    """Records suppressed at the upper policy of the box if it were drawn in to ``level`` in one attribute."""
+    up = task.ladders.up[task.ladders.start[attribute, stack.level[d, attribute], level] :]
+    budget = task.threshold.limit - stack.suppressed[d]
+    statistics[COUNTED] += 1
+    statistics[VISITED] += stack.span[d, 1]
+    return stack.suppressed[d] + suppressed_if_split(pool, _span(stack, d), attribute, up, task.threshold.k, budget)
+
+
+@jit
+def _split_to(task, pool, stack, d, attribute, level, target):
+    """Split the groups of a box as if drawn in to ``level``; return where they are, and what that suppresses."""
+    up = task.ladders.up[task.ladders.start[attribute, stack.level[d, attribute], level] :]
+    _mark_open(stack, d)
+    stack.is_open[attribute] = level > stack.level[d, attribute]
+    size, segments, suppressed = split(pool, _span(stack, d), attribute, up, task.threshold.k, stack.is_open, target)
+    return Span(target.start, size, target.bound, segments), suppressed
+
+
+@jit
+def _behind(stack, d):
+    """The free place behind the list of a box."""
+    return Span(stack.span[d, 0] + stack.span[d, 1], 0, stack.span[d, 2] + stack.span[d, 3] + 1, 0)
+
+
+@jit
+def _draw_in(task, pool, stack, d, attribute, level, statistics):
+    """Lower the upper policy in one attribute; False if that refutes the whole box."""
+    if _would_suppress(task, pool, stack, d, attribute, level, statistics) > task.threshold.limit:
+        return False
+    moved, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
+    home = _span(stack, d)
+    move(pool, moved, home, stack.is_open)
+    stack.span[d, 1] = moved.size
+    stack.span[d, 3] = moved.segments
+    stack.suppressed[d] += suppressed
+    stack.upper[d, attribute] = level
+    statistics[DRAWN_IN] += 1
+    return True
+
+
+@jit
+def _highest_allowed(task, stack, d, attribute, terms, best):
+    """Highest level of an attribute at which the bound of the box does not yet pass the best loss."""
+    share = stack.suppressed[d] / task.threshold.n_records
+    lower = stack.lower[d, attribute]
+    rest = terms - _term(task.costs, attribute, lower, share)
+    level = stack.upper[d, attribute]
+    while level > lower:
+        if _aggregate(task.costs, rest + _term(task.costs, attribute, level, share)) <= best.loss[0] + TOLERANCE:
+            break
+        level -= 1
+    return level
+
+
+@jit
+def _settle(task, pool, stack, d, best, statistics):
+    """Draw the box in as far as its bound allows; True if the box is done with."""
+    drawn = True
+    while drawn:
+        drawn = False
+        share = stack.suppressed[d] / task.threshold.n_records
+        terms = bound_of(task.costs, stack.lower[d], share)
+        loss = _aggregate(task.costs, terms)
+        if _cannot_win(task.ladders, loss, stack.suppressed[d], stack.lower[d], best):
+            statistics[BOUNDED] += 1
+            return True
+        for j in range(stack.lower.shape[1]):
+            level = _highest_allowed(task, stack, d, j, terms, best)
+            if level < stack.upper[d, j]:
+                if not _draw_in(task, pool, stack, d, j, level, statistics):
+                    statistics[REFUTED] += 1
+                    return True
+                drawn = True
+                break
+    if stack.span[d, 1] == 0 or not _has_room(stack, d):
+        _measure_lower(task, stack.lower[d], best, statistics)
+        return True
+    return False
+
+
+@jit
+def _has_room(stack, d):
+    for j in range(stack.lower.shape[1]):
+        if stack.upper[d, j] > stack.lower[d, j]:
+            return True
+    return False
+
+
+@jit
+def _choose_cut(task, stack, d):
+    """Attribute whose levels differ most in cost; its level in the middle."""
+    attribute = -1
+    widest = -1.0
+    for j in range(stack.lower.shape[1]):
+        low = stack.lower[d, j]
+        high = stack.upper[d, j]
+        if high > low:
+            width = _term(task.costs, j, high, 0.0) - _term(task.costs, j, low, 0.0)
+            if width > widest:
+                widest = width
+                attribute = j
+    return attribute, (stack.lower[d, attribute] + stack.upper[d, attribute]) // 2
+
+
+@jit
+def _catch_up(task, pool, stack, d, statistics):
+    """Bring the groups of a box to its lower policy and merge those that have become equal."""
+    behind = False
+    for j in range(stack.lower.shape[1]):
+        low = stack.level[d, j]
+        high = stack.lower[d, j]
+        if low < high:
+            up = task.ladders.up[task.ladders.start[j, low, high] :]
+            raise_codes(pool, _span(stack, d), j, up, task.ladders.stride[j])
+            stack.level[d, j] = high
+            behind = True
+    if behind:
+        statistics[VISITED] += 4 * stack.span[d, 1]
+        _mark_open(stack, d)
+        size, segments = merge(pool, _span(stack, d), task.threshold.k, stack.is_open, task.ladders.exact)
+        stack.span[d, 1] = size
+        stack.span[d, 3] = segments
+
+
+@jit
+def _open_lower_half(task, pool, stack, d, attribute, level):
+    """Push the lower half of a cut onto the stack."""
+    child, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
+    stack.lower[d + 1] = stack.lower[d]
+    stack.upper[d + 1] = stack.upper[d]
+    stack.upper[d + 1, attribute] = level
+    stack.level[d + 1] = stack.level[d]
+    stack.span[d + 1, 0] = child.start
+    stack.span[d + 1, 1] = child.size
+    stack.span[d + 1, 2] = child.bound
+    stack.span[d + 1, 3] = child.segments
+    stack.suppressed[d + 1] = stack.suppressed[d] + suppressed
+    stack.cut[d + 1, 0] = -1
+    stack.depth[0] += 1
+
+
+@jit
+def _first_key(task, pool):
+    """Fill the pool with the distinct rows as they are: one list of one segment."""
+    n = task.rows.records.shape[0]
+    pool.key[:n] = 0
+    for j in range(task.rows.codes.shape[0]):
+        for i in range(n):
+            code = task.rows.codes[j, i]
+            pool.codes[j, i] = code
+            pool.key[i] += task.ladders.stride[j] * np.int64(code)
+    pool.records[:n] = task.rows.records
+    pool.bounds[0] = 0
+    pool.bounds[1] = n
+
+
+@jit
+def _enter(task, pool, stack, lower, upper, statistics):
+    """Make one box the only one on the stack; False if that alone refutes it."""
+    n = task.rows.records.shape[0]
+    _first_key(task, pool)
+    stack.lower[0] = lower
+    stack.upper[0] = task.ladders.heights - 1
+    stack.level[0] = 0
+    stack.span[0, 0] = 0
+    stack.span[0, 1] = n
+    stack.span[0, 2] = 0
+    stack.span[0, 3] = 1
+    stack.suppressed[0] = 0
+    stack.cut[0, 0] = -1
+    stack.depth[0] = 1
+    _catch_up(task, pool, stack, 0, statistics)
+    for j in range(lower.shape[0]):
+        if upper[j] < stack.upper[0, j] and not _draw_in(task, pool, stack, 0, j, upper[j], statistics):
+            return False
+    return True
+
+
+@jit
+def _explore(task, pool, stack, best, statistics, work):
+    """Work on the boxes of the stack until none is left, the work is done, or the pool is full."""
+    until = statistics[VISITED] + work
+    while stack.depth[0] > 0:
+        d = stack.depth[0] - 1
+        if stack.cut[d, 0] >= 0:
+            stack.lower[d, stack.cut[d, 0]] = stack.cut[d, 1] + 1
+            stack.cut[d, 0] = -1
+        full = stack.span[d, 0] + 2 * stack.span[d, 1] > pool.records.shape[0]
+        if full or statistics[VISITED] >= until:
+            return
+        if _settle(task, pool, stack, d, best, statistics):
+            stack.depth[0] -= 1
+            continue
+        attribute, level = _choose_cut(task, stack, d)
+        stack.cut[d, 0] = attribute
+        stack.cut[d, 1] = level
+        statistics[CUT] += 1
+        if _would_suppress(task, pool, stack, d, attribute, level, statistics) > task.threshold.limit:
+            statistics[REFUTED] += 1
+            continue
+        _catch_up(task, pool, stack, d, statistics)
+        _open_lower_half(task, pool, stack, d, attribute, level)
+
+
+@jit
+def _search(task, pool, stack, best, statistics, bounds, work):
+    if _enter(task, pool, stack, bounds[0], bounds[1], statistics):
+        _explore(task, pool, stack, best, statistics, work)
+    else:
+        statistics[REFUTED] += 1
+        stack.depth[0] = 0
+
+
+class Workspace:
+    """The memory one thread needs to explore boxes of one task; used by one thread at a time."""
+
+    def __init__(self, task: Task, lists: int = 12) -> None:
+        n_attributes, n_groups = task.rows.codes.shape
+        capacity = lists * n_groups + 64
+        codes = int(task.ladders.sizes.max(initial=1))
+        slots = 4
+        while slots < 2 * n_groups:
+            slots *= 2
+        self.pool = Pool(
+            codes=np.empty((n_attributes, capacity), dtype=CODE),
+            records=np.empty(capacity, dtype=np.int64),
+            key=np.empty(capacity, dtype=np.int64),
+            bounds=np.empty(capacity + 64, dtype=np.int64),
+            total=np.zeros(codes, dtype=np.int64),
+            members=np.zeros(codes, dtype=np.int64),
+            small=np.zeros(codes, dtype=np.bool_),
+            seen=np.zeros(codes, dtype=np.int64),
+            order=np.empty(n_groups, dtype=np.int64),
+            slot_key=np.empty(slots, dtype=np.int64),
+            slot_group=np.empty(slots, dtype=np.int64),
+            slot_stamp=np.zeros(slots, dtype=np.int64),
+            stamp=np.zeros(1, dtype=np.int64),
+        )
+        depth = int(task.ladders.heights.sum()) + 2
+        shape = (depth, n_attributes)
+        self.stack = Stack(
+            lower=np.zeros(shape, dtype=np.int64),
+            upper=np.zeros(shape, dtype=np.int64),
+            level=np.zeros(shape, dtype=np.int64),
+            span=np.zeros((depth, 4), dtype=np.int64),
+            suppressed=np.zeros(depth, dtype=np.int64),
+            cut=np.full((depth, 2), -1, dtype=np.int64),
+            depth=np.zeros(1, dtype=np.int64),
+            is_open=np.zeros(n_attributes, dtype=np.bool_),
+        )
+        self.lists = lists
+
+
+class Box(NamedTuple):
+    """All policies between two, with the bound on their loss and the records they suppress at least."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    bound: float
+    suppressed: int
+
+
+def explore(
+    task: Task, workspace: Workspace, box: Box, best: Best, statistics: NDArray[np.int64], work: int
+) -> list[Box]:
+    """Search one box for policies better than ``best``, which is updated in place; return the boxes left undone.
+
+    Parameters
+    ----------
+    statistics : (7,) int64, added to; see the names at the top of this module
+    work : stop after about this many visits of groups
+
+    Raises
+    ------
+    ValueError
+        The box is not within the lattice.
+    """
+    heights = task.ladders.heights
+    if np.any(box.lower < 0) or np.any(box.lower > box.upper) or np.any(box.upper >= heights):
+        raise ValueError(f"a box must lie within the lattice of heights {heights.tolist()}")
+    stack = workspace.stack
+    _search(task, workspace.pool, stack, best, statistics, np.stack([box.lower, box.upper]), work)
+    left = []
+    for d in range(int(stack.depth[0])):
+        lower = stack.lower[d].copy()
+        if stack.cut[d, 0] >= 0:
+            lower[stack.cut[d, 0]] = stack.cut[d, 1] + 1
+        suppressed = int(stack.suppressed[d])
+        terms = bound_of(task.costs, lower, suppressed / task.threshold.n_records)
+        bound = float(np.expm1(terms)) if task.costs.geometric else float(terms)
+        left.append(Box(lower, stack.upper[d].copy(), bound, suppressed))
+    return left

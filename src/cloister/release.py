@@ -1,0 +1,227 @@
+"""A release: protected data with their manifest, and the folder they are handed over in.
+
+The folder appears whole or not at all: written aside, read back, verified from those very bytes, renamed.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError
+from cloister.io import read_table, release_folder, sha256, write_csv, write_parquet, write_private
+from cloister.report import render_report
+from cloister.results import Manifest, Verdict
+
+MANIFEST = "release.json"
+REPORT = "report.html"
+CODEBOOK = "codebook.csv"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Custody:
+    """What only the custodian may see: never part of a release folder.
+
+    Attributes
+    ----------
+    figures : exact figures, paths and the hash of the input
+    crosswalk : original id of each released record; None where there are no ids
+    """
+
+    figures: dict[str, Any]
+    crosswalk: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """Protected data that passed verification.
+
+    Attributes
+    ----------
+    data : the protected records, as the kind of dataframe that came in
+    frame : the same as Polars frame
+    codebook : meaning of columns and labels
+    manifest : what ``release.json`` will say
+    format, delimiter : how the data file is written: csv or parquet
+    custody : what only the custodian may see
+    """
+
+    data: Any
+    frame: pl.DataFrame
+    codebook: pl.DataFrame
+    manifest: Manifest
+    format: str
+    delimiter: str
+    custody: Custody = field(repr=False)
+    _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+
+    def summary(self) -> Manifest:
+        """Return the manifest: settings, guarantee, utility, risk, search."""
+        copy: Manifest = json.loads(json.dumps(self.manifest))
+        return copy
+
+    def verify(self) -> Verdict:
+        """Check the protected records again.
+
+        Raises
+        ------
+        GuaranteeViolation
+            They do not keep the promise.
+        """
+        verdict = self._check(self.frame)
+        if not verdict.holds:
+            raise GuaranteeViolation(f"The release does not hold: {'; '.join(verdict.failures)}.")
+        return verdict
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        internal: str | Path | None = None,
+        crosswalk: str | Path | None = None,
+    ) -> Manifest:
+        """Write the release folder and return its manifest; nothing appears unless everything does.
+
+        Parameters
+        ----------
+        folder : must not exist, or be an earlier release if ``overwrite``; mode 0700, its files 0600
+        internal : another folder, outside, for exact figures that only the custodian may see
+        crosswalk : file, outside, for the secret map from released to original ids
+
+        Raises
+        ------
+        InputError
+            A place cannot be written to, or exists, or is inside the release.
+        InternalError
+            What was read back did not pass verification.
+        """
+        target, inside, secret = Path(folder), _optional(internal), _optional(crosswalk)
+        _check_apart(target, inside, secret)
+        if secret is not None and self.custody.crosswalk is None:
+            raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
+        written: list[Path] = []
+        try:
+            with release_folder(target, overwrite=overwrite, is_earlier_release=is_release) as partial:
+                manifest = self._fill(partial)
+                if secret is not None and self.custody.crosswalk is not None:
+                    write_csv(self.custody.crosswalk, secret)
+                    written.append(secret)
+                if inside is None:
+                    return manifest
+                with release_folder(inside, overwrite=overwrite, is_earlier_release=_is_internal) as custody:
+                    figures = self.custody.figures | {"manifest": manifest}
+                    write_private(custody / "internal.json", _json(figures))
+                return manifest
+        except BaseException:
+            for path in written:
+                path.unlink(missing_ok=True)
+            raise
+
+    def _fill(self, partial: Path) -> Manifest:
+        """Write everything into the partial folder, and verify what is read back."""
+        started = time.perf_counter()
+        data = partial / f"data.{self.format}"
+        if self.format == "parquet":
+            write_parquet(self.frame, data)
+        else:
+            write_csv(self.frame, data, self.delimiter)
+        write_csv(self.codebook, partial / CODEBOOK)
+        verdict = self._check(read_data(data, self.delimiter))
+        if not verdict.holds:
+            raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
+        manifest = self.summary()
+        seconds = manifest["seconds"]
+        seconds["write"] = round(time.perf_counter() - started, 6)
+        seconds["total"] = round(seconds["total"] + seconds["write"], 6)
+        write_private(partial / REPORT, render_report(manifest).encode())
+        manifest["files"] = {name: sha256(partial / name) for name in (data.name, CODEBOOK, REPORT)}
+        write_private(partial / MANIFEST, _json(manifest))
+        return manifest
+
+
+def _optional(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _check_apart(target: Path, internal: Path | None, crosswalk: Path | None) -> None:
+    """Secrets stay outside the release folder."""
+    whole = target.resolve()
+    for name, path in (("--internal", internal), ("--crosswalk", crosswalk)):
+        if path is None:
+            continue
+        place = path.resolve()
+        if place == whole or whole in place.parents or place in whole.parents:
+            raise InputError(f"{name} holds secrets and must lie outside the release folder {target.name}.")
+    if crosswalk is not None and (crosswalk.exists() or crosswalk.is_symlink()):
+        raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
+    """Read a released data file."""
+    if path.suffix == ".csv":
+        return read_table(path, encoding="utf-8", delimiter=delimiter).frame
+    return read_table(path).frame
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder is a release of cloister and holds nothing else."""
+    try:
+        manifest = read_manifest(folder)
+    except CloisterError:
+        return False
+    return {entry.name for entry in folder.iterdir()} <= {MANIFEST, *manifest.get("files", {})}
+
+
+def _is_internal(folder: Path) -> bool:
+    return [entry.name for entry in folder.iterdir()] == ["internal.json"]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a release folder.
+
+    Raises
+    ------
+    InputError
+        The folder is not a release, or one of another version.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(f"{folder.name} is not a release: it has no {MANIFEST}.", file=MANIFEST)
+    manifest = _loaded(path)
+    if (
+        not isinstance(manifest, dict)
+        or manifest.get("schema") != SCHEMA
+        or not isinstance(manifest.get("files"), dict)
+    ):
+        raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
+    return manifest
+
+
+def _loaded(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        pass
+    raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
+
+
+def check_files(folder: Path, manifest: Manifest) -> list[str]:
+    """Return what is wrong with the files of a release folder, in sentences: missing or changed ones."""
+    failures = []
+    for name, digest in manifest["files"].items():
+        path = folder / name
+        if Path(name).name != name or path.is_symlink() or not path.is_file():
+            failures.append(f"{Path(name).name} is missing")
+        elif sha256(path) != digest:
+            failures.append(f"{name} was changed after its release")
+    return failures

@@ -1,0 +1,46 @@
+"""The report of a release: one self-contained page, readable without scripts or network."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from cloister.results import Manifest
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
+
+    source = files("cloister.report").joinpath("report.html.j2").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=DictLoader({"report.html": source}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    environment.filters["percent"] = _percent
+    return environment
+
+
+def _number(value: object) -> str:
+    """Whole numbers with thousands apart, others to six digits; what is kept back as it is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def render_report(manifest: Manifest) -> str:
+    """Return the HTML page of a manifest.
+
+    Parameters
+    ----------
+    manifest : of a table; the hashes of the files need not be there yet
+    """
+    page: str = _environment().get_template("report.html").render(m=manifest)
+    return page

@@ -1,0 +1,106 @@
+"""The frozen records that pass between stages. Imports nothing of ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Levels = Mapping[str, int]
+"""Level of each quasi-identifier, by column name."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found, and what it proved.
+
+    Attributes
+    ----------
+    levels : level of each quasi-identifier, by column name
+    loss : loss of that policy after suppression, in [0, 1]
+    suppressed : records that it suppresses
+    bound : proven lower bound on the loss of any safe policy, in [0, 1]
+    optimal : whether the policy is proven to be the best
+    lattice : number of policies in the lattice, all levels of all hierarchies
+    checked : policies or sets of policies that were decided by counting records
+    seconds : time from the first bound to the proof, or to the time limit
+    """
+
+    levels: Levels
+    loss: float
+    suppressed: int
+    bound: float
+    optimal: bool
+    lattice: int
+    checked: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """How much lower, relative to the loss found, the best loss could still be; 0 where optimality is proven."""
+        return 0.0 if self.optimal or self.loss <= 0.0 else max(0.0, (self.loss - self.bound) / self.loss)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of an independent check of a release.
+
+    Attributes
+    ----------
+    holds : whether every check passed
+    how : one sentence on what was recomputed from what
+    checks : every check by name, with what was found
+    failures : what failed, in sentences without values; empty if the guarantee holds
+    """
+
+    holds: bool
+    how: str
+    checks: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Re-identification risk of the released records by class size (prosecutor model).
+
+    Attributes
+    ----------
+    highest : 1 / smallest class
+    average : classes / records
+    share_above_threshold : share of records whose risk is above ``threshold``
+    threshold : the risk that is taken as acceptable
+    classes : number of equivalence classes
+    smallest, largest : class sizes in records
+    histogram : records per class-size band, in order: (label, records)
+    """
+
+    highest: float
+    average: float
+    share_above_threshold: float
+    threshold: float
+    classes: int
+    smallest: int
+    largest: int
+    histogram: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """What one quasi-identifier lost: level, name of the level's form, loss in [0, 1] and distinct labels released."""
+
+    column: str
+    level: int
+    top: int
+    loss: float
+    labels: int
+
+
+@dataclass(frozen=True)
+class Utility:
+    """Information lost, in [0, 1]: the loss optimized, other losses for comparison, and each column's share."""
+
+    loss: float
+    losses: Mapping[str, float] = field(default_factory=dict)
+    columns: tuple[ColumnLoss, ...] = ()
+
+
+Manifest = dict[str, Any]
+"""The contents of ``release.json``."""

@@ -1,0 +1,74 @@
+"""Exhaustive search: every policy is measured. The oracle of all others; for small lattices."""
+
+import time
+
+from cloister.errors import NoSafeRelease
+from cloister.results import SearchResult
+
+from .problem import Candidate, Problem, best_of
+from .progress import Progress, Report
+
+
+def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+    """Best policy of the whole lattice, by measuring each.
+
+    *Guarantee*: the policy of least loss among all policies that suppress no more than the limit, ties decided as
+    described at `best_of`. Cost: policies x distinct rows x attributes.
+
+    Parameters
+    ----------
+    time_limit : seconds after which the best policy so far is returned, not proven optimal
+    report : called now and then with the progress made
+
+    Raises
+    ------
+    NoSafeRelease
+        No policy measured is safe.
+    """
+    started = time.perf_counter()
+    safe: list[Candidate] = []
+    checked = 0
+    complete = True
+    for levels in problem.policies():
+        if time_limit is not None and time.perf_counter() - started > time_limit:
+            complete = False
+            break
+        candidate = problem.measure(levels)
+        checked += 1
+        if problem.is_safe(candidate):
+            safe = [best_of([candidate, *safe])] if len(safe) > 1000 else [candidate, *safe]
+        if report is not None and checked % 256 == 0:
+            least = min((c.loss for c in safe), default=1.0)
+            report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))
+    if not safe:
+        raise no_safe_policy(problem, complete)
+    best = best_of(safe)
+    return SearchResult(
+        levels=problem.by_name(best.levels),
+        loss=best.loss,
+        suppressed=best.suppressed,
+        bound=best.loss if complete else 0.0,
+        optimal=complete,
+        lattice=problem.lattice,
+        checked=checked,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def no_safe_policy(problem: Problem, complete: bool) -> NoSafeRelease:
+    """Say why nothing can be released."""
+    k, n = problem.task.threshold.k, problem.task.threshold.n_records
+    if not complete:
+        return NoSafeRelease(
+            f"No policy with classes of at least {k} records and at most {problem.limit} suppressed was found "
+            "within the time limit. Give more time, raise the suppression limit or allow coarser levels."
+        )
+    if n < k:
+        return NoSafeRelease(
+            f"Classes of at least {k} records were asked for, but the table has only {n}. "
+            "Lower k or release more records together."
+        )
+    return NoSafeRelease(
+        f"Classes of at least {k} records with at most {problem.limit} of {n} records suppressed were asked for, but "
+        "even the coarsest allowed levels suppress more. Raise the suppression limit, lower k or allow coarser levels."
+    )

@@ -1,0 +1,167 @@
+"""What a search is given: a lattice of policies, what each costs, and how many records it suppresses. Never rows."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.kernels.boxes import TOLERANCE, Task
+from cloister.kernels.classes import distinct_rows, measure
+from cloister.kernels.layout import Ladders, Rows, key_strides
+
+Aggregate = Callable[[Sequence[float]], float]
+"""Loss of a release from the losses of its attributes, in the order of the problem."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One policy, measured.
+
+    Attributes
+    ----------
+    levels : level of each attribute, as the user counts levels
+    suppressed : records in classes that violate the rule
+    kept : classes that satisfy it
+    losses : loss of each attribute in [0, 1], suppressed records counted as 1
+    loss : the losses aggregated
+    """
+
+    levels: tuple[int, ...]
+    suppressed: int
+    kept: int
+    losses: tuple[float, ...]
+    loss: float
+
+    @property
+    def tie_break(self) -> tuple[int, int, tuple[int, ...]]:
+        """Order among equal losses: fewer suppressed, lower rank, smaller level vector in column-name order."""
+        return self.suppressed, sum(self.levels), self.levels
+
+
+def best_of(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the candidate of least loss; losses within 1e-12 of the least are equal and decided by the tie break."""
+    least = min(candidate.loss for candidate in candidates)
+    return min((c for c in candidates if c.loss <= least + TOLERANCE), key=lambda c: c.tie_break)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A lattice over quasi-identifiers in the order of their names' UTF-8 bytes.
+
+    Attributes
+    ----------
+    names : names of the attributes
+    task : the arrays that kernels work on
+    aggregate : loss of a release from the losses of its attributes
+    lowest, highest : (n_attributes,) levels that a policy may have
+    row_of_record : (n_records,) distinct row of each record
+    """
+
+    names: tuple[str, ...]
+    task: Task
+    aggregate: Aggregate
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+    row_of_record: NDArray[np.int64]
+
+    @property
+    def limit(self) -> int:
+        """Records that may be suppressed."""
+        return self.task.threshold.limit
+
+    @cached_property
+    def lattice(self) -> int:
+        """Number of policies that may be chosen."""
+        return math.prod((self.highest - self.lowest + 1).tolist())
+
+    def policies(self) -> Iterator[tuple[int, ...]]:
+        """All policies, in the order of their level vectors."""
+        ranges = [range(low, high + 1) for low, high in zip(self.lowest.tolist(), self.highest.tolist(), strict=True)]
+        return product(*ranges)
+
+    @property
+    def top(self) -> tuple[int, ...]:
+        """The most general policy."""
+        return tuple(self.highest.tolist())
+
+    def measure(self, levels: Sequence[int]) -> Candidate:
+        """Suppress what violates the rule under one policy, and say what that loses."""
+        task = self.task
+        found = measure(task.rows, task.ladders, task.costs, np.array(levels, dtype=np.int64), task.threshold)
+        n = task.threshold.n_records
+        losses = tuple(
+            (leaves + found.suppressed * domain) / (n * domain)
+            for leaves, domain in zip(found.leaves.tolist(), task.costs.domain.tolist(), strict=True)
+        )
+        return Candidate(tuple(levels), found.suppressed, found.n_classes, losses, self.aggregate(losses))
+
+    def is_safe(self, candidate: Candidate) -> bool:
+        """Whether a policy suppresses no more than allowed and leaves something to release."""
+        return candidate.suppressed <= self.limit and candidate.kept > 0
+
+    def by_name(self, levels: Sequence[int]) -> dict[str, int]:
+        """Level vector as a mapping from column name to level."""
+        return dict(zip(self.names, levels, strict=True))
+
+
+def distinct_levels(problem: Problem) -> list[list[int]]:
+    """Levels worth trying for each attribute.
+
+    A level that merges no values that occur has the classes of the level below it, costs no less and has a higher
+    rank: it can never be the answer.
+    """
+    sizes = problem.task.ladders.sizes
+    worth = []
+    for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
+        rising = [level for level in range(low + 1, high + 1) if sizes[j, level] < sizes[j, level - 1]]
+        worth.append([low, *rising])
+    return worth
+
+
+def restricted(task: Task, levels: list[list[int]]) -> Task:
+    """Return the same task with only these levels, rows encoded at the lowest of them."""
+    n_attributes = len(levels)
+    n_levels = max(len(chosen) for chosen in levels)
+    index = np.zeros((n_attributes, n_levels), dtype=np.int64)
+    heights = np.array([len(chosen) for chosen in levels], dtype=np.int64)
+    for j, chosen in enumerate(levels):
+        index[j, : len(chosen)] = chosen
+        index[j, len(chosen) :] = chosen[-1]
+    attribute = np.arange(n_attributes)[:, None]
+    full = task.ladders
+    sizes = full.sizes[attribute, index]
+    stride, exact = key_strides(sizes[:, 0])
+    ladders = Ladders(
+        up=full.up,
+        start=np.ascontiguousarray(full.start[attribute[:, :, None], index[:, :, None], index[:, None, :]]),
+        sizes=sizes,
+        heights=heights,
+        number=full.number[attribute, index],
+        stride=stride,
+        exact=exact,
+    )
+    costs = task.costs._replace(
+        start=np.ascontiguousarray(task.costs.start[attribute, index]),
+        mean=np.ascontiguousarray(task.costs.mean[attribute, index]),
+        worst=np.ascontiguousarray(task.costs.worst[attribute, index]),
+    )
+    return Task(_rows_at(task, [chosen[0] for chosen in levels], ladders), ladders, costs, task.threshold)
+
+
+def _rows_at(task: Task, lowest: list[int], ladders: Ladders) -> Rows:
+    """Distinct rows at the lowest levels."""
+    if not any(lowest):
+        return task.rows
+    codes = np.empty_like(task.rows.codes)
+    for j, level in enumerate(lowest):
+        codes[j] = task.ladders.up[task.ladders.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
+    return distinct_rows(codes, ladders, task.rows.records).rows
+
+
+def within(problem: Problem, lowest: Sequence[int], highest: Sequence[int]) -> Problem:
+    """Return the same problem with only the levels from ``lowest`` to ``highest``."""
+    return replace(problem, lowest=np.array(lowest, dtype=np.int64), highest=np.array(highest, dtype=np.int64))

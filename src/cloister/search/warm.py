@@ -1,0 +1,38 @@
+"""Loading the kernels ahead of their use."""
+
+import numpy as np
+
+from cloister.kernels.boxes import Task
+from cloister.kernels.classes import class_sizes, distinct_rows
+from cloister.kernels.layout import CODE, Costs, Ladders, Threshold
+
+from .optimal import optimal
+from .problem import Problem
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on two records."""
+    codes = np.array([[0, 1]], dtype=CODE)
+    ladders = Ladders(
+        up=np.array([0, 1, 0, 0, 0], dtype=CODE),
+        start=np.array([[[0, 2], [0, 4]]], dtype=np.int64),
+        sizes=np.array([[2, 1]], dtype=np.int64),
+        heights=np.array([2], dtype=np.int64),
+        number=np.array([[0, 1]], dtype=np.int64),
+        stride=np.array([1], dtype=np.int64),
+        exact=True,
+    )
+    costs = Costs(
+        leaves=np.array([0, 0, 1], dtype=np.int64),
+        start=np.array([[0, 2]], dtype=np.int64),
+        domain=np.array([1], dtype=np.int64),
+        mean=np.array([[0.0, 1.0]]),
+        worst=np.array([[0.0, 1.0]]),
+        weight=np.array([1.0]),
+        geometric=False,
+    )
+    distinct = distinct_rows(codes, ladders)
+    class_sizes(distinct.rows, ladders, np.array([1], dtype=np.int64))
+    task = Task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
+    bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
+    optimal(Problem(("any",), task, sum, *bounds, distinct.labels))

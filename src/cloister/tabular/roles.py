@@ -1,0 +1,87 @@
+"""Which column is what. No column is released unless somebody said so."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import polars as pl
+
+from cloister.errors import InputError
+
+from .data import Role, TableRequest
+
+UNIQUE_SHARE = 0.05
+"""A column taken along by ``rest="keep"`` must not be unique in more than this share of the records."""
+
+
+def resolve_roles(frame: pl.DataFrame, request: TableRequest, file: str) -> dict[str, Role]:
+    """Role of every column, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        A column is not there, has two roles or none, or nothing is a quasi-identifier.
+    """
+    if not request.quasi_identifiers:
+        raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
+    named = _named(request)
+    check_columns([column for column, _ in named], frame.columns, file)
+    roles: dict[str, Role] = {}
+    for column, role in named:
+        if column in roles:
+            raise InputError(
+                f"Column {column!r} is asked to be both {roles[column]} and {role}. Give it one role.", column=column
+            )
+        roles[column] = role
+    rest = [column for column in frame.columns if column not in roles]
+    roles |= dict.fromkeys(rest, _role_of_rest(frame, rest, request.rest, file))
+    return {column: roles[column] for column in frame.columns}
+
+
+def _named(request: TableRequest) -> list[tuple[str, Role]]:
+    named = [(column, Role.QUASI_IDENTIFIER) for column in request.quasi_identifiers]
+    named += [(column, Role.DROPPED) for column in request.drop]
+    named += [(column, Role.SENSITIVE) for column in request.sensitive]
+    named += [(column, Role.KEPT) for column in request.keep]
+    if request.id is not None:
+        named.append((request.id, Role.IDENTIFIER))
+    return named
+
+
+def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> None:
+    """Refuse a column that is not there, naming the nearest that is."""
+    for column in wanted:
+        if column not in present:
+            near = get_close_matches(column, present, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InputError(
+                f"Column {column!r} was asked for, but {file} has no such column.{hint} "
+                f"Its columns: {', '.join(present)}.",
+                file=file,
+                column=column,
+            )
+
+
+def _role_of_rest(frame: pl.DataFrame, rest: Sequence[str], settled: str, file: str) -> Role:
+    if not rest or settled == "drop":
+        return Role.DROPPED
+    if settled != "keep":
+        raise InputError(
+            f"Every column needs a role, but {file} has {len(rest)} without one: {', '.join(rest)}. "
+            "Name each with --qi, --sensitive, --keep or --drop, or settle them all with --rest drop.",
+            file=file,
+            column=rest[0],
+        )
+    for column in rest:
+        share = _unique_share(frame[column])
+        if share > UNIQUE_SHARE:
+            raise InputError(
+                f"--rest keep would release column {column!r}, whose values are unique in {share:.1%} of the records "
+                f"(more than {UNIQUE_SHARE:.0%}): it could identify patients. Give it a role of its own.",
+                file=file,
+                column=column,
+            )
+    return Role.KEPT
+
+
+def _unique_share(series: pl.Series) -> float:
+    return float(series.is_unique().sum()) / max(1, len(series))

@@ -1,0 +1,62 @@
+"""Settings of a table request, checked by themselves."""
+
+import os
+from decimal import Decimal
+
+from cloister.errors import InputError
+from cloister.search import check_search
+
+from .data import Ids, TableRequest
+
+REST = ("error", "drop", "keep")
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def suppression_share(share: float | str | Decimal) -> Decimal:
+    """Return a suppression limit as an exact decimal.
+
+    Raises
+    ------
+    InputError
+        It is not a share in [0, 1].
+    """
+    try:
+        exact = Decimal(str(share))
+    except ArithmeticError:
+        exact = Decimal(-1)
+    if not (exact.is_finite() and 0 <= exact <= 1):
+        raise InputError(
+            f"The suppression limit is {share}, but it is a share of the records, from 0 to 1 (0.05 is 5 %)."
+        )
+    return exact
+
+
+def check_settings(request: TableRequest) -> TableRequest:
+    """Return the request if its settings make sense by themselves; columns are checked against the data later."""
+    if not request.rules:
+        raise InputError("No privacy rule was given. Give at least k-anonymity, as with -k 5.")
+    check_search(request.search)
+    if request.rest not in REST:
+        raise InputError(f"The rest of the columns can be settled by {', '.join(REST)}, not by {request.rest!r}.")
+    if request.time_limit is not None and not request.time_limit > 0:
+        raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
+    if request.threads < 1:
+        raise InputError(f"{request.threads} threads were asked for, but at least 1 is needed.")
+    for column, weight in request.weights.items():
+        if column not in request.quasi_identifiers:
+            raise InputError(f"Column {column!r} has a weight but is no quasi-identifier.", column=column)
+        if not 0 < weight < float("inf"):
+            raise InputError(f"The weight of column {column!r} is {weight}, but must be more than 0.", column=column)
+    return request
+
+
+def parse_ids(text: str) -> Ids:
+    """Return what is to become of ids."""
+    for choice in Ids:
+        if text == choice:
+            return choice
+    raise InputError(f"Ids can be {', '.join(Ids)}, not {text!r}.")

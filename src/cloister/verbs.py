@@ -1,0 +1,171 @@
+"""What users call from Python: one function a verb."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from cloister.errors import GuaranteeViolation, InputError
+from cloister.flow import protect_table
+from cloister.hierarchy import Hierarchy, parse_hierarchy
+from cloister.io import Source, from_native
+from cloister.privacy import KAnonymity, parse_rule
+from cloister.release import Release, read_manifest
+from cloister.results import Verdict
+from cloister.search import Report
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.recheck import Expectation, recheck
+from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
+from cloister.utility import parse_loss
+
+
+def anonymize(
+    frame: Any,
+    *,
+    quasi_identifiers: Mapping[str, Hierarchy | str],
+    rules: Sequence[KAnonymity | str],
+    id: str | None = None,  # noqa: A002  (the public name of the id column)
+    sensitive: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    rest: str = "error",
+    suppression_limit: float | Decimal = 0.05,
+    loss: str = "iyengar",
+    weights: Mapping[str, float] | None = None,
+    search: str = "optimal",
+    time_limit: float | None = None,
+    levels: Mapping[str, int] | None = None,
+    level_bounds: Mapping[str, tuple[int, int | None]] | None = None,
+    ids: str = "number",
+    id_key: bytes | None = None,
+    keep_suppressed: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    report: Report | None = None,
+) -> Release:
+    """Return the least lossy safe release of a table, verified; its ``data`` is the kind of dataframe that came in.
+
+    Parameters
+    ----------
+    frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept.
+    quasi_identifiers : hierarchy of each quasi-identifier, as an object or as on the command line
+        (``"interval:5,10,20"``)
+    rules : privacy rules, all of which must hold
+    id : column that identifies patients; must not repeat; released as numbers (see ``ids``)
+    sensitive, keep : columns released as recorded
+    drop : columns not released
+    rest : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
+    suppression_limit : share of the records that may be suppressed, in [0, 1]
+    loss, weights : what is minimized (``"iyengar"`` or ``"arx"``), and weights of columns, 1 unless given
+    search, time_limit : ``"optimal"`` or ``"exhaustive"``, and seconds after which the best found so far is returned
+    levels : a fixed policy instead of a search
+    level_bounds : lowest and highest level of a column; None for its top
+    ids, id_key : ``"number"``, ``"drop"`` or ``"hmac"`` with a secret of at least 32 bytes
+    keep_suppressed : keep suppressed records as rows of ``*``
+    threads : all cores unless given; never changes the answer
+    report : called now and then with the progress of the search
+
+    Returns
+    -------
+    Release
+        Missing values are values of their own: they form classes, and stay missing until the root level.
+
+    Raises
+    ------
+    InputError
+        The data or the settings cannot be used.
+    NoSafeRelease
+        The rules cannot be met.
+
+    Notes
+    -----
+    *Guarantee*: against somebody who knows all quasi-identifiers of a patient and that the patient is in the data,
+    every released record is one of at least k that look the same. Proven least loss where ``search.optimal`` of the
+    manifest is true. Not promised: that sensitive values differ within a class; anything about columns that are
+    kept; anything about several releases together. Cost: see `cloister.search.optimal`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
+    >>> release = cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50), "sex": cl.suppress()},
+    ...                        rules=[cl.KAnonymity(2)], suppression_limit=0)
+    >>> release.data["age"].to_list()
+    ['[30-39]', '[30-39]', '[30-39]', '[50-59]', '[50-59]']
+    >>> release.verify().holds
+    True
+    """
+    bounds = level_bounds or {}
+    request = TableRequest(
+        quasi_identifiers={
+            column: QuasiIdentifier(_hierarchy(wanted), *bounds.get(column, (0, None)))
+            for column, wanted in quasi_identifiers.items()
+        },
+        rules=tuple(parse_rule(rule) if isinstance(rule, str) else rule for rule in rules),
+        suppression=suppression_share(suppression_limit),
+        loss=parse_loss(loss),
+        weights=dict(weights or {}),
+        search=search,
+        time_limit=time_limit,
+        levels=levels,
+        id=id,
+        drop=tuple(drop),
+        sensitive=tuple(sensitive),
+        keep=tuple(keep),
+        rest=rest,
+        ids=parse_ids(ids),
+        id_key=id_key,
+        keep_suppressed=keep_suppressed,
+        threads=available_cores() if threads is None else threads,
+    )
+    watch = Stopwatch()
+    with watch.stage("read"):
+        native = from_native(frame)
+    source = Source(native.frame, "csv", ",", None, "a dataframe")
+    release = protect_table(source, check_settings(request), seed=seed, report=report, watch=watch)
+    return replace(release, data=native.back(release.frame))
+
+
+def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:
+    return parse_hierarchy(wanted) if isinstance(wanted, str) else wanted
+
+
+def verify_folder(
+    folder: str | Path,
+    *,
+    original: Any = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    k: int | None = None,
+    quasi_identifiers: Sequence[str] = (),
+) -> Verdict:
+    """Return the verdict on a release folder, from its files alone or compared with the original.
+
+    Parameters
+    ----------
+    folder : a release
+    original : dataframe it was made from
+    hierarchies : by column, those that came from files; needed with ``original``
+    k, quasi_identifiers : what the recipient expects, whatever the manifest says
+
+    Raises
+    ------
+    InputError
+        The folder is not a release that this version can check.
+    GuaranteeViolation
+        It does not hold; says what failed, in counts.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InputError(f"There is no folder {place.name}.", file=place.name)
+    manifest = read_manifest(place)
+    if manifest.get("shape") != "table":
+        raise InputError(f"{place.name} is not a release of a table, the one shape this version can check.")
+    frame = None if original is None else from_native(original).frame
+    expectation = Expectation(k, tuple(quasi_identifiers))
+    verdict = recheck(place, manifest, expectation, frame, hierarchies)
+    if not verdict.holds:
+        raise GuaranteeViolation(f"The release {place.name} does not hold: {'; '.join(verdict.failures)}.")
+    return verdict

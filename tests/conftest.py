@@ -1,0 +1,20 @@
+"""Set-up of all tests: kernels are cached inside the project's environment, and real data are found by a variable."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+_CACHE = Path(sys.prefix) / "cache" / "kernels"
+_CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of real data sets; tests that need it are marked ``realdata`` and skip where it is not given."""
+    folder = os.environ.get("CLOISTER_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("real data are not here: set CLOISTER_DATA to their folder")
+    return Path(folder)

@@ -1,0 +1,88 @@
+"""Dates: labels, chains of units, refusals."""
+
+import pytest
+
+from cloister import errors
+from cloister.hierarchy import dates
+
+
+@pytest.mark.parametrize(
+    ("unit", "label"),
+    [
+        ("day", "2024-05-17"),
+        ("week", "2024-W20"),
+        ("month", "2024-05"),
+        ("quarter", "2024-Q2"),
+        ("year", "2024"),
+        ("decade", "2020s"),
+    ],
+)
+@pytest.mark.parametrize("value", ["2024-05-17", "2024-05-17T23:59:59", "2024-05-17 00:00", "2024-05-17T12:00:00.5Z"])
+def test_labels_of_each_unit(unit: str, label: str, value: str) -> None:
+    """A date is named by its period; the time does not matter."""
+    assert [level[0] for level in dates(unit).bind("seen", [value]).labels] == [value, label, "*"]
+
+
+def test_weeks_follow_iso_at_the_turn_of_the_year() -> None:
+    """The last days of December may belong to week 1 of the next year, the first of January to week 53."""
+    ladder = dates("week").bind("seen", ["2019-12-31", "2021-01-01"])
+
+    assert ladder.labels[1] == ("2020-W01", "2020-W53")
+
+
+def test_quarters_begin_in_january_april_july_october() -> None:
+    """Every month falls into its quarter."""
+    ladder = dates("quarter").bind("seen", [f"2024-{month:02d}-01" for month in range(1, 13)])
+
+    assert [label[-1] for label in ladder.labels[1]] == list("111222333444")
+
+
+def test_domain_is_the_values_present() -> None:
+    """A label covers the values present that share it; missing is apart."""
+    ladder = dates("month", "year").bind("seen", ["2024-05-17", "2024-05-18", "2024-06-01", None])
+
+    assert ladder.leaves.tolist() == [[1, 1, 1, 1], [2, 2, 1, 1], [3, 3, 3, 1], [4, 4, 4, 4]]
+    assert [level[-1] for level in ladder.labels] == [None, None, None, "*"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2024",
+        "2024-05",
+        "17.05.2024",
+        "2024-13-01",
+        "2023-02-29",
+        "20240517",
+        "2024-W20-5",
+        "2024-05-17T25:00",
+        "0000-01-01",
+    ],
+)
+def test_what_is_no_iso_date_is_outside(text: str) -> None:
+    """Only dates of the calendar, written in full, are covered."""
+    assert dates("year").outside(["2024-05-17", text, None]) == [text]
+    with pytest.raises(errors.InputError, match="1 of 2 distinct values of column 'seen' are not dates"):
+        dates("year").bind("seen", ["2024-05-17", text])
+
+
+@pytest.mark.parametrize("chain", [(), ("hour",), ("Month",), ("",)])
+def test_units_must_be_known(chain: tuple[str, ...]) -> None:
+    """The refusal lists the units."""
+    with pytest.raises(errors.InputError, match="day, week, month, quarter, year, decade"):
+        dates(*chain)
+
+
+@pytest.mark.parametrize(
+    "chain", [("year", "month"), ("month", "month"), ("week", "month"), ("week", "year"), ("week", "day")]
+)
+def test_units_must_nest(chain: tuple[str, ...]) -> None:
+    """Units stand from fine to coarse, and nothing but the root is above weeks."""
+    with pytest.raises(errors.InputError, match="units that nest"):
+        dates(*chain)
+
+
+def test_spec_is_as_typed() -> None:
+    """The specification can be typed again."""
+    assert (dates("month", "year").kind, dates("month", "year").spec) == ("date", "date:month,year")

@@ -1,0 +1,128 @@
+"""Intervals: labels, bounds, domain, refusals."""
+
+import pytest
+
+from cloister import errors
+from cloister.hierarchy import IntervalHierarchy, intervals
+
+
+def labels_of(hierarchy: IntervalHierarchy, *values: str | None) -> dict[str | None, list[str | None]]:
+    """The labels of each value, from level 1 on."""
+    ladder = hierarchy.bind("age", values)
+    return {value: [level[n] for level in ladder.labels[1:]] for n, value in enumerate(ladder.values)}
+
+
+def test_whole_numbers_get_closed_intervals() -> None:
+    """Whole numbers are named by their first and last number, on multiples of the width."""
+    assert labels_of(intervals(5, 10, 20), "44", "0") == {
+        "44": ["[40-44]", "[40-49]", "[40-59]", "*"],
+        "0": ["[0-4]", "[0-9]", "[0-19]", "*"],
+    }
+
+
+def test_one_decimal_opens_all_intervals() -> None:
+    """Where any value is a decimal, every interval excludes its end."""
+    assert labels_of(intervals(5), "44", "44.9") == {"44": ["[40-45)", "*"], "44.9": ["[40-45)", "*"]}
+    assert labels_of(intervals(5), "44", "44.0") == {"44": ["[40-44]", "*"], "44.0": ["[40-44]", "*"]}
+
+
+def test_bounds_hold_at_every_level() -> None:
+    """Values of the top and above, and below the bottom, have one label from the first width to the root."""
+    assert labels_of(intervals(5, 10, 20, top=90, bottom=0), "90", "107", "-1", "89") == {
+        "-1": ["<0", "<0", "<0", "*"],
+        "107": [">=90"] * 3 + ["*"],
+        "89": ["[85-89]", "[80-89]", "[80-89]", "*"],
+        "90": [">=90"] * 3 + ["*"],
+    }
+
+
+def test_a_decimal_just_below_the_top_is_inside() -> None:
+    """Bounds compare the number, not its whole part alone."""
+    assert labels_of(intervals(5, top=90, bottom=0), "89.99", "-0.01") == {
+        "89.99": ["[85-90)", "*"],
+        "-0.01": ["<0", "*"],
+    }
+
+
+def test_intervals_begin_at_the_bottom() -> None:
+    """A bottom that is no multiple of the width moves the grid."""
+    assert labels_of(intervals(5, 10, bottom=18), "18", "23", "28") == {
+        "18": ["[18-22]", "[18-27]", "*"],
+        "23": ["[23-27]", "[18-27]", "*"],
+        "28": ["[28-32]", "[28-37]", "*"],
+    }
+
+
+def test_negative_ends_are_spelled_out() -> None:
+    """A minus sign is not mistaken for the dash of the interval."""
+    assert labels_of(intervals(5), "-3", "-5.5") == {"-3": ["[-5 to 0)", "*"], "-5.5": ["[-10 to -5)", "*"]}
+    assert labels_of(intervals(5), "-3") == {"-3": ["[-5 to -1]", "*"]}
+
+
+def test_missing_stays_apart_until_the_root() -> None:
+    """Missing has no label below the root."""
+    assert labels_of(intervals(5), "44", None)[None] == [None, "*"]
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "values", "n_leaves"),
+    [
+        (intervals(5, 20), ["44"], 20),
+        (intervals(5, 20), ["44", "61"], 40),
+        (intervals(5, 20, top=90), ["44"], 51),
+        (intervals(5, 20, top=90, bottom=0), ["44"], 92),
+        (intervals(5, 20, top=90, bottom=0), [], 92),
+        (intervals(5, 20, top=90, bottom=0), ["91", "92", "93"], 94),
+        (intervals(5, 20, top=90), ["91"], 1),
+        (intervals(5, 20), ["44", None], 21),
+        (intervals(5), [], 1),
+        (intervals(2), ["0", "0.5", "1", "1.5"], 4),
+    ],
+)
+def test_domain_is_the_grid(hierarchy: IntervalHierarchy, values: list[str | None], n_leaves: int) -> None:
+    """The domain runs from bound to bound or to the rounded grid; a bound adds a leaf, and so does missing."""
+    assert hierarchy.bind("age", values).n_leaves == n_leaves
+
+
+def test_leaves_are_the_whole_numbers_of_the_interval() -> None:
+    """An interval covers its whole numbers, fewer where the top clips it."""
+    ladder = intervals(5, 20, top=90).bind("age", ["44", "85"])
+
+    assert ladder.leaves.tolist() == [[1, 1], [5, 5], [20, 10], [51, 51]]
+
+
+def test_spec_is_as_typed() -> None:
+    """The specification can be typed again."""
+    assert intervals(5, 10, top=90, bottom=0).spec == "interval:5,10/top=90/bottom=0"
+    assert intervals(5).kind == "interval"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "abc", "1e3", "NaN", "inf", "4-5", "[40-44]", "1,5", ".", "+", "٤", "9" * 16]
+)
+def test_what_is_no_number_is_outside(text: str) -> None:
+    """Only plain whole and decimal numbers below 10^15 are covered."""
+    assert intervals(5).outside(["44", " 44 ", ".5", "+4.", text, None]) == [text]
+
+
+def test_a_refusal_counts() -> None:
+    """The refusal tells column and count, and what to do."""
+    with pytest.raises(
+        errors.InputError, match=r"2 of 3 distinct values of column 'age' are not .* Correct them"
+    ) as caught:
+        intervals(5).bind("age", ["44", "young", "old"])
+    assert caught.value.column == "age"
+
+
+@pytest.mark.parametrize("widths", [(), (0,), (-5,), (5, 5), (10, 5), (5, 12), (2.5,), ("5",), (True,), (10**15,)])
+def test_widths_must_nest(widths: tuple[int, ...]) -> None:
+    """Widths are positive, whole, and each divides the next."""
+    with pytest.raises(errors.InputError, match=r"interval needs .*interval:5,10,20"):
+        intervals(*widths)
+
+
+@pytest.mark.parametrize("bounds", [{"top": 5, "bottom": 5}, {"top": 0, "bottom": 1}, {"top": 1.5}, {"bottom": 10**15}])
+def test_bounds_must_leave_room(bounds: dict[str, int]) -> None:
+    """Bounds are whole numbers, the bottom below the top."""
+    with pytest.raises(errors.InputError, match="interval needs"):
+        intervals(5, **bounds)

@@ -1,0 +1,53 @@
+"""Prefixes: labels, mixed lengths, refusals."""
+
+import pytest
+
+from cloister import errors
+from cloister.hierarchy import prefix
+
+
+def test_one_character_is_dropped_a_level() -> None:
+    """Each level writes a star for one more character, as ARX does; the root is one star."""
+    ladder = prefix(5).bind("zip", ["81367"])
+
+    assert [level[0] for level in ladder.labels] == ["81367", "8136*", "813**", "81***", "8****", "*"]
+
+
+def test_shorter_codes_join_where_their_length_is_reached() -> None:
+    """A short code counts as padded on the right, so levels nest."""
+    ladder = prefix(5).bind("zip", ["813", "81367"])
+
+    assert ladder.labels[1:3] == (("813*", "8136*"), ("813**", "813**"))
+
+
+def test_domain_is_the_values_present() -> None:
+    """A label covers the values present that share it."""
+    ladder = prefix(2).bind("zip", ["11", "12", "21", None])
+
+    assert ladder.leaves.tolist() == [[1, 1, 1, 1], [2, 2, 1, 1], [4, 4, 4, 4]]
+    assert ladder.labels[1] == ("1*", "1*", "2*", None)
+
+
+def test_a_refusal_tells_the_longest_length() -> None:
+    """Too long codes are counted, and the length that would cover them is named."""
+    with pytest.raises(errors.InputError, match=r"1 of 2 distinct values of column 'zip' .* has 9\. Use prefix:9"):
+        prefix(5).bind("zip", ["81367", "813670000"])
+    assert prefix(5).outside(["81367", "813670000", None]) == ["813670000"]
+
+
+def test_codes_beyond_any_prefix_get_other_advice() -> None:
+    """No length is proposed that would be refused."""
+    with pytest.raises(errors.InputError, match="Use suppress"):
+        prefix(5).bind("zip", ["8" * 65])
+
+
+@pytest.mark.parametrize("length", [0, -1, 65, 2.0, "5", True])
+def test_length_is_a_small_number(length: int) -> None:
+    """The length is a whole number from 1 to 64."""
+    with pytest.raises(errors.InputError, match=r"prefix needs .*prefix:5"):
+        prefix(length)
+
+
+def test_spec_is_as_typed() -> None:
+    """The specification can be typed again."""
+    assert (prefix(5).kind, prefix(5).spec) == ("prefix", "prefix:5")

@@ -1,0 +1,419 @@
+"""A release folder that appears whole or not at all."""
+
+import errno
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cloister.errors import InputError
+from cloister.io import disk, folder, release_folder, repair, sha256, write_private
+
+
+def is_release(path: Path) -> bool:
+    """Whether there is a manifest."""
+    return (path / "release.json").exists()
+
+
+def make(target: Path, content: str = "new", *, overwrite: bool = False) -> None:
+    """A release of one file."""
+    with release_folder(target, overwrite=overwrite, is_earlier_release=is_release) as partial:
+        (partial / "release.json").write_text(content)
+
+
+def fail(target: Path, error: BaseException | type[BaseException], *, overwrite: bool = False) -> None:
+    """A release that comes to nothing; until then an earlier one stays."""
+    with release_folder(target, overwrite=overwrite, is_earlier_release=is_release) as partial:
+        (partial / "data.csv").write_text("x")
+        assert target.exists() == overwrite
+        raise error
+
+
+def names(path: Path) -> set[str]:
+    """What is in a folder."""
+    return {entry.name for entry in path.iterdir()}
+
+
+def dead_process() -> int:
+    """The number of a process that is no more."""
+    return int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=subprocess.PIPE).stdout)
+
+
+def left_behind(target: Path, purpose: str, process: int, content: str = "old") -> Path:
+    """What a process that crashed leaves beside ``target``."""
+    path = target.with_name(f".{target.name}.{purpose}-{folder._machine()}-{process}-abcdef01-12345678")
+    path.mkdir()
+    (path / "release.json").write_text(content)
+    return path
+
+
+def test_it_appears_at_the_end(tmp_path):
+    """Until the block ends the target is not there; then it is, whole, and nothing else."""
+    target = tmp_path / "release"
+
+    with release_folder(target) as partial:
+        (partial / "sub").mkdir()
+        (partial / "sub" / "data.csv").write_text("x")
+        assert not target.exists()
+        assert partial.parent == tmp_path
+        assert partial.name.startswith(".release.partial-")
+        assert stat.S_IMODE(partial.stat().st_mode) == 0o700
+
+    assert names(tmp_path) == {"release"}
+    assert (target / "sub" / "data.csv").read_text() == "x"
+
+
+def test_everything_is_private(tmp_path):
+    """Folders are 0700 and files 0600, whatever the umask and whoever wrote them; links are not followed."""
+    outside = tmp_path / "outside"
+    outside.write_text("x")
+    outside.chmod(0o644)
+    for umask in (0, 0o777):
+        before = os.umask(umask)
+        try:
+            with release_folder(tmp_path / f"r{umask}") as partial:
+                write_private(partial / "own", b"x")
+                os.close(os.open(partial / "other", os.O_CREAT | os.O_WRONLY, 0o666))
+                (partial / "sub").mkdir(mode=0o777)
+                (partial / "sub").chmod(0o777)
+                (partial / "link").symlink_to(outside)
+        finally:
+            os.umask(before)
+        release = tmp_path / f"r{umask}"
+        modes = {path: stat.S_IMODE((release / path).stat().st_mode) for path in (".", "sub", "own", "other")}
+        assert modes == {".": 0o700, "sub": 0o700, "own": 0o600, "other": 0o600}
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_nothing_is_left_of_a_failure(tmp_path, error):
+    """An exception or an interruption removes what was written, and is passed on."""
+    with pytest.raises(error):
+        fail(tmp_path / "release", error)
+
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_earlier_release_survives_a_failure(tmp_path, error):
+    """While a release is made, and if that fails, the earlier one stays in its place."""
+    target = tmp_path / "release"
+    make(target, "old")
+
+    with pytest.raises(error):
+        fail(target, error, overwrite=True)
+
+    assert names(tmp_path) == {"release"}
+    assert (target / "release.json").read_text() == "old"
+
+
+def test_an_earlier_release_is_replaced(tmp_path):
+    """With leave to overwrite the new release stands in the old one's place, and the old one is gone."""
+    make(tmp_path / "release", "old")
+
+    make(tmp_path / "release", "new", overwrite=True)
+
+    assert names(tmp_path) == {"release"}
+    assert (tmp_path / "release" / "release.json").read_text() == "new"
+
+
+def test_overwriting_nothing_is_no_error(tmp_path):
+    """Leave to overwrite is not a demand."""
+    make(tmp_path / "release", overwrite=True)
+
+    assert names(tmp_path) == {"release"}
+
+
+def test_what_exists_is_refused(tmp_path):
+    """Without leave nothing is overwritten; with it only an earlier release is."""
+    make(tmp_path / "release", "old")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    before = names(tmp_path)
+
+    with pytest.raises(InputError, match="exists already"):
+        make(tmp_path / "release")
+    with pytest.raises(InputError, match="exists already"):
+        make(tmp_path / "folder")
+    for name in ("folder", "file"):
+        with pytest.raises(InputError, match="not an earlier release"):
+            make(tmp_path / name, overwrite=True)
+    assert names(tmp_path) == before
+    assert (tmp_path / "release" / "release.json").read_text() == "old"
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_symbolic_link_is_refused(tmp_path, overwrite):
+    """A link is neither followed nor replaced, wherever it points."""
+    make(tmp_path / "release")
+    (tmp_path / "link").symlink_to("release")
+    (tmp_path / "broken").symlink_to("none")
+
+    for name in ("link", "broken"):
+        with pytest.raises(InputError, match="symbolic link"):
+            make(tmp_path / name, overwrite=overwrite)
+
+
+def test_a_missing_parent_is_refused(tmp_path):
+    """The folder above is not made, as a wrong path would hide the release."""
+    with pytest.raises(InputError, match="does not exist"):
+        make(tmp_path / "none" / "release")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="does not exist"):
+        make(tmp_path / "file" / "release")
+    with pytest.raises(InputError, match="name"):
+        make(Path("/"))
+    assert names(tmp_path) == {"file"}
+
+
+def test_a_relative_target(tmp_path, monkeypatch):
+    """A target without a folder is in the current one, also if that changes meanwhile."""
+    monkeypatch.chdir(tmp_path)
+
+    with release_folder(Path("release")):
+        monkeypatch.chdir("/")
+
+    assert names(tmp_path) == {"release"}
+
+
+def test_names_with_odd_characters(tmp_path):
+    """A name that looks like a pattern is a name."""
+    target = tmp_path / "r*[a]?"
+    partial = left_behind(target, "partial", dead_process())
+    other = left_behind(tmp_path / "rxa", "partial", dead_process())
+
+    make(target)
+
+    assert not partial.exists()
+    assert other.exists()
+
+
+PROBLEMS = [
+    (errno.ENOSPC, "disk is full"),
+    (errno.EDQUOT, "quota"),
+    (errno.EROFS, "read-only"),
+    (errno.EACCES, "permission"),
+    (errno.EPERM, "permission"),
+    (errno.EIO, "cannot be written"),
+]
+
+
+@pytest.mark.parametrize(("number", "words"), PROBLEMS)
+def test_a_disk_that_refuses_from_the_start(tmp_path, monkeypatch, number, words):
+    """A folder that cannot be made is an error of the user's, with what to do."""
+
+    def refuse(path: Path, **_options: object) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+
+    with pytest.raises(InputError, match=words):
+        make(tmp_path / "release")
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize(("number", "words"), PROBLEMS)
+def test_a_disk_that_refuses_on_the_way(tmp_path, monkeypatch, number, words):
+    """A disk that fills up while the release is written is the same error, and nothing is left."""
+    monkeypatch.setattr(folder.secrets, "token_hex", lambda _size: "x")
+    partial = folder._beside(tmp_path / "release", "partial")
+
+    with pytest.raises(InputError, match=words):
+        fail(tmp_path / "release", OSError(number, os.strerror(number), str(partial / "data.csv")))
+
+    assert names(tmp_path) == set()
+
+
+def test_a_full_disk_without_a_name(tmp_path):
+    """Writing to an open file names no path; a full disk is a full disk all the same."""
+    with pytest.raises(InputError, match="disk is full"), release_folder(tmp_path / "release"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_other_errors_of_the_system_are_passed_on(tmp_path):
+    """An error about a file elsewhere is not the release's."""
+    with pytest.raises(FileNotFoundError), release_folder(tmp_path / "release"):
+        Path(tmp_path, "none").read_bytes()
+
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_rename_that_fails(tmp_path, monkeypatch, overwrite):
+    """If the last rename fails the earlier release is back in its place."""
+    target = tmp_path / "release"
+    if overwrite:
+        make(target, "old")
+    rename = Path.rename
+
+    def refuse(path: Path, to: Path) -> Path:
+        if ".partial-" in path.name:
+            raise OSError(errno.EACCES, "Permission denied", str(path))
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+
+    with pytest.raises(InputError, match="permission"):
+        make(target, overwrite=overwrite)
+    assert names(tmp_path) == ({"release"} if overwrite else set())
+    assert not overwrite or (target / "release.json").read_text() == "old"
+
+
+def test_a_target_that_appears_meanwhile(tmp_path):
+    """What somebody else puts in the place is left alone."""
+    with pytest.raises(InputError, match="exists already"), release_folder(tmp_path / "release"):
+        (tmp_path / "release").mkdir()
+
+    assert names(tmp_path) == {"release"}
+
+
+def test_a_crash_before_the_rename_is_repaired(tmp_path):
+    """An earlier release that was moved aside by a process that is no more is moved back."""
+    target = tmp_path / "release"
+    left_behind(target, "replaced", dead_process())
+    left_behind(target, "partial", dead_process(), "half")
+
+    repair(target)
+
+    assert names(tmp_path) == {"release"}
+    assert (target / "release.json").read_text() == "old"
+
+
+def test_a_crash_after_the_rename_is_repaired(tmp_path):
+    """An earlier release that was replaced is removed by the next run."""
+    target = tmp_path / "release"
+    make(target, "new")
+    left_behind(target, "replaced", dead_process())
+
+    repair(target)
+
+    assert names(tmp_path) == {"release"}
+    assert (target / "release.json").read_text() == "new"
+
+
+def test_the_next_run_repairs(tmp_path):
+    """A run whose target is missing after a crash finds the earlier release there again."""
+    target = tmp_path / "release"
+    left_behind(target, "replaced", dead_process())
+
+    with pytest.raises(InputError, match="exists already"):
+        make(target)
+    make(target, "new", overwrite=True)
+
+    assert names(tmp_path) == {"release"}
+    assert (target / "release.json").read_text() == "new"
+
+
+def test_what_others_are_writing_is_left_alone(tmp_path):
+    """Folders of a living process, of another machine, of another target or of no known form stay."""
+    target = tmp_path / "release"
+    mine = left_behind(target, "partial", os.getpid())  # another run that had our number: gone
+    kept = {
+        left_behind(target, "partial", os.getppid()).name,
+        left_behind(target, "replaced", os.getppid()).name,
+        left_behind(tmp_path / "other", "partial", dead_process()).name,
+        ".release.partial-00000000-999999-abcdef01-12345678",
+        f".release.partial-{folder._machine()}-x",
+        f".release.partial-{folder._machine()}-{10**30}-a-b",
+    }
+    for name in kept:
+        (tmp_path / name).mkdir(exist_ok=True)
+
+    with release_folder(target) as partial:
+        repair(target)
+        assert partial.exists()
+
+    assert not mine.exists()
+    assert names(tmp_path) == kept | {"release"}
+
+
+def test_a_process_of_another_user_is_alive(tmp_path, monkeypatch):
+    """A process that may not be signalled lives."""
+
+    def refuse(_process: int, _signal: int) -> None:
+        raise PermissionError
+
+    partial = left_behind(tmp_path / "release", "partial", dead_process())
+    monkeypatch.setattr(os, "kill", refuse)
+
+    repair(tmp_path / "release")
+
+    assert partial.exists()
+
+
+def test_a_killed_process_is_cleaned_up_after(tmp_path):
+    """What a killed process leaves is private, and is gone after the next run."""
+    program = (
+        "import os, sys; from pathlib import Path; from cloister.io import release_folder\n"
+        "with release_folder(Path(sys.argv[1])) as partial:\n"
+        "    (partial / 'data.csv').write_text('x'); os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "release")])
+    [left] = tmp_path.iterdir()
+
+    assert done.returncode == -signal.SIGKILL
+    assert left.name.startswith(".release.partial-")
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    make(tmp_path / "release")
+    assert names(tmp_path) == {"release"}
+
+
+def test_a_folder_that_vanishes(tmp_path):
+    """A release whose folder was removed under it is an error, and no release."""
+    with pytest.raises(InputError, match="cannot be written"), release_folder(tmp_path / "release") as partial:
+        shutil.rmtree(partial)
+
+    assert names(tmp_path) == set()
+
+
+def test_sha256(tmp_path):
+    """The digest is that of the bytes."""
+    write_private(tmp_path / "a", b"abc")
+
+    assert sha256(tmp_path / "a") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_private_files(tmp_path):
+    """A private file has mode 0600 and its bytes, and is never written twice."""
+    write_private(tmp_path / "key", b"\0secret")
+
+    assert (tmp_path / "key").read_bytes() == b"\0secret"
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    with pytest.raises(InputError, match="exists already"):
+        write_private(tmp_path / "key", b"other")
+    assert (tmp_path / "key").read_bytes() == b"\0secret"
+
+
+def test_an_interrupted_file_is_removed(tmp_path):
+    """A file whose writing is interrupted does not stay."""
+
+    def interrupted() -> None:
+        with disk.private_file(tmp_path / "a") as file:
+            file.write(b"x")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+    assert names(tmp_path) == set()
+
+
+def test_file_systems_without_sync(tmp_path, monkeypatch):
+    """A file system that cannot sync a folder is no error; one that fails to is."""
+
+    def refuse(number: int) -> None:
+        def fsync(_descriptor: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(os, "fsync", fsync)
+
+    refuse(errno.EINVAL)
+    disk.sync(tmp_path)
+    refuse(errno.EIO)
+    with pytest.raises(OSError, match="error"):
+        disk.sync(tmp_path)
