@@ -5,10 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 _CACHE = Path(sys.prefix) / "cache" / "kernels"
 _CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
+
+settings.register_profile("cloister", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.load_profile("cloister")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,67 @@
+"""Equivalence classes, counted by kernels as by the plain definition."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tables import cases
+
+from cloister.kernels.classes import class_sizes, distinct_rows, measure
+
+
+@settings(max_examples=150)
+@given(case=cases(), stride=st.integers(0, 3))
+def test_colliding_keys_are_told_apart(case, stride):
+    """Where keys are not exact the codes themselves decide, so collisions change nothing."""
+    task = case.problem().task
+    levels = np.zeros(len(case.names), dtype=np.int64)
+    colliding = task.ladders._replace(stride=np.full_like(task.ladders.stride, stride), exact=False)
+
+    assert class_sizes(task.rows, task.ladders, levels).tolist() == class_sizes(task.rows, colliding, levels).tolist()
+
+
+@settings(max_examples=150)
+@given(case=cases())
+def test_distinct_rows_count_records(case):
+    """Each combination of values is one row, in order of first appearance, with its number of records."""
+    problem = case.problem()
+    counted = Counter(case.records)
+
+    assert list(counted.values()) == problem.task.rows.records.tolist()
+    first = list(counted)
+    assert [first.index(record) for record in case.records] == problem.row_of_record.tolist()
+
+
+@given(case=cases(most_records=4))
+def test_levels_outside_the_lattice_are_refused(case):
+    """A level that does not exist is an error, not a read beyond an array."""
+    task = case.problem().task
+    beyond = task.ladders.heights.copy()
+
+    with pytest.raises(ValueError, match="levels must be"):
+        measure(task.rows, task.ladders, task.costs, beyond, task.threshold)
+    with pytest.raises(ValueError, match="levels must be"):
+        class_sizes(task.rows, task.ladders, -1 - np.zeros_like(beyond))
+
+
+def test_counts_of_given_rows_are_added_up():
+    """Rows that come with counts are merged with their counts."""
+    case_codes = np.array([[0, 1, 0]], dtype=np.uint32)
+    from cloister.kernels.layout import Ladders
+
+    ladders = Ladders(
+        up=np.array([0, 1], dtype=np.uint32),
+        start=np.zeros((1, 1, 1), dtype=np.int64),
+        sizes=np.array([[2]]),
+        heights=np.array([1]),
+        number=np.array([[0]]),
+        stride=np.array([1]),
+        exact=True,
+    )
+
+    found = distinct_rows(case_codes, ladders, np.array([2, 5, 3]))
+
+    assert found.rows.records.tolist() == [5, 5]
+    assert found.labels.tolist() == [0, 1, 0]
