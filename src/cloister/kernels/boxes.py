@@ -25,7 +25,9 @@ TOLERANCE = 1e-12
 """Losses no further apart than this are equal."""
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
-"""Places in the statistics."""
+"""Places in the statistics: what was done to boxes, policies measured, upper policies counted, groups visited."""
+
+STATISTICS = 7
 
 
 class Stack(NamedTuple):
@@ -177,11 +179,15 @@ def _draw_in(task, pool, stack, d, attribute, level, statistics):
     """Lower the upper policy in one attribute; False if that refutes the whole box."""
     if _would_suppress(task, pool, stack, d, attribute, level, statistics) > task.threshold.limit:
         return False
-    moved, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
-    home = _span(stack, d)
-    move(pool, moved, home, stack.is_open)
-    stack.span[d, 1] = moved.size
-    stack.span[d, 3] = moved.segments
+    drawn, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
+    if 2 * (drawn.start + drawn.size) > pool.records.shape[0]:
+        home = _span(stack, d)
+        move(pool, drawn, home, stack.is_open)
+        drawn = Span(home.start, drawn.size, home.bound, drawn.segments)
+    stack.span[d, 0] = drawn.start
+    stack.span[d, 1] = drawn.size
+    stack.span[d, 2] = drawn.bound
+    stack.span[d, 3] = drawn.segments
     stack.suppressed[d] += suppressed
     stack.upper[d, attribute] = level
     statistics[DRAWN_IN] += 1
@@ -237,19 +243,36 @@ def _has_room(stack, d):
 
 
 @jit
+def _width(costs, attribute, low, high):
+    """How much two levels of an attribute differ in cost."""
+    return _term(costs, attribute, high, 0.0) - _term(costs, attribute, low, 0.0)
+
+
+@jit
 def _choose_cut(task, stack, d):
-    """Attribute whose levels differ most in cost; its level in the middle."""
+    """Attribute to cut a box at, and the level that ends the lower half.
+
+    The attribute whose levels differ most in cost and in number of values: a dear upper half soon meets its bound,
+    a coarse one has few groups. The level is the last that costs no more than half of what lies between.
+    """
     attribute = -1
     widest = -1.0
     for j in range(stack.lower.shape[1]):
         low = stack.lower[d, j]
         high = stack.upper[d, j]
         if high > low:
-            width = _term(task.costs, j, high, 0.0) - _term(task.costs, j, low, 0.0)
+            merged = np.log(task.ladders.sizes[j, low] / task.ladders.sizes[j, high])
+            width = _width(task.costs, j, low, high) * merged
             if width > widest:
                 widest = width
                 attribute = j
-    return attribute, (stack.lower[d, attribute] + stack.upper[d, attribute]) // 2
+    low = stack.lower[d, attribute]
+    high = stack.upper[d, attribute]
+    half = 0.5 * _width(task.costs, attribute, low, high)
+    level = low
+    while level + 1 < high and _width(task.costs, attribute, low, level + 1) <= half:
+        level += 1
+    return attribute, level
 
 
 @jit
@@ -417,7 +440,7 @@ def explore(
 
     Parameters
     ----------
-    statistics : (7,) int64, added to; see the names at the top of this module
+    statistics : (STATISTICS,) int64, added to; see the names at the top of this module
     work : stop after about this many visits of groups
 
     Raises

@@ -1,12 +1,17 @@
 """Exhaustive search: every policy is measured. The oracle of all others; for small lattices."""
 
+import math
 import time
 
 from cloister.errors import NoSafeRelease
+from cloister.kernels.boxes import TOLERANCE
 from cloister.results import SearchResult
 
 from .problem import Candidate, Problem, best_of
 from .progress import Progress, Report
+
+REPORT_EVERY = 256
+"""Policies measured between two reports of progress."""
 
 
 def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
@@ -27,6 +32,7 @@ def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Rep
     """
     started = time.perf_counter()
     safe: list[Candidate] = []
+    least = math.inf
     checked = 0
     complete = True
     for levels in problem.policies():
@@ -35,10 +41,10 @@ def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Rep
             break
         candidate = problem.measure(levels)
         checked += 1
-        if problem.is_safe(candidate):
-            safe = [best_of([candidate, *safe])] if len(safe) > 1000 else [candidate, *safe]
-        if report is not None and checked % 256 == 0:
-            least = min((c.loss for c in safe), default=1.0)
+        if problem.is_safe(candidate) and candidate.loss <= least + TOLERANCE:
+            least = min(least, candidate.loss)
+            safe = [c for c in (*safe, candidate) if c.loss <= least + TOLERANCE]
+        if report is not None and checked % REPORT_EVERY == 0:
             report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))
     if not safe:
         raise no_safe_policy(problem, complete)

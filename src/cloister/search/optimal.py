@@ -3,6 +3,7 @@
 The lattice is one box at first. A worker takes the box of the lowest bound and searches it depth first for a bounded
 amount of work; what it leaves undone goes back as smaller boxes. The lowest bound among the boxes left is a proven
 lower bound on the loss of every safe policy, so a search that is stopped early still says how much could be missing.
+Where the first box is not decided at once, greedy descents run beside the proof for a good policy early on.
 
 References
 ----------
@@ -12,19 +13,22 @@ data de-identification", BMC Medical Informatics and Decision Making 16:49, sect
 a box refutes all of it at once, and rows whose fate is the same throughout a box are dropped from its counts.
 """
 
-import heapq
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.boxes import COUNTED, MEASURED, TOLERANCE, Best, Box, Task, Workspace, explore
+from cloister.kernels.boxes import STATISTICS, TOLERANCE, VISITED, Best, Box, Task, Workspace, explore
 from cloister.results import SearchResult
 
+from .descent import descents
 from .exhaustive import no_safe_policy
+from .frontier import Frontier
 from .problem import Candidate, Problem, best_of, distinct_levels, restricted
 from .progress import Progress, Report
 
@@ -32,10 +36,16 @@ FIRST_WORK = 20_000_000
 WORK = 60_000_000
 """Visits of row groups before a worker hands back what is left: some tenths of a second."""
 
+DESCENTS = 4
+"""Descents that a worker makes before it reports."""
+
+WORK_PER_DESCENTS = 40_000_000
+"""Visits of row groups that earn the next descents: they shall cost little where the proof is short."""
+
 
 @dataclass(frozen=True)
 class _Explored:
-    """What one worker brings back."""
+    """What a worker brings back from a box."""
 
     best: Best
     statistics: NDArray[np.int64]
@@ -43,103 +53,102 @@ class _Explored:
     workspace: Workspace
 
 
-@dataclass
-class _Frontier:
-    """The boxes not yet worked on, lowest bound first, and the best policy known."""
-
-    task: Task
-    best: Best
-    boxes: list[tuple[float, int, Box]] = field(default_factory=list)
-    running: dict[Future[_Explored], float] = field(default_factory=dict)
-    statistics: NDArray[np.int64] = field(default_factory=lambda: np.zeros(7, dtype=np.int64))
-    order: "count[int]" = field(default_factory=count)
-
-    def push(self, box: Box) -> None:
-        if box.bound <= self.best.loss[0] + TOLERANCE:
-            heapq.heappush(self.boxes, (box.bound, next(self.order), box))
-
-    def bound(self) -> float:
-        """Lowest loss that any policy not yet decided can have, and no more than the best known."""
-        waiting = self.boxes[0][0] if self.boxes else np.inf
-        return float(min(waiting, self.best.loss[0], *self.running.values(), np.inf))
-
-    def _wins(self, new: Best) -> bool:
-        """Whether a worker's best replaces the best known; workers keep theirs unless they found a better one."""
-        if new.loss[1] > self.best.loss[0] + TOLERANCE:
-            return False
-        return bool(new.loss[1] < self.best.loss[0] - TOLERANCE or self._tie_break(new) < self._tie_break(self.best))
-
-    def _tie_break(self, best: Best) -> tuple[int, int, list[int]]:
-        number = self.task.ladders.number[np.arange(best.levels.size), best.levels]
-        return int(best.suppressed[0]), int(number.sum()), best.levels.tolist()
-
-    def learn(self, explored: _Explored) -> None:
-        self.statistics += explored.statistics
-        if self._wins(explored.best):
-            self.best = explored.best
-        for box in explored.left:
-            self.push(box)
-
-
-def _work_on(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> _Explored:
-    """Search one box with a private copy of the best policy known."""
+def _explore(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> _Explored:
+    """Search one box with a private copy of the best policy known; with more memory where there is no progress."""
     mine = Best(best.loss.copy(), best.suppressed.copy(), best.levels.copy())
-    statistics = np.zeros(7, dtype=np.int64)
+    statistics = np.zeros(STATISTICS, dtype=np.int64)
     while True:
         left = explore(task, workspace, box, mine, statistics, work)
-        stuck = len(left) == 1 and np.array_equal(left[0].lower, box.lower) and np.array_equal(left[0].upper, box.upper)
-        if not stuck:
+        if not (len(left) == 1 and _same(left[0], box)):
             return _Explored(mine, statistics, left, workspace)
         workspace, work = Workspace(task, 2 * workspace.lists), 2 * work
 
 
-def _search(
-    task: Task, first: Best, threads: int, time_limit: float | None, report: Report | None
-) -> tuple[Best, float, int]:
-    """Best policy in the levels of ``task``, the bound proven, and the number of checks."""
+def _same(one: Box, other: Box) -> bool:
+    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)
+
+
+class _Workers:
+    """Threads that explore boxes and, one of them, descend."""
+
+    def __init__(
+        self, executor: ThreadPoolExecutor, threads: int, frontier: Frontier, descents: Iterator[Candidate]
+    ) -> None:
+        self._executor = executor
+        self._threads = threads
+        self._frontier = frontier
+        self._idle: list[Workspace] = []
+        self._exploring: dict[Future[_Explored], float] = {}
+        self._descents: Iterator[Candidate] | None = descents
+        self._descending: Future[list[Candidate]] | None = None
+        self._descended = 0
+
+    def __len__(self) -> int:
+        return len(self._exploring) + (self._descending is not None)
+
+    @property
+    def bounds(self) -> list[float]:
+        """Bounds of the boxes being explored."""
+        return list(self._exploring.values())
+
+    def start(self, work: int) -> None:
+        """Give every idle thread something to do."""
+        earned = int(self._frontier.statistics[VISITED]) // WORK_PER_DESCENTS
+        free = self._descending is None and len(self) < self._threads
+        if self._descents is not None and free and self._descended < earned:
+            self._descending = self._executor.submit(list, islice(self._descents, DESCENTS))
+            self._descended += 1
+        while len(self) < self._threads and (box := self._frontier.pop()) is not None:
+            task = self._frontier.task
+            workspace = self._idle.pop() if self._idle else Workspace(task)
+            future = self._executor.submit(_explore, task, workspace, box, self._frontier.best, work)
+            self._exploring[future] = box.bound
+
+    def collect(self) -> None:
+        """Wait for the first that is done, and take in what it found."""
+        futures: list[Future[Any]] = [*self._exploring]
+        if self._descending is not None:
+            futures.append(self._descending)
+        wait(futures, return_when=FIRST_COMPLETED)
+        for future in [future for future in self._exploring if future.done()]:
+            del self._exploring[future]
+            explored = future.result()
+            self._idle.append(explored.workspace)
+            self._frontier.learn(explored.best, explored.statistics, explored.left)
+        if self._descending is not None and self._descending.done():
+            candidates = self._descending.result()
+            self._descending = None
+            if not candidates:
+                self._descents = None
+            for candidate in candidates:
+                self._frontier.suggest(candidate)
+
+    @property
+    def exploring(self) -> bool:
+        """Whether a box is being explored."""
+        return bool(self._exploring)
+
+
+def _search(problem: Problem, frontier: Frontier, threads: int, deadline: float | None, report: Report | None) -> float:
+    """Work until everything is decided or time is up; return the bound proven."""
     started = time.perf_counter()
-    frontier = _Frontier(task, first)
-    frontier.push(Box(np.zeros_like(task.ladders.heights), task.ladders.heights - 1, 0.0, 0))
-    idle = [Workspace(task)]
     work = FIRST_WORK
-    with ThreadPoolExecutor(threads, thread_name_prefix="cloister-search") as executor:
-        while frontier.boxes or frontier.running:
-            elapsed = time.perf_counter() - started
-            if time_limit is not None and elapsed > time_limit:
+    executor = ThreadPoolExecutor(threads, thread_name_prefix="cloister-search")
+    with executor:
+        workers = _Workers(executor, threads, frontier, descents(problem))
+        while len(frontier) or workers.exploring:
+            if deadline is not None and time.perf_counter() > deadline:
                 break
-            while frontier.boxes and len(frontier.running) < threads:
-                bound, _, box = heapq.heappop(frontier.boxes)
-                if bound > frontier.best.loss[0] + TOLERANCE:
-                    continue
-                workspace = idle.pop() if idle else Workspace(task)
-                future = executor.submit(_work_on, task, workspace, box, frontier.best, work)
-                frontier.running[future] = bound
-            for future in wait(frontier.running, return_when=FIRST_COMPLETED).done:
-                del frontier.running[future]
-                explored = future.result()
-                idle.append(explored.workspace)
-                frontier.learn(explored)
+            workers.start(work)
+            if not len(workers):
+                continue
+            workers.collect()
             work = WORK
             if report is not None:
-                report(_progress(frontier, time.perf_counter() - started))
-        bound = frontier.bound()
-    return frontier.best, bound, int(frontier.statistics[COUNTED] + frontier.statistics[MEASURED])
-
-
-def _progress(frontier: _Frontier, seconds: float) -> Progress:
-    checked = int(frontier.statistics[COUNTED] + frontier.statistics[MEASURED])
-    remaining = len(frontier.boxes) + len(frontier.running)
-    return Progress(seconds, float(frontier.best.loss[0]), frontier.bound(), remaining, checked)
-
-
-def _as_best(candidate: Candidate, levels: list[list[int]]) -> Best:
-    """Write a candidate in terms of the levels worth trying; its own level may have been dropped as no better."""
-    index = [
-        max(i for i, level in enumerate(chosen) if level <= own)
-        for own, chosen in zip(candidate.levels, levels, strict=True)
-    ]
-    loss = np.array([candidate.loss, candidate.loss], dtype=np.float64)
-    return Best(loss, np.array([candidate.suppressed], dtype=np.int64), np.array(index, dtype=np.int64))
+                loss, bound = float(frontier.best.loss[0]), frontier.bound(workers.bounds)
+                seconds = time.perf_counter() - started
+                report(Progress(seconds, loss, bound, len(frontier) + len(workers), frontier.checked))
+        return frontier.bound(workers.bounds)
 
 
 def optimal(
@@ -155,7 +164,7 @@ def optimal(
     Parameters
     ----------
     threads : workers, at least 1
-    time_limit : seconds
+    time_limit : seconds; overrun by some tenths of a second
     report : called now and then with the progress made, from the calling thread
 
     Raises
@@ -168,11 +177,11 @@ def optimal(
     if not problem.is_safe(top):
         raise no_safe_policy(problem, complete=True)
     levels = distinct_levels(problem)
-    task = restricted(problem.task, levels)
-    best, bound, checked = _search(task, _as_best(top, levels), threads, time_limit, report)
-    chosen = [own[index] for own, index in zip(levels, best.levels.tolist(), strict=True)]
-    found = best_of([problem.measure(chosen)])
-    complete = bool(bound >= best.loss[0] - TOLERANCE)
+    frontier = Frontier(restricted(problem.task, levels), levels, top)
+    deadline = None if time_limit is None else started + time_limit
+    bound = _search(problem, frontier, threads, deadline, report)
+    found = best_of([problem.measure(frontier.chosen())])
+    complete = bool(bound >= frontier.best.loss[0] - TOLERANCE)
     return SearchResult(
         levels=problem.by_name(found.levels),
         loss=found.loss,
@@ -180,6 +189,6 @@ def optimal(
         bound=found.loss if complete else min(bound, found.loss),
         optimal=complete,
         lattice=problem.lattice,
-        checked=checked + 2,
+        checked=frontier.checked + 2,
         seconds=time.perf_counter() - started,
     )

@@ -1,0 +1,81 @@
+"""Good policies fast, unproven: greedy descents from the top, some with one attribute held at a level.
+
+A descent lowers one attribute at a time, the one whose generalization costs most first, as long as the policy stays
+safe and loses less. Alone it ends some percent above the optimum; repeated from its own result with each attribute
+held at each of its levels in turn, it comes within a percent on clinical tables of 15 attributes in seconds.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .problem import Candidate, Problem
+
+
+def descents(problem: Problem) -> Iterator[Candidate]:
+    """Yield safe policies, each the end of one descent.
+
+    The first is the plain descent. Then come rounds from its result that take every improvement at once, and rounds
+    that take the best improvement of all, which ends elsewhere and often lower.
+    """
+    plain = _descend(problem, problem.measure(problem.top), held=None)
+    yield plain
+    for eager in (True, False):
+        base = plain
+        improved = True
+        while improved:
+            start = best = base
+            for levels, held in _neighbours(problem, start.levels):
+                candidate = problem.measure(levels)
+                if not problem.is_safe(candidate):
+                    continue
+                candidate = _descend(problem, candidate, held)
+                yield candidate
+                if candidate.loss < best.loss:
+                    best = candidate
+                    if eager:
+                        break
+            improved = best is not start
+            base = best
+
+
+def _neighbours(problem: Problem, levels: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Policies with one attribute at another level, and that attribute; the others at the top if it was lowered."""
+    for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
+        for level in range(low, high + 1):
+            if level != levels[j]:
+                others = problem.top if level < levels[j] else levels
+                yield (*others[:j], level, *others[j + 1 :]), j
+
+
+def _descend(problem: Problem, start: Candidate, held: int | None) -> Candidate:
+    """Lower attributes one by one while that is safe and loses less."""
+    current = start
+    closed = {held}
+    improved = True
+    while improved:
+        improved = False
+        for j in _by_gain(problem, current.levels):
+            if j in closed or current.levels[j] == problem.lowest[j]:
+                continue
+            lowered = (*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :])
+            candidate = problem.measure(lowered)
+            if not problem.is_safe(candidate):
+                closed.add(j)  # it stays unsafe at every policy below
+            elif candidate.loss < current.loss:
+                current = candidate
+                improved = True
+                break
+    return current
+
+
+def _by_gain(problem: Problem, levels: Sequence[int]) -> list[int]:
+    """Attributes by what lowering each by one level gains in generalization, most first."""
+    costs = problem.task.costs
+    index = np.array(levels)
+    attribute = np.arange(index.size)
+    here = costs.mean[attribute, index]
+    below = costs.mean[attribute, np.maximum(index - 1, 0)]
+    gain = np.log1p(here) - np.log1p(below) if costs.geometric else here - below
+    order: list[int] = np.argsort(-costs.weight * gain, kind="stable").tolist()
+    return order
