@@ -21,9 +21,10 @@ if TYPE_CHECKING:
         suppress,
     )
     from cloister.privacy import KAnonymity
+    from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
-    from cloister.verbs import anonymize, verify_folder
+    from cloister.verbs import anonymize
 
 __version__ = "0.1.0"
 
@@ -65,9 +66,10 @@ _HOME = {
         "suppress",
     ),
     "privacy": ("KAnonymity",),
+    "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
-    "verbs": ("anonymize", "verify_folder"),
+    "verbs": ("anonymize",),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 

@@ -20,11 +20,12 @@ from cloister.release import SCHEMA, Custody, Release
 from cloister.results import Manifest, Verdict
 from cloister.search.progress import Report
 from cloister.search.warm import load_kernels
+from cloister.search.warm import must_compile as must_compile
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.codebook import codebook
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.encode import encode, suppression_limit
-from cloister.tabular.manifest import describe, promise_of
+from cloister.tabular.manifest import describe, exact_figures, is_withheld, promise_of
 from cloister.tabular.measure import class_sizes, confirm_loss, measure_risk, measure_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.verify import Original, Promise, verify
@@ -83,7 +84,7 @@ def protect_table(
         format=source.format,
         delimiter=source.delimiter or ",",
         custody=Custody(
-            {"suppressed": protected.suppressed, "records": table.frame.height, **(custody or {})},
+            exact_figures(protected.search, table.frame.height) | dict(custody or {}),
             _crosswalk(table, protected, request),
         ),
         _check=lambda frame: verify(frame, promise, original),
@@ -120,6 +121,8 @@ def _described(table: EncodedTable, protected: ProtectedTable, request: TableReq
     levels = protected.search.levels
     utility = measure_utility(released, table.ladders, levels, protected.suppressed, request)
     confirm_loss(utility, protected.search)
+    if is_withheld(protected.suppressed, request.k):  # the most that "<k" can stand for
+        utility = measure_utility(released, table.ladders, levels, request.k - 1, request)
     return describe(table.roles, request, protected.search, released.height, verdict, risk, utility)
 
 

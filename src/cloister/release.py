@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from cloister import __version__
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError
 from cloister.io import read_table, release_folder, sha256, write_csv, write_parquet, write_private
 from cloister.report import render_report
@@ -34,7 +35,7 @@ class Custody:
     """
 
     figures: dict[str, Any]
-    crosswalk: pl.DataFrame | None = None
+    crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Release:
             What was read back did not pass verification.
         """
         target, inside, secret = Path(folder), _optional(internal), _optional(crosswalk)
-        _check_apart(target, inside, secret)
+        check_apart(target, inside, secret)
         if secret is not None and self.custody.crosswalk is None:
             raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
         written: list[Path] = []
@@ -140,7 +141,7 @@ class Release:
         seconds["write"] = round(time.perf_counter() - started, 6)
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
         write_private(partial / REPORT, render_report(manifest).encode())
-        manifest["files"] = {name: sha256(partial / name) for name in (data.name, CODEBOOK, REPORT)}
+        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (data.name, CODEBOOK)}
         write_private(partial / MANIFEST, _json(manifest))
         return manifest
 
@@ -149,8 +150,14 @@ def _optional(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def _check_apart(target: Path, internal: Path | None, crosswalk: Path | None) -> None:
-    """Secrets stay outside the release folder."""
+def check_apart(target: Path, internal: Path | None, crosswalk: Path | None) -> None:
+    """Refuse places for secrets that are inside the release folder, or where a file would be lost.
+
+    Raises
+    ------
+    InputError
+        One of them is.
+    """
     whole = target.resolve()
     for name, path in (("--internal", internal), ("--crosswalk", crosswalk)):
         if path is None:
@@ -179,7 +186,12 @@ def is_release(folder: Path) -> bool:
         manifest = read_manifest(folder)
     except CloisterError:
         return False
-    return {entry.name for entry in folder.iterdir()} <= {MANIFEST, *manifest.get("files", {})}
+    return not _strangers(folder, manifest)
+
+
+def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+    """Names in a release folder that do not belong to the release."""
+    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *manifest["files"]})
 
 
 def _is_internal(folder: Path) -> bool:
@@ -216,12 +228,29 @@ def _loaded(path: Path) -> Any:
 
 
 def check_files(folder: Path, manifest: Manifest) -> list[str]:
-    """Return what is wrong with the files of a release folder, in sentences: missing or changed ones."""
+    """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
     failures = []
     for name, digest in manifest["files"].items():
         path = folder / name
         if Path(name).name != name or path.is_symlink() or not path.is_file():
             failures.append(f"{Path(name).name} is missing")
-        elif sha256(path) != digest:
+        elif f"sha256:{sha256(path)}" != digest:
             failures.append(f"{name} was changed after its release")
-    return failures
+    foreign = len(_strangers(folder, manifest))
+    if foreign:
+        failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
+    return failures + _check_report(folder, manifest)
+
+
+def _check_report(folder: Path, manifest: Manifest) -> list[str]:
+    """The report must say what the manifest says. It has no hash, as it tells the time; other versions word it anew."""
+    report = folder / REPORT
+    if report.is_symlink() or not report.is_file():
+        return [f"{REPORT} is missing"]
+    if manifest.get("cloister") != __version__:
+        return []
+    try:
+        expected = render_report(manifest).encode()
+    except Exception:  # a manifest that cannot be rendered was not written by this version
+        expected = b""
+    return [] if report.read_bytes() == expected else [f"{REPORT} does not say what {MANIFEST} says"]

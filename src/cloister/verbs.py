@@ -1,22 +1,19 @@
-"""What users call from Python: one function a verb."""
+"""Protecting from Python: one function a shape."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-from cloister.errors import GuaranteeViolation, InputError
 from cloister.flow import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.privacy import KAnonymity, parse_rule
-from cloister.release import Release, read_manifest
-from cloister.results import Verdict
+from cloister.release import Release
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.recheck import Expectation, recheck
+from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 
@@ -64,6 +61,7 @@ def anonymize(
     level_bounds : lowest and highest level of a column; None for its top
     ids, id_key : ``"number"``, ``"drop"`` or ``"hmac"`` with a secret of at least 32 bytes
     keep_suppressed : keep suppressed records as rows of ``*``
+    seed : written to the manifest; nothing that protects a table is random
     threads : all cores unless given; never changes the answer
     report : called now and then with the progress of the search
 
@@ -99,6 +97,7 @@ def anonymize(
     True
     """
     bounds = level_bounds or {}
+    check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
     request = TableRequest(
         quasi_identifiers={
             column: QuasiIdentifier(_hierarchy(wanted), *bounds.get(column, (0, None)))
@@ -131,41 +130,3 @@ def anonymize(
 
 def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:
     return parse_hierarchy(wanted) if isinstance(wanted, str) else wanted
-
-
-def verify_folder(
-    folder: str | Path,
-    *,
-    original: Any = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    k: int | None = None,
-    quasi_identifiers: Sequence[str] = (),
-) -> Verdict:
-    """Return the verdict on a release folder, from its files alone or compared with the original.
-
-    Parameters
-    ----------
-    folder : a release
-    original : dataframe it was made from
-    hierarchies : by column, those that came from files; needed with ``original``
-    k, quasi_identifiers : what the recipient expects, whatever the manifest says
-
-    Raises
-    ------
-    InputError
-        The folder is not a release that this version can check.
-    GuaranteeViolation
-        It does not hold; says what failed, in counts.
-    """
-    place = Path(folder)
-    if not place.is_dir():
-        raise InputError(f"There is no folder {place.name}.", file=place.name)
-    manifest = read_manifest(place)
-    if manifest.get("shape") != "table":
-        raise InputError(f"{place.name} is not a release of a table, the one shape this version can check.")
-    frame = None if original is None else from_native(original).frame
-    expectation = Expectation(k, tuple(quasi_identifiers))
-    verdict = recheck(place, manifest, expectation, frame, hierarchies)
-    if not verdict.holds:
-        raise GuaranteeViolation(f"The release {place.name} does not hold: {'; '.join(verdict.failures)}.")
-    return verdict

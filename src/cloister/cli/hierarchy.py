@@ -6,7 +6,12 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-app = typer.Typer(help="Check, preview and build hierarchies.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Check, preview and build hierarchies.",
+    epilog="Example: cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Json = Annotated[bool, Option("--json", help="Print one JSON object on standard output.")]
 Data = Annotated[Path | None, Argument(metavar="DATA", help="CSV or Parquet file with values of the column.")]

@@ -9,8 +9,7 @@ from cloister.cli.output import console, grid, print_json
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
-from cloister.io import as_text, read_table, write_private
-from cloister.tabular.encode import distinct_values
+from cloister.io import as_text, distinct_values, read_table, write_private
 from cloister.tabular.roles import check_columns
 
 
@@ -59,7 +58,10 @@ def build_hierarchy(spec: str, data: Path | None, column: str | None, out: Path 
     rows = list(zip(*ladder.labels, strict=True))
     text = "".join(";".join(map(_cell, row)) + "\n" for row in rows)
     if out is None:
-        sys.stdout.write(text)
+        if as_json:
+            print_json({"hierarchy": hierarchy.spec, "column": ladder.column, "rows": rows})
+        else:
+            sys.stdout.write(text)
         return
     write_private(out, text.encode())
     if as_json:

@@ -1,5 +1,6 @@
 """The entry point: runs a command and turns whatever happens into an exit code and one clear message."""
 
+import os
 import signal
 import sys
 from typing import Annotated
@@ -14,18 +15,24 @@ from cloister.cli.output import complain, unexpected
 from cloister.errors import CloisterError, InputError
 
 INTERRUPTED, TERMINATED = 130, 143
+TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
 
 app = typer.Typer(
     name="cloister",
     help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
-    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --rest drop -k 5 --out release",
+    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --rest drop -k 5 --out DIR",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-protect = typer.Typer(help="Protect data and write a release.", no_args_is_help=True, rich_markup_mode=None)
+protect = typer.Typer(
+    help="Protect data and write a release.",
+    epilog=protect_table.EXAMPLE,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 protect.command("table", epilog=protect_table.EXAMPLE)(protect_table.protect_table)
 app.add_typer(protect, name="protect")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
@@ -60,7 +67,7 @@ def run(arguments: list[str]) -> int:
     """Run one command; return its exit code (0 done, 1 no safe release, 2 bad input, 3 our bug, 130, 143)."""
     as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
     try:
-        result = app(arguments, standalone_mode=False)
+        result = app(arguments, prog_name="cloister", standalone_mode=False)
     except CloisterError as error:
         return complain(error, as_json=as_json, verbose=verbose)
     except TyperException as error:
@@ -68,11 +75,15 @@ def run(arguments: list[str]) -> int:
     except Exit as leaving:
         return leaving.exit_code
     except (KeyboardInterrupt, Abort):
-        return _stopped("interrupted", INTERRUPTED, as_json)
+        result = INTERRUPTED
     except Terminated:
         return _stopped("terminated", TERMINATED, as_json)
+    except MemoryError:
+        return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
     except Exception as error:
         return complain(unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
+    if result == INTERRUPTED:  # Typer returns this itself
+        return _stopped("interrupted", INTERRUPTED, as_json)
     return result if isinstance(result, int) else 0
 
 
@@ -90,7 +101,12 @@ def _stopped(how: str, code: int, as_json: bool) -> int:
 def main() -> None:
     """Run the command line of this process."""
     signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:  # nobody takes what is said; without this Python would try again and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -10,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cloister.errors import CloisterError, InternalError
+from cloister.errors import CloisterError, InputError, InternalError
 
 
 def console() -> Console:
@@ -23,6 +25,19 @@ def print_json(content: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
+@contextmanager
+def after_writing(name: str) -> Iterator[None]:
+    """Say what was done after the release ``name`` was written; if nobody can be told, the release is still there."""
+    refused = False
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError:
+        refused = True
+    if refused:
+        raise InputError(f"The release {name} was written, but standard output did not take what there was to say.")
+
+
 def note(text: str, *, quiet: bool) -> None:
     """Say something that is not the result on standard error."""
     if not quiet:
@@ -31,10 +46,13 @@ def note(text: str, *, quiet: bool) -> None:
 
 def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: TracebackType | None = None) -> int:
     """Print an error as a sentence, or as a JSON object; return its exit code."""
+    told = False
     if as_json:
         fields = {"file": error.file, "row": error.row, "line": error.line, "column": error.column}
-        print_json({"error": {"kind": error.kind, "message": error.message, **fields}})
-    else:
+        with suppress(OSError):  # standard output may be full or closed
+            print_json({"error": {"kind": error.kind, "message": error.message, **fields}})
+            told = True
+    if not told:
         sys.stderr.write(f"cloister: {error.message}\n")
     if verbose:
         for place in _frames(traceback or error.__traceback__):

@@ -28,7 +28,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
         ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),
-        ("loss", f"{manifest['utility']['loss']:.6f} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
+        ("loss", f"{_loss(manifest['utility'])} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
         ("search", _search(search, manifest["settings"]["search"])),
         ("time", f"{manifest['seconds']['total']:.2f} s, of which search {manifest['seconds']['search']:.2f} s"),
     ]
@@ -38,11 +38,17 @@ def _count(number: int | str) -> str:
     return f"{number:,}" if isinstance(number, int) else number
 
 
+def _loss(utility: dict[str, Any]) -> str:
+    return f"{utility['loss']:.6f}" if utility["exact"] else f"at most {utility['loss']:.2f}"
+
+
 def _search(search: dict[str, Any], name: str) -> str:
     if name == "fixed":
         return "none: the levels were fixed"
     if search["optimal"]:
         return f"proven optimal among {search['lattice']:,} policies"
+    if search["bound"] is None:
+        return "stopped by the time limit"
     return f"stopped by the time limit; no policy loses less than {search['bound']:.6f} (gap {search['gap']:.2%})"
 
 

@@ -9,22 +9,24 @@ from pathlib import Path
 import polars as pl
 
 from cloister.cli.clock import STARTED
-from cloister.cli.output import console, note, print_json
+from cloister.cli.output import after_writing, console, note, print_json
 from cloister.cli.progress import watched
 from cloister.cli.summary import print_summary
 from cloister.cli.table_request import pairs, quasi_identifiers, whole_levels
 from cloister.errors import InputError
-from cloister.flow import protect_table
-from cloister.io import Source, as_text, read_table, write_csv
+from cloister.flow import must_compile, protect_table
+from cloister.io import Source, as_text, distinct_values, read_table, write_csv
 from cloister.privacy import KAnonymity, parse_rule
-from cloister.release import read_manifest
+from cloister.release import check_apart, read_manifest
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import Ids, TableRequest
-from cloister.tabular.encode import distinct_values
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 
 ENGINES = ("auto", "memory")
+
+FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
+"""How a cell begins that is a formula to a spreadsheet; signed numbers are none."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ def run_table(options: TableOptions) -> None:
             missing=options.missing or (),
         )
     request, notes = _request(options, source)
+    if must_compile():
+        note("Compiling the search for this machine, once (about 20 s).", quiet=options.quiet or options.as_json)
     try:
         with watched(quiet=options.quiet or options.as_json) as report:
             release = protect_table(
@@ -90,13 +94,24 @@ def run_table(options: TableOptions) -> None:
     manifest = release.write(
         options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
     )
-    if options.as_json:
-        print_json(manifest | {"out": str(options.out), "notes": [*source.notes, *notes]})
-        return
-    for line in (*source.notes, *notes):
-        note(f"Note: {line}.", quiet=options.quiet)
-    if not options.quiet:
-        print_summary(console(), manifest, options.out)
+    notes = [*source.notes, *notes, *_formulas(release.frame)]
+    with after_writing(options.out.name):
+        if options.as_json:
+            print_json(manifest | {"out": str(options.out), "notes": notes})
+            return
+        for line in notes:
+            note(f"Note: {line}.", quiet=options.quiet)
+        if not options.quiet:
+            print_summary(console(), manifest, options.out)
+
+
+def _formulas(released: pl.DataFrame) -> list[str]:
+    """A note on columns whose cells a spreadsheet would take for formulas."""
+    texts = [column for column in released if column.dtype == pl.String]
+    names = [column.name for column in texts if column.str.contains(FORMULA).any()]
+    if not names:
+        return []
+    return [f"a spreadsheet would run cells of {', '.join(names)} as formulas (they begin with =, +, - or @)"]
 
 
 def _check_places(options: TableOptions) -> None:
@@ -105,8 +120,12 @@ def _check_places(options: TableOptions) -> None:
         raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
     if options.out.exists() and not options.overwrite:
         raise InputError(
-            f"{options.out.name} exists already. Give another name, or --overwrite to replace an earlier release."
+            f"{options.out.name or options.out} exists already. Give another name, or --overwrite to replace a release."
         )
+    check_apart(options.out, options.internal, options.crosswalk)
+    for place in (options.out, options.internal, options.crosswalk, options.values_to):
+        if place is not None and not place.absolute().parent.is_dir():
+            raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
 def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[str]]:
@@ -171,7 +190,7 @@ def _key(path: Path) -> bytes:
         raise InputError(f"The key file {path.name} cannot be read.", file=path.name)
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
-    return key.strip(b"\n")
+    return key
 
 
 def _custody(options: TableOptions) -> dict[str, str]:

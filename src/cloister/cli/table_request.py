@@ -130,6 +130,6 @@ def whole_levels(texts: Sequence[str]) -> dict[str, int]:
     """Return ``--levels`` as a mapping from column to level."""
     levels = pairs(texts, "--levels")
     for column, level in levels.items():
-        if level != int(level) or level < 0:
+        if not level.is_integer() or level < 0:
             raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
     return {column: int(level) for column, level in levels.items()}

@@ -41,7 +41,7 @@ def verify(
     from cloister.cli.table_request import hierarchy_files
     from cloister.hierarchy import hierarchy_file, parse_hierarchy
     from cloister.io import read_table
-    from cloister.verbs import verify_folder
+    from cloister.recheck import verify_folder
 
     named = dict(text.partition("=")[::2] for text in qi or [])
     found = {column: parse_hierarchy(spec, missing_as=missing_as) for column, spec in named.items() if spec}

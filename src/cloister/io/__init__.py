@@ -1,6 +1,6 @@
 """Bytes <-> columns: tables read from files and dataframes, written to files of a folder that appears whole."""
 
-from cloister.io.columns import as_text
+from cloister.io.columns import as_text, distinct_values
 from cloister.io.disk import sha256, write_private
 from cloister.io.folder import release_folder, repair
 from cloister.io.frames import NativeFrame, from_native
@@ -11,6 +11,7 @@ __all__ = [
     "NativeFrame",
     "Source",
     "as_text",
+    "distinct_values",
     "from_native",
     "read_table",
     "release_folder",

@@ -74,6 +74,12 @@ def as_text(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
+def distinct_values(text: pl.Series) -> list[str | None]:
+    """Distinct values by UTF-8 bytes, missing last if it occurs."""
+    values: list[str | None] = list(text.drop_nulls().unique().sort())
+    return [*values, None] if text.null_count() else values
+
+
 def _float_text(series: pl.Series) -> pl.Series:
     wide = series.cast(pl.Float64)
     is_integer = (wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)

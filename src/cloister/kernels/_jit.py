@@ -29,6 +29,12 @@ def _choose_cache() -> bool:
 
 CACHED = _choose_cache()
 
+
+def is_compiled(kernel: str) -> bool:
+    """Whether an earlier process left this kernel compiled, as ``module.function``; it may have to be compiled anew."""
+    return CACHED and any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob(f"{kernel}-*.nbi"))
+
+
 import numba  # noqa: E402  (the cache folder must be known before)
 
 jit = numba.njit(cache=CACHED, nogil=True, fastmath=False)

@@ -17,103 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import jit
+from .bounds import TOLERANCE, Best, aggregate, bound_of, cannot_win, term, width
 from .classes import _measure
-from .layout import CODE, Costs, Ladders, Rows, Threshold
-from .segments import Pool, Span, merge, move, raise_codes, split, suppressed_if_split
-
-TOLERANCE = 1e-12
-"""Losses no further apart than this are equal."""
+from .layout import Task
+from .segments import Span, merge, move, raise_codes, split, suppressed_if_split
+from .workspace import Workspace
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
 """Places in the statistics: what was done to boxes, policies measured, upper policies counted, groups visited."""
 
 STATISTICS = 7
-
-
-class Stack(NamedTuple):
-    """Open boxes, deepest last.
-
-    lower, upper, level : (depth, n_attributes); ``level`` is where the groups of the box stand, at or below ``lower``
-    span : (depth, 4) the list of groups in the pool
-    suppressed : (depth,) records suppressed throughout the box
-    cut : (depth, 2) attribute and level of the cut whose upper half is still to be done; attribute -1 if none
-    depth : (1,) number of open boxes
-    is_open : (n_attributes,) scratch: the attributes that can still split or merge groups
-    """
-
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    level: NDArray[np.int64]
-    span: NDArray[np.int64]
-    suppressed: NDArray[np.int64]
-    cut: NDArray[np.int64]
-    depth: NDArray[np.int64]
-    is_open: NDArray[np.bool_]
-
-
-class Best(NamedTuple):
-    """The best policy known: ``loss`` (2,) least loss seen and loss of the policy; ``suppressed`` (1,); ``levels``."""
-
-    loss: NDArray[np.float64]
-    suppressed: NDArray[np.int64]
-    levels: NDArray[np.int64]
-
-
-class Task(NamedTuple):
-    """What does not change during a search."""
-
-    rows: Rows
-    ladders: Ladders
-    costs: Costs
-    threshold: Threshold
-
-
-@jit
-def _term(costs, attribute, level, share):
-    """What one attribute adds to the bound at a level when this share of the records is suppressed."""
-    loss = costs.mean[attribute, level] + share * (1.0 - costs.worst[attribute, level])
-    if costs.geometric:
-        return costs.weight[attribute] * np.log1p(loss)
-    return costs.weight[attribute] * loss
-
-
-@jit
-def _aggregate(costs, terms):
-    """The loss that a sum of terms stands for."""
-    return np.expm1(terms) if costs.geometric else terms
-
-
-@jit
-def bound_of(costs, levels, share):
-    """Sum of terms of a policy of which at least this share of the records is suppressed."""
-    terms = 0.0
-    for j in range(levels.shape[0]):
-        terms += _term(costs, j, levels[j], share)
-    return terms
-
-
-@jit
-def _beats(ladders, suppressed, levels, best):
-    """Whether this wins a tie of losses: fewer suppressed, lower rank, smaller level vector."""
-    if suppressed != best.suppressed[0]:
-        return suppressed < best.suppressed[0]
-    rank = 0
-    for j in range(levels.shape[0]):
-        rank += ladders.number[j, levels[j]] - ladders.number[j, best.levels[j]]
-    if rank != 0:
-        return rank < 0
-    for j in range(levels.shape[0]):
-        if levels[j] != best.levels[j]:
-            return levels[j] < best.levels[j]
-    return False
-
-
-@jit
-def _cannot_win(ladders, loss, suppressed, lower, best):
-    """Whether nothing that loses at least this and suppresses at least that can replace the best."""
-    if loss > best.loss[0] + TOLERANCE:
-        return True
-    return loss >= best.loss[0] - TOLERANCE and not _beats(ladders, suppressed, lower, best)
 
 
 @jit
@@ -129,8 +42,8 @@ def _measure_lower(task, lower, best, statistics):
         domain = task.costs.domain[j]
         loss = (leaves[j] + suppressed * domain) / (task.threshold.n_records * domain)
         terms += task.costs.weight[j] * (np.log1p(loss) if task.costs.geometric else loss)
-    loss = _aggregate(task.costs, terms)
-    if not _cannot_win(task.ladders, loss, suppressed, lower, best):
+    loss = aggregate(task.costs, terms)
+    if not cannot_win(task.ladders, loss, suppressed, lower, best):
         best.loss[0] = min(best.loss[0], loss)
         best.loss[1] = loss
         best.suppressed[0] = suppressed
@@ -199,10 +112,10 @@ def _highest_allowed(task, stack, d, attribute, terms, best):
     """Highest level of an attribute at which the bound of the box does not yet pass the best loss."""
     share = stack.suppressed[d] / task.threshold.n_records
     lower = stack.lower[d, attribute]
-    rest = terms - _term(task.costs, attribute, lower, share)
+    rest = terms - term(task.costs, attribute, lower, share)
     level = stack.upper[d, attribute]
     while level > lower:
-        if _aggregate(task.costs, rest + _term(task.costs, attribute, level, share)) <= best.loss[0] + TOLERANCE:
+        if aggregate(task.costs, rest + term(task.costs, attribute, level, share)) <= best.loss[0] + TOLERANCE:
             break
         level -= 1
     return level
@@ -216,8 +129,8 @@ def _settle(task, pool, stack, d, best, statistics):
         drawn = False
         share = stack.suppressed[d] / task.threshold.n_records
         terms = bound_of(task.costs, stack.lower[d], share)
-        loss = _aggregate(task.costs, terms)
-        if _cannot_win(task.ladders, loss, stack.suppressed[d], stack.lower[d], best):
+        loss = aggregate(task.costs, terms)
+        if cannot_win(task.ladders, loss, stack.suppressed[d], stack.lower[d], best):
             statistics[BOUNDED] += 1
             return True
         for j in range(stack.lower.shape[1]):
@@ -243,12 +156,6 @@ def _has_room(stack, d):
 
 
 @jit
-def _width(costs, attribute, low, high):
-    """How much two levels of an attribute differ in cost."""
-    return _term(costs, attribute, high, 0.0) - _term(costs, attribute, low, 0.0)
-
-
-@jit
 def _choose_cut(task, stack, d):
     """Attribute to cut a box at, and the level that ends the lower half.
 
@@ -262,15 +169,15 @@ def _choose_cut(task, stack, d):
         high = stack.upper[d, j]
         if high > low:
             merged = np.log(task.ladders.sizes[j, low] / task.ladders.sizes[j, high])
-            width = _width(task.costs, j, low, high) * merged
-            if width > widest:
-                widest = width
+            spread = width(task.costs, j, low, high) * merged
+            if spread > widest:
+                widest = spread
                 attribute = j
     low = stack.lower[d, attribute]
     high = stack.upper[d, attribute]
-    half = 0.5 * _width(task.costs, attribute, low, high)
+    half = 0.5 * width(task.costs, attribute, low, high)
     level = low
-    while level + 1 < high and _width(task.costs, attribute, low, level + 1) <= half:
+    while level + 1 < high and width(task.costs, attribute, low, level + 1) <= half:
         level += 1
     return attribute, level
 
@@ -382,46 +289,6 @@ def _search(task, pool, stack, best, statistics, bounds, work):
     else:
         statistics[REFUTED] += 1
         stack.depth[0] = 0
-
-
-class Workspace:
-    """The memory one thread needs to explore boxes of one task; used by one thread at a time."""
-
-    def __init__(self, task: Task, lists: int = 12) -> None:
-        n_attributes, n_groups = task.rows.codes.shape
-        capacity = lists * n_groups + 64
-        codes = int(task.ladders.sizes.max(initial=1))
-        slots = 4
-        while slots < 2 * n_groups:
-            slots *= 2
-        self.pool = Pool(
-            codes=np.empty((n_attributes, capacity), dtype=CODE),
-            records=np.empty(capacity, dtype=np.int64),
-            key=np.empty(capacity, dtype=np.int64),
-            bounds=np.empty(capacity + 64, dtype=np.int64),
-            total=np.zeros(codes, dtype=np.int64),
-            members=np.zeros(codes, dtype=np.int64),
-            small=np.zeros(codes, dtype=np.bool_),
-            seen=np.zeros(codes, dtype=np.int64),
-            order=np.empty(n_groups, dtype=np.int64),
-            slot_key=np.empty(slots, dtype=np.int64),
-            slot_group=np.empty(slots, dtype=np.int64),
-            slot_stamp=np.zeros(slots, dtype=np.int64),
-            stamp=np.zeros(1, dtype=np.int64),
-        )
-        depth = int(task.ladders.heights.sum()) + 2
-        shape = (depth, n_attributes)
-        self.stack = Stack(
-            lower=np.zeros(shape, dtype=np.int64),
-            upper=np.zeros(shape, dtype=np.int64),
-            level=np.zeros(shape, dtype=np.int64),
-            span=np.zeros((depth, 4), dtype=np.int64),
-            suppressed=np.zeros(depth, dtype=np.int64),
-            cut=np.full((depth, 2), -1, dtype=np.int64),
-            depth=np.zeros(1, dtype=np.int64),
-            is_open=np.zeros(n_attributes, dtype=np.bool_),
-        )
-        self.lists = lists
 
 
 class Box(NamedTuple):

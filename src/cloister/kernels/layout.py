@@ -72,6 +72,15 @@ class Threshold(NamedTuple):
     limit: int
 
 
+class Task(NamedTuple):
+    """What does not change during a search."""
+
+    rows: Rows
+    ladders: Ladders
+    costs: Costs
+    threshold: Threshold
+
+
 def key_strides(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], bool]:
     """Multipliers that give each combination of codes its own key, and whether 63 bits are enough for that.
 

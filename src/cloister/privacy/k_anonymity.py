@@ -5,6 +5,9 @@ from typing import ClassVar
 
 from cloister.errors import InputError
 
+MOST_RECORDS = 2**62
+"""No table has more, and counts stay exact."""
+
 
 @dataclass(frozen=True)
 class KAnonymity:
@@ -35,6 +38,8 @@ class KAnonymity:
             raise InputError(
                 f"k is {self.k!r}, but a class of one protects nobody: k must be a whole number from 2 on."
             )
+        if self.k > MOST_RECORDS:
+            raise InputError(f"k is {self.k}, but no table has as many records. Give a smaller one.")
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""

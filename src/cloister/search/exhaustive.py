@@ -4,7 +4,7 @@ import math
 import time
 
 from cloister.errors import NoSafeRelease
-from cloister.kernels.boxes import TOLERANCE
+from cloister.kernels.bounds import TOLERANCE
 from cloister.results import SearchResult
 
 from .problem import Candidate, Problem, best_of

@@ -7,7 +7,9 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, TOLERANCE, Best, Box, Task
+from cloister.kernels.bounds import TOLERANCE, Best
+from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box
+from cloister.kernels.layout import Task
 
 from .problem import Candidate
 

@@ -23,7 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.boxes import STATISTICS, TOLERANCE, VISITED, Best, Box, Task, Workspace, explore
+from cloister.kernels.bounds import TOLERANCE, Best
+from cloister.kernels.boxes import STATISTICS, VISITED, Box, explore
+from cloister.kernels.layout import Task
+from cloister.kernels.workspace import Workspace
 from cloister.results import SearchResult
 
 from .descent import descents

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.boxes import TOLERANCE, Task
+from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import distinct_rows, measure
-from cloister.kernels.layout import Ladders, Rows, key_strides
+from cloister.kernels.layout import Ladders, Rows, Task, key_strides
 
 Aggregate = Callable[[Sequence[float]], float]
 """Loss of a release from the losses of its attributes, in the order of the problem."""

@@ -2,12 +2,17 @@
 
 import numpy as np
 
-from cloister.kernels.boxes import Task
+from cloister.kernels._jit import is_compiled
 from cloister.kernels.classes import class_sizes, distinct_rows
-from cloister.kernels.layout import CODE, Costs, Ladders, Threshold
+from cloister.kernels.layout import CODE, Costs, Ladders, Task, Threshold
 
 from .optimal import optimal
 from .problem import Problem
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: some twenty seconds, once on each machine."""
+    return not is_compiled("boxes._search")
 
 
 def load_kernels() -> None:

@@ -4,14 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from cloister.hierarchy import Hierarchy, Ladder
 from cloister.privacy import KAnonymity
 from cloister.results import SearchResult
-from cloister.search.problem import Problem
 from cloister.utility import IYENGAR, AttributeLoss
+
+if TYPE_CHECKING:  # so that checking a release does not load the search
+    from cloister.search.problem import Problem
 
 
 class Role(StrEnum):
@@ -98,7 +101,7 @@ class EncodedTable:
     frame: pl.DataFrame
     roles: Mapping[str, Role]
     ladders: Mapping[str, Ladder]
-    problem: Problem
+    problem: "Problem"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """From columns of values to the arrays that the search works on."""
 
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import Ladder
-from cloister.io import as_text
-from cloister.kernels.boxes import Task
+from cloister.io import as_text, distinct_values
 from cloister.kernels.classes import distinct_rows
-from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, key_strides
+from cloister.kernels.layout import CODE, Costs, Ladders, Task, Threshold, key_strides
 from cloister.search.problem import Problem
 
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
@@ -45,12 +44,6 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     return EncodedTable(frame, roles, ladders, _problem(texts, ladders, request))
 
 
-def distinct_values(text: pl.Series) -> list[str | None]:
-    """Distinct values by UTF-8 bytes, missing last if it occurs."""
-    values: list[str | None] = list(text.drop_nulls().unique().sort())
-    return [*values, None] if text.null_count() else values
-
-
 def _check_ids(frame: pl.DataFrame, column: str | None, file: str) -> None:
     if column is None:
         return
@@ -71,8 +64,9 @@ def _check_ids(frame: pl.DataFrame, column: str | None, file: str) -> None:
 
 
 def suppression_limit(share: Decimal, n_records: int) -> int:
-    """Records that may be suppressed: the share of the records, rounded down in decimal arithmetic."""
-    return int((share * n_records).to_integral_value(rounding=ROUND_FLOOR))
+    """Records that may be suppressed: the share of the records, rounded down; exact however many digits it has."""
+    numerator, denominator = share.as_integer_ratio()
+    return numerator * n_records // denominator
 
 
 def _problem(texts: Mapping[str, pl.Series], ladders: Mapping[str, Ladder], request: TableRequest) -> Problem:

@@ -1,5 +1,6 @@
 """The manifest of a released table: what a recipient may know of how it was made."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,8 +9,13 @@ from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 from .data import Ids, Role, TableRequest
 from .verify import Promise
 
-ROUNDED = 2
-"""Decimals of losses where exact ones would give away a small number of suppressed records."""
+ROUNDED = 100
+"""Losses are shown in hundredths where exact ones would give away a small number of suppressed records."""
+
+
+def is_withheld(suppressed: int, k: int) -> bool:
+    """Whether the number of suppressed records, and all that would give it away, is kept back from the recipient."""
+    return 0 < suppressed < k
 
 
 def describe(
@@ -23,10 +29,14 @@ def describe(
 ) -> Manifest:
     """Return the part of ``release.json`` that is particular to tables.
 
-    A number of suppressed records below k is shown as ``<k``; so is the number of records of the input, and losses
-    are rounded, because each would give the other away.
+    A number of suppressed records below k is shown as ``<k``; so is the number of records of the input, because each
+    would give the other away. For the same reason losses are then rounded up, and bound and gap are left out.
+
+    Parameters
+    ----------
+    utility : measured with k - 1 suppressed records where their number is kept back
     """
-    withheld = 0 < search.suppressed < request.k
+    withheld = is_withheld(search.suppressed, request.k)
     return {
         "shape": "table",
         "method": "full-domain",
@@ -43,8 +53,14 @@ def describe(
         },
         "utility": _utility(utility, withheld),
         "risk": _risk(risk),
-        "search": _search(search, roles, request, withheld),
+        "search": _search(search, roles, hidden=withheld or request.levels is not None),
     }
+
+
+def exact_figures(search: SearchResult, records: int) -> dict[str, Any]:
+    """What the manifest keeps back where few records were suppressed; for the custodian."""
+    figures = {"loss": search.loss, "bound": search.bound, "gap": search.gap}
+    return {"records": records, "suppressed": search.suppressed} | figures
 
 
 def _capital(sentence: str) -> str:
@@ -93,12 +109,13 @@ def _records(suppressed: int, released: int, k: int, withheld: bool) -> dict[str
 
 
 def _shown(loss: float, withheld: bool) -> float:
-    return round(loss, ROUNDED) if withheld else loss
+    return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if withheld else loss
 
 
 def _utility(utility: Utility, withheld: bool) -> dict[str, Any]:
     return {
         "loss": _shown(utility.loss, withheld),
+        "exact": not withheld,
         "losses": {name: _shown(loss, withheld) for name, loss in utility.losses.items()},
         "columns": {
             column.column: {"loss": _shown(column.loss, withheld), "top": column.top, "labels": column.labels}
@@ -120,14 +137,14 @@ def _risk(risk: Risk) -> dict[str, Any]:
     }
 
 
-def _search(search: SearchResult, roles: Mapping[str, Role], request: TableRequest, withheld: bool) -> dict[str, Any]:
+def _search(search: SearchResult, roles: Mapping[str, Role], *, hidden: bool) -> dict[str, Any]:
     return {
         "levels": {column: search.levels[column] for column in roles if column in search.levels},
         "lattice": search.lattice,
         "checked": search.checked,
         "optimal": search.optimal,
-        "bound": None if request.levels is not None else _shown(search.bound, withheld),
-        "gap": None if request.levels is not None else _shown(search.gap, withheld),
+        "bound": None if hidden else search.bound,
+        "gap": 0.0 if search.optimal else None if hidden else search.gap,
     }
 
 
@@ -136,15 +153,18 @@ def promise_of(manifest: Manifest) -> Promise:
 
     Raises
     ------
-    KeyError, TypeError, ValueError
+    AttributeError, KeyError, OverflowError, TypeError, ValueError
         The manifest is not one of a table.
     """
     columns: dict[str, dict[str, Any]] = manifest["columns"]
     records = manifest["records"]
+    levels = {c: int(d["level"]) for c, d in columns.items() if d["role"] == Role.QUASI_IDENTIFIER}
+    if not levels or min(levels.values()) < 0:
+        raise ValueError("no quasi-identifiers, or levels that no hierarchy has")
     ids = [column for column, described in columns.items() if described["role"] == Role.IDENTIFIER]
     return Promise(
         columns=tuple(columns),
-        levels={c: int(d["level"]) for c, d in columns.items() if d["role"] == Role.QUASI_IDENTIFIER},
+        levels=levels,
         k=max(int(rule["k"]) for rule in manifest["guarantee"]["rules"]),
         released=int(records["released"]),
         suppressed=records["suppressed"] if isinstance(records["suppressed"], int) else None,

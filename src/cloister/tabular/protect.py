@@ -36,9 +36,14 @@ def protect(table: EncodedTable, request: TableRequest, report: Report | None = 
     Raises
     ------
     NoSafeRelease
-        No allowed policy satisfies the rules within the suppression limit.
+        No allowed policy satisfies the rules within the suppression limit, or rows of ``*`` would tell a small number.
     """
     result = choose_policy(table.problem, request, report)
+    if request.keep_suppressed and 0 < result.suppressed < request.k:
+        raise NoSafeRelease(
+            f"Suppressed records were to be kept as rows of *, but they are fewer than {request.k}, a number that must "
+            "not be told. Leave them out, or change the suppression limit."
+        )
     released = _is_released(table.problem, result)
     frame = _recoded(table, result, request).filter(released)
     originals = pl.Series("record", np.flatnonzero(released), dtype=pl.Int64)

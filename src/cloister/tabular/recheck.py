@@ -8,11 +8,10 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, parse_hierarchy
-from cloister.io import as_text
+from cloister.io import as_text, distinct_values
 from cloister.release import CODEBOOK, check_files, read_data
 from cloister.results import Manifest, Verdict
 
-from .encode import distinct_values
 from .manifest import promise_of
 from .roles import check_columns
 from .verify import Original, Promise, verify
@@ -49,16 +48,17 @@ def recheck(
     failures = check_files(folder, manifest)
     data = _data_file(folder, manifest)
     if data is None:
-        return Verdict(False, "the files were looked for", (), tuple(failures))
+        return Verdict(False, "the files were looked for", (), tuple(failures or ["no data file is listed"]))
     try:
         frame = read_data(data)
     except InputError as error:
         return Verdict(False, "the data file was read", (), (*failures, error.message.rstrip(".")))
     source = None if original is None else _original(original, manifest, promise, hierarchies or {})
     verdict = verify(frame, promise, source)
+    check_columns(expectation.quasi_identifiers, frame.columns, "the release")
     if set(promise.levels) <= set(frame.columns):
         failures += _codebook_failures(folder, frame, promise)
-    failures += _expectation_failures(frame, promise, expectation)
+        failures += _expectation_failures(frame, promise, expectation)
     checks = (
         verdict.checks
         if failures
@@ -70,7 +70,7 @@ def recheck(
 def _promise(manifest: Manifest) -> Promise:
     try:
         return promise_of(manifest)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         pass
     raise InputError("The manifest release.json lacks what a table must promise.", file="release.json")
 
@@ -85,22 +85,33 @@ def _data_file(folder: Path, manifest: Manifest) -> Path | None:
 def _original(
     frame: pl.DataFrame, manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
 ) -> Original:
-    check_columns(list(promise.levels), frame.columns, "the original")
-    specs = manifest["settings"]["hierarchies"]
+    check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
     ladders = {}
-    for column in promise.levels:
+    for column, level in promise.levels.items():
         if column in hierarchies:
             hierarchy = hierarchies[column]
-        elif manifest["columns"][column]["hierarchy"] == "file":
+        elif manifest["columns"][column].get("hierarchy") == "file":
             raise InputError(
                 f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
                 f"--hierarchies DIR or --qi {column}=FILE.",
                 column=column,
             )
         else:
-            hierarchy = parse_hierarchy(specs[column])
+            hierarchy = parse_hierarchy(_spec(manifest, column))
         ladders[column] = hierarchy.bind(column, distinct_values(as_text(frame[column])))
+        if not level < ladders[column].n_levels:
+            raise InputError(f"The manifest states level {level} of column {column!r}, which its hierarchy lacks.")
     return Original(frame, ladders)
+
+
+def _spec(manifest: Manifest, column: str) -> str:
+    """How the manifest names the hierarchy of a column."""
+    settings = manifest.get("settings")
+    specs = settings.get("hierarchies") if isinstance(settings, dict) else None
+    spec = specs.get(column) if isinstance(specs, dict) else None
+    if not isinstance(spec, str):
+        raise InputError(f"The manifest does not name the hierarchy of column {column!r}.", column=column)
+    return spec
 
 
 def _codebook_failures(folder: Path, frame: pl.DataFrame, promise: Promise) -> list[str]:
@@ -108,7 +119,10 @@ def _codebook_failures(folder: Path, frame: pl.DataFrame, promise: Promise) -> l
     book = folder / CODEBOOK
     if not book.is_file():
         return [f"{CODEBOOK} is missing"]
-    listed = read_data(book, ",")
+    try:
+        listed = read_data(book, ",")
+    except InputError as error:
+        return [error.message.rstrip(".")]
     if not {"column", "level", "label"} <= set(listed.columns):
         return [f"{CODEBOOK} lacks its columns"]
     failures = []
@@ -127,7 +141,6 @@ def _codebook_failures(folder: Path, frame: pl.DataFrame, promise: Promise) -> l
 def _expectation_failures(frame: pl.DataFrame, promise: Promise, expectation: Expectation) -> list[str]:
     """What the recipient asks for beyond the manifest."""
     columns: Sequence[str] = expectation.quasi_identifiers or tuple(promise.levels)
-    check_columns(columns, frame.columns, "the release")
     k = expectation.k or promise.k
     levels = dict.fromkeys(columns, 0)
     if k == promise.k and set(levels) == set(promise.levels):

@@ -10,6 +10,9 @@ from .data import Ids, TableRequest
 
 REST = ("error", "drop", "keep")
 
+LEAST_WEIGHT = 1e-6
+"""Smaller weights, and larger than its inverse, would drown in rounding."""
+
 
 def available_cores() -> int:
     """Cores that this process may use."""
@@ -49,8 +52,12 @@ def check_settings(request: TableRequest) -> TableRequest:
     for column, weight in request.weights.items():
         if column not in request.quasi_identifiers:
             raise InputError(f"Column {column!r} has a weight but is no quasi-identifier.", column=column)
-        if not 0 < weight < float("inf"):
-            raise InputError(f"The weight of column {column!r} is {weight}, but must be more than 0.", column=column)
+        if not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
+            raise InputError(
+                f"The weight of column {column!r} is {weight}, but must be more than 0: from {LEAST_WEIGHT:g} to "
+                f"{1 / LEAST_WEIGHT:g}.",
+                column=column,
+            )
     return request
 
 

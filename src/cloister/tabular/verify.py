@@ -87,7 +87,7 @@ def verify(frame: pl.DataFrame, promise: Promise, original: Original | None = No
     _check_classes(classes, promise.k, checks)
     _check_order(texts, promise, checks)
     if original is not None:
-        _check_original(classes, promise, original, checks)
+        _check_original(shown, classes, promise, original, checks)
     return _verdict(checks, original)
 
 
@@ -160,18 +160,30 @@ def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None
         )
 
 
-def _check_original(classes: pl.DataFrame, promise: Promise, original: Original, checks: _Checks) -> None:
-    """Released classes are exactly the classes of the generalized original that reach k, each complete."""
-    expected = _classes(_generalized(promise, original), list(promise.levels))
-    large = expected.filter(pl.col(COUNT) >= promise.k)
+def _check_original(
+    shown: pl.DataFrame, classes: pl.DataFrame, promise: Promise, original: Original, checks: _Checks
+) -> None:
+    """Released are exactly the classes of the generalized original that reach k, with all their records."""
     columns = list(promise.levels)
-    both = large.join(classes, on=columns, how="full", nulls_equal=True, coalesce=True, suffix="_released")
-    differing = both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
+    expected = _generalized(promise, original)
+    large = _classes(expected, columns).filter(pl.col(COUNT) >= promise.k)
+    differing = _differing(large, classes, columns)
     checks.expect(
         differing == 0,
         "released classes are the classes of the original at the stated levels, complete",
         f"{differing} classes differ from the original generalized to the stated levels",
     )
+    others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
+    if others and not differing:
+        every = [*columns, *others]
+        recorded = expected.hstack([as_text(original.frame[column]) for column in others])
+        kept = recorded.filter(pl.len().over(columns) >= promise.k)
+        moved = _differing(_classes(kept, every), _classes(shown, every), every)
+        checks.expect(
+            moved == 0,
+            "columns that were not generalized are as in the original",
+            f"{moved} combinations of values differ from the original in columns that were not generalized",
+        )
     suppressed = original.frame.height - int(large[COUNT].sum())
     if promise.limit is not None:
         checks.expect(
@@ -185,6 +197,12 @@ def _check_original(classes: pl.DataFrame, promise: Promise, original: Original,
             "the number of suppressed records is right",
             f"{promise.suppressed} suppressed records are declared, but it should be another number",
         )
+
+
+def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Number of combinations of values that do not occur equally often."""
+    both = expected.join(found, on=columns, how="full", nulls_equal=True, coalesce=True, suffix="_released")
+    return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 
 
 def _generalized(promise: Promise, original: Original) -> pl.DataFrame:

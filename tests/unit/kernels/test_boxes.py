@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import cases
 
-from cloister.kernels.boxes import TOLERANCE, Best, Box, Workspace, explore
+from cloister.kernels.bounds import TOLERANCE, Best
+from cloister.kernels.boxes import Box, explore
+from cloister.kernels.workspace import Workspace
 
 
 def whole(problem):

@@ -1,0 +1,112 @@
+# What a newcomer, a developer and a build machine type. Needs GNU make and Python 3.11 or later; `make` lists the targets.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+LOCK := requirements-dev.lock
+PIP := $(RUN) -m pip --disable-pip-version-check --quiet
+CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
+ARGS :=
+
+# The newest Python that runs and is not too old; `make PYTHON=/path/to/python3 ...` takes another one.
+PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 python3; do \
+    $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; \
+    done)
+
+# Compiled kernels are cached here: a folder of this user alone, removed with the environment.
+export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/kernels
+
+.PHONY: help demo test lint format bench bundle lock clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/installed ## Make an example hospital in ./demo, protect its patients, print what was released
+	@[ -n "$$(ls -A "$(NUMBA_CACHE_DIR)")" ] || echo "Compiling the counting loops (some 20 seconds, the first time only) ..."
+	@$(RUN) -m cloister demo demo
+
+test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)
+	@$(RUN) -m pytest $(ARGS)
+
+lint: $(VENV)/installed-dev ## Check style, format and types
+	@failed=0; \
+	for check in "ruff check" "ruff format --check" "mypy --strict"; do \
+	    echo "$$check"; $(RUN) -m $$check || failed=1; \
+	done; \
+	exit $$failed
+
+format: $(VENV)/installed-dev ## Bring the code into its format
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+
+bench: $(VENV)/installed-dev ## Measure the search (real tables if CLOISTER_DATA names their folder)
+	@$(RUN) benchmarks/tables.py $(ARGS)
+
+bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs
+	@rm -rf bundle && mkdir bundle
+	@echo "Collecting wheels into ./bundle ..."
+	@$(PIP) wheel --wheel-dir bundle $(CONSTRAINED) .
+	@$(RUN) -c "$$DESCRIBE_BUNDLE"
+	@echo "bundle: $$(ls bundle/*.whl | wc -l) wheels, $$(du -sh bundle | cut -f1). bundle/README.md says how to install them."
+
+lock: $(VENV)/usable ## Choose the versions of requirements-dev.lock anew, from the package index as configured
+	@$(PIP) install uv
+	@$(RUN) -m uv --quiet pip compile --universal --upgrade --python-version 3.11 --all-extras --no-emit-package cloister \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml
+	@if grep -nE '://|@ |^-' $(LOCK); then echo "$(LOCK) names a place, but must hold versions only."; exit 1; fi
+
+clean: ## Remove whatever these targets made, the environment included
+	rm -rf $(VENV) demo bundle build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .coverage
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment: made once, and installed into again whenever pyproject.toml or the lock file changes.
+
+$(VENV)/usable:
+	@if ! $(RUN) -m pip --version >/dev/null 2>&1; then \
+	    if [ -z "$(PYTHON)" ]; then \
+	        echo "No Python 3.11 or later with venv and pip was found. Install one (on Debian: python3 and python3-venv)," >&2; \
+	        echo "or name it: make PYTHON=/path/to/python3 ..." >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "Making $(VENV) with $$($(PYTHON) --version) ..."; \
+	    $(PYTHON) -m venv --clear $(VENV); \
+	fi
+	@mkdir -p $(VENV)/cache && mkdir -p -m 700 "$(NUMBA_CACHE_DIR)"
+	@touch $@
+
+$(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
+	@echo "Installing cloister into $(VENV) (some 300 MB; a minute or two with a fast network) ..."
+	@$(PIP) install $(CONSTRAINED) --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)
+	@echo "Installing cloister with its development tools into $(VENV) ..."
+	@$(PIP) install $(CONSTRAINED) --editable '.[dev]'
+	@touch $@ $(VENV)/installed
+
+define DESCRIBE_BUNDLE
+import hashlib, pathlib, platform, sys
+bundle = pathlib.Path("bundle")
+wheels = sorted(bundle.glob("*.whl"))
+python = f"{sys.version_info.major}.{sys.version_info.minor}"
+versions = ["==".join(wheel.name.split("-")[:2]) for wheel in wheels]
+(bundle / "constraints.txt").write_text("".join(f"{version}\n" for version in versions))
+(bundle / "README.md").write_text(f"""# cloister, to be installed without a network
+
+For Python {python} on {platform.system()} {platform.machine()}: wheels are particular to both. In this folder:
+
+    sha256sum --check SHA256SUMS
+    python{python} -m venv cloister-env
+    cloister-env/bin/pip install --no-index --find-links . --constraint constraints.txt cloister
+
+Then: cloister-env/bin/cloister demo
+""")
+files = [*wheels, bundle / "constraints.txt", bundle / "README.md"]
+sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
+(bundle / "SHA256SUMS").write_text("".join(sums))
+endef
+export DESCRIBE_BUNDLE

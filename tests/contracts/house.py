@@ -1,0 +1,82 @@
+"""The code base as data: its files, its syntax trees, and which module imports which."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+ROOT = REPOSITORY / "src" / "cloister"
+FILES = tuple(sorted(ROOT.rglob("*.py")))
+KERNELS = tuple(path for path in FILES if path.parent.name == "kernels")
+
+
+def place(path: Path) -> str:
+    """The path of a file inside the package, for test names."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def module_of(path: Path) -> str:
+    """The dotted name under which a file is imported."""
+    parts = ["cloister", *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def room_of(module: str) -> str:
+    """The room a module of ours is in: the word after ``cloister``; empty for the front door."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def names_imported(path: Path) -> set[str]:
+    """Dotted names of everything of ours that a file imports, wherever in the file, however spelled."""
+    here = ["cloister", *path.relative_to(ROOT).parts[:-1]]
+    names: set[str] = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            names |= {f"{stem}.{alias.name}" for alias in node.names}
+    return {name for name in names if name == "cloister" or name.startswith("cloister.")}
+
+
+@cache
+def modules_imported(path: Path) -> frozenset[str]:
+    """Modules of ours that a file imports; for ``from a import b``, ``a.b`` where that is a module, else ``a``."""
+    found = set()
+    for name in names_imported(path):
+        module = name
+        while module not in MODULES:
+            module = module.rpartition(".")[0]
+        found.add(module)
+    return frozenset(found)
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """Rooms that a file imports from."""
+    return {room_of(module) for module in modules_imported(path)}
+
+
+def modules_loaded(module: str) -> set[str]:
+    """Modules of ours that importing a module loads, itself and the packages above them included."""
+    loaded: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in loaded:
+            continue
+        loaded.add(name)
+        waiting += modules_imported(MODULES[name])
+        package = name.rpartition(".")[0]
+        if "." in package:  # the front door loads nothing by itself; a test below says so
+            waiting.append(package)
+    return loaded

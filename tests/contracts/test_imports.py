@@ -1,0 +1,172 @@
+"""Who may import whom."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+from house import FILES, MODULES, ROOT, modules_loaded, place, rooms_imported, tree
+
+ALLOWED = {
+    "errors": set(),
+    "results": set(),
+    "stopwatch": set(),
+    "kernels": {"kernels"},
+    "search": {"search", "results", "errors", "kernels"},
+    "report": {"report", "results"},
+    "testing": {"testing"},
+    "hierarchy": {"hierarchy", "errors", "results"},
+    "io": {"io", "errors", "results"},
+    "privacy": {"privacy", "errors", "results"},
+    "utility": {"utility", "errors", "results"},
+    "tabular": {
+        "tabular",
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "privacy",
+        "utility",
+        "search",
+        "kernels",
+        "release",
+    },
+    "release": {"", "errors", "results", "io", "report"},
+    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "tabular"},
+}
+"""Rooms, and those that they may import from."""
+
+SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
+SEEN_BY_CLI |= {"tabular", "stopwatch", "search", "testing", "recheck"}
+
+SHAPES = {"tabular", "codesets", "trajectories", "claims"}
+
+
+def room(path):
+    """The room of a file: its folder, or its own name where it stands in the package itself."""
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def files_of(*rooms):
+    """Files of these rooms."""
+    return [path for path in FILES if room(path) in rooms]
+
+
+@pytest.mark.parametrize("path", files_of(*ALLOWED), ids=place)
+def test_a_room_imports_only_from_rooms_below_it(path):
+    """A file imports from the rooms that its own room may use, and no others."""
+    assert rooms_imported(path) - ALLOWED[room(path)] == set()
+
+
+@pytest.mark.parametrize("path", files_of("cli"), ids=place)
+def test_the_command_line_parses_calls_and_prints(path):
+    """The command line uses no kernels and no report: it calls the flow and the verbs, and prints their results."""
+    assert rooms_imported(path) - SEEN_BY_CLI == set()
+    searches = {name for name in rooms_imported(path) if name == "search"}
+    assert not searches or place(path) == "cli/progress.py"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) not in ("cli", "__main__")], ids=place)
+def test_nobody_imports_the_command_line(path):
+    """Only the command line knows that there is one."""
+    assert "cli" not in rooms_imported(path)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) in SHAPES], ids=place)
+def test_shapes_do_not_import_each_other(path):
+    """A shape stands by itself; claims alone may use the others."""
+    others = set() if room(path) == "claims" else SHAPES - {room(path)}
+    assert rooms_imported(path) & others == set()
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if room(path) not in ("cli", "flow", "verbs", "__init__")], ids=place
+)
+def test_flow_and_verbs_stand_on_top(path):
+    """Nothing below the flow imports the flow or the verbs."""
+    assert rooms_imported(path) & {"flow", "verbs"} == set()
+
+
+def test_the_verifier_loads_nothing_of_what_it_checks():
+    """Importing the verifier loads, directly or not, no search, no kernel and no part of protection."""
+    loaded = modules_loaded("cloister.tabular.verify")
+
+    assert "cloister.io" in loaded
+    assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
+    assert loaded & {"cloister.tabular.protect", "cloister.tabular.encode", "cloister.flow"} == set()
+
+
+@pytest.mark.parametrize("module", ["cloister.tabular.verify", "cloister.recheck"])
+def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
+    """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
+    program = (
+        f"import sys, {module}\n"
+        "print([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith(('cloister.search',"
+        " 'cloister.kernels', 'cloister.tabular.protect', 'cloister.tabular.encode'))])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "[]"
+
+
+def test_the_front_door_loads_nothing():
+    """``import cloister`` loads no other module of ours until something is used."""
+    outside_checking = [node for node in tree(MODULES["cloister"]).body if isinstance(node, ast.ImportFrom)]
+    assert {node.module for node in outside_checking} == {"importlib", "typing"}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if place(path) != "__init__.py"], ids=place)
+def test_imports_are_written_as_imports(path):
+    """No module but the front door imports by name at run time, where these tests would not see it."""
+    words = {node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name)}
+    words |= {node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+    imported = [
+        alias.name
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in [*node.names, ast.alias(getattr(node, "module", None) or "")]
+    ]
+
+    assert words & {"__import__", "import_module"} == set()
+    assert [
+        name for name in imported if name == "import_module" or name in ("importlib", "importlib.util", "runpy")
+    ] in (
+        [],
+        ["importlib.util"],  # find_spec: whether something is installed
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_there_are_no_cycles(path):
+    """No module is loaded by a module that it loads itself at import time."""
+    module = next(name for name, file in MODULES.items() if file == path)
+    package = module.rpartition(".")[0]
+    for imported in modules_at_the_top(path):
+        if imported not in (module, package):
+            assert module not in reached(imported), f"{module} and {imported} import each other"
+
+
+def modules_at_the_top(path):
+    """Modules of ours that the top level of a file imports, type-checking blocks left out."""
+    here = ["cloister", *path.relative_to(ROOT).parts[:-1]]
+    found = set()
+    for node in tree(path).body:
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        base = here[: len(here) - node.level + 1] if node.level else []
+        stem = ".".join([*base, *([node.module] if node.module else [])])
+        for alias in node.names:
+            name = f"{stem}.{alias.name}"
+            found |= {name if name in MODULES else stem} & MODULES.keys()
+    return found
+
+
+def reached(module):
+    """Modules reached from a module by imports at the top level; packages are not entered."""
+    seen, waiting = set(), [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += modules_at_the_top(MODULES[name])
+    return seen

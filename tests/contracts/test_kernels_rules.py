@@ -1,0 +1,117 @@
+"""The rules that compiled code keeps."""
+
+import ast
+
+import pytest
+from house import FILES, KERNELS, place, tree
+
+MOST_ARGUMENTS = 8
+LONGEST_BODY = 60
+
+
+def functions(path):
+    """All functions of a file."""
+    return [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef)]
+
+
+def is_compiled(function):
+    """Whether a function is decorated by the one decorator of kernels."""
+    return any(isinstance(decorator, ast.Name) and decorator.id == "jit" for decorator in function.decorator_list)
+
+
+COMPILED = [(path, function) for path in KERNELS for function in functions(path) if is_compiled(function)]
+IDS = [f"{path.stem}-{function.name}" for path, function in COMPILED]
+
+
+def without_docstring(function):
+    """Nodes of the body of a function, its docstring left out."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return [node for statement in body for node in ast.walk(statement)]
+
+
+def test_there_are_kernels():
+    """The tests below find something to look at."""
+    assert len(COMPILED) > 10
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_numba_is_named_in_one_file(path):
+    """Only kernels/_jit.py names Numba; everything compiled takes its decorator from there."""
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+    }
+    words = {node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name)}
+
+    if place(path) != "kernels/_jit.py":
+        assert "numba" not in imported
+        assert words & {"njit", "vectorize", "guvectorize", "generated_jit", "prange"} == set()
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=place)
+def test_kernels_import_numpy_and_nothing_else(path):
+    """A kernel sees arrays: its file imports NumPy, typing and other kernels (the decorator: Numba and the system)."""
+    allowed = {"numpy", "numpy.typing", "typing"} | (
+        {"numba", "os", "stat", "pathlib"} if path.stem == "_jit" else set()
+    )
+    absolute = {
+        name
+        for node in ast.walk(tree(path))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom) and not node.level
+            else []
+        )
+    }
+    assert absolute - allowed == set()
+
+
+def test_fast_math_is_off():
+    """The decorator releases the lock and keeps arithmetic exact, and nothing overrules it."""
+    from cloister.kernels import classes
+
+    options = classes._classes.targetoptions
+    assert options["fastmath"] is False
+    assert options["nogil"] is True
+    assert not options.get("parallel", False)
+
+
+@pytest.mark.parametrize(("path", "function"), COMPILED, ids=IDS)
+def test_a_kernel_is_small(path, function):
+    """A compiled function has at most 8 arguments, all by position, and a body of at most 60 lines."""
+    arguments = function.args
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+
+    assert len(arguments.args) + len(arguments.posonlyargs) <= MOST_ARGUMENTS
+    assert [arguments.kwonlyargs, arguments.vararg, arguments.kwarg, arguments.defaults] == [[], None, None, []]
+    assert body[-1].end_lineno - body[0].lineno + 1 <= LONGEST_BODY
+
+
+@pytest.mark.parametrize(("path", "function"), COMPILED, ids=IDS)
+def test_a_kernel_only_counts(path, function):
+    """A compiled function knows no text, prints nothing, raises nothing and makes up no random numbers."""
+    nodes = without_docstring(function)
+
+    assert not [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)]
+    assert not [node for node in nodes if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert | ast.Try | ast.Dict)]
+    assert not [node for node in nodes if isinstance(node, ast.Name) and node.id in ("print", "open", "object")]
+    assert not [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == "random"]
+
+
+@pytest.mark.parametrize(("path", "function"), COMPILED, ids=IDS)
+def test_a_kernel_has_one_decorator(path, function):
+    """A compiled function is decorated by ``jit`` alone, without options of its own."""
+    assert [getattr(decorator, "id", "") for decorator in function.decorator_list] == ["jit"]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "kernels"], ids=place)
+def test_kernels_are_called_through_their_wrappers(path):
+    """Nobody outside the kernels imports a compiled function."""
+    names = {function.name for _, function in COMPILED}
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and "kernels" in (node.module or ""):
+            assert {alias.name for alias in node.names} & names == set()

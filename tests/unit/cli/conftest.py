@@ -1,0 +1,108 @@
+"""A small hospital on disk, and the command line run inside the test's process."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cloister.cli.main import run
+
+HEADER = "mrn,name,age,sex,zip,diagnosis\n"
+COMMON = [
+    f"M{i:03d},Name {i},{30 + 10 * (i % 2) + i % 3},{'FM'[i % 2]},0213{i % 2},{('001', '250.10', 'V51')[i % 3]}\n"
+    for i in range(60)
+]
+RARE = ["M900,Name 900,77,F,99999,001\n", "M901,Name 901,88,X,88888,001\n"]
+OPTIONS = (
+    *("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "-k", "5"),
+    *("--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5"),
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did: its exit code, and what it wrote to the two streams."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """Standard output as the one JSON object that it must be."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cloister(capsys, monkeypatch, tmp_path) -> Callable[..., Ran]:
+    """Run a command in the test's folder, with its words as arguments."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words: object) -> Ran:
+        capsys.readouterr()
+        code = run([str(word) for word in words])
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return command
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    """A CSV file of 62 patients, two of whom stand out."""
+    path = tmp_path / "patients.csv"
+    path.write_text(HEADER + "".join([*COMMON, *RARE]))
+    return path
+
+
+@pytest.fixture
+def protect(cloister, data, tmp_path) -> Callable[..., Ran]:
+    """Run ``protect table`` on the patients with roles and k given; more words come after, and win."""
+
+    def command(*words: object, out: str = "release", source: Path = data) -> Ran:
+        return cloister("protect", "table", source, *OPTIONS, *words, "--out", tmp_path / out)
+
+    return command
+
+
+@pytest.fixture
+def bare(cloister, data, tmp_path) -> Callable[..., Ran]:
+    """Run ``protect table`` on the patients with these options only."""
+
+    def command(*words: object, out: str = "release", source: Path = data) -> Ran:
+        return cloister("protect", "table", source, *words, "--out", tmp_path / out)
+
+    return command
+
+
+@pytest.fixture
+def release(protect, tmp_path) -> Path:
+    """The folder of a release."""
+    assert protect("-q").code == 0
+    return tmp_path / "release"
+
+
+@pytest.fixture
+def manifest(tmp_path) -> Callable[..., dict]:
+    """Read the manifest of a release."""
+    return lambda name="release": json.loads((tmp_path / name / "release.json").read_bytes())
+
+
+@pytest.fixture
+def refused(tmp_path) -> Callable[..., str]:
+    """A command failed with one message on standard error, and left nothing new in the folder."""
+    before = {path.name for path in tmp_path.iterdir()}
+
+    def check(ran: Ran, code: int = 2, *, new: frozenset[str] = frozenset()) -> str:
+        assert ran.code == code, ran
+        assert ran.out == ""
+        assert ran.err.startswith("cloister: ")
+        assert ran.err.count("\n") == 1
+        assert ran.err.endswith(".\n")
+        assert "Traceback" not in ran.err
+        assert not {path.name for path in tmp_path.iterdir()} - before - new - {"patients.csv"}
+        return ran.err
+
+    return check

@@ -1,0 +1,82 @@
+"""Stopped from outside: the exit code of the signal, one sentence, and nothing left behind."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+N_COLUMNS, N_RECORDS = 24, 6000
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory):
+    """A table whose optimum takes far longer to prove than any test may last, and its ladders."""
+    folder = tmp_path_factory.mktemp("hard")
+    generator = random.Random(4)
+    names = [f"c{number:02d}" for number in range(N_COLUMNS)]
+    weights = [1 / (1 + value) for value in range(16)]
+    columns = [generator.choices(range(16), weights, k=N_RECORDS) for _ in names]
+    rows = [",".join(map(str, row)) + "\n" for row in zip(*columns)]
+    (folder / "data.csv").write_text(",".join(names) + "\n" + "".join(rows))
+    (folder / "ladder.csv").write_text("".join(f"{v};{v // 2}a;{v // 4}b;{v // 8}c;*\n" for v in range(16)))
+    return folder
+
+
+def start(hard, folder, *more):
+    """Start the command in the middle of whose search the test will stop it."""
+    qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'ladder.csv'}")]
+    command = ["protect", "table", str(hard / "data.csv"), *qi, "-k", "5", "--out", str(folder / "release"), *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "cloister", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
+def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, more):
+    """Ctrl-C is 130, a request to end is 143; both within seconds, and no file is left."""
+    process = start(hard, tmp_path, *more)
+    time.sleep(2.5)
+    assert process.poll() is None
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+
+    assert process.returncode == code
+    said = json.loads(out)["error"]["message"] if more else err
+    assert how in said
+    assert "Traceback" not in err
+    assert err.count("\n") == (0 if more else 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_time_limit_ends_the_same_search(hard, tmp_path):
+    """The same search with a time limit answers in time, with what is not proven."""
+    process = start(hard, tmp_path, "--time-limit", "1", "--json")
+    out, _ = process.communicate(timeout=20)
+    search = json.loads(out)["search"]
+
+    assert process.returncode == 0
+    assert search["optimal"] is False
+    assert search["gap"] is None or search["gap"] > 0
+    assert (tmp_path / "release" / "report.html").is_file()
+
+
+def test_interrupted_while_writing_leaves_the_earlier_release(protect, release, tmp_path, monkeypatch):
+    """Stopped between writing and renaming, the earlier release is still there and the new one is gone."""
+    before = {path.name: path.read_bytes() for path in release.iterdir()}
+
+    def stopped(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cloister.release.render_report", stopped)
+    ran = protect("--overwrite", "--crosswalk", "map.csv")
+
+    assert ran.code == 130
+    assert {path.name: path.read_bytes() for path in release.iterdir()} == before
+    assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "release"}

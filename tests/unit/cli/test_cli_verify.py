@@ -1,0 +1,371 @@
+"""``cloister verify``: it passes what protect wrote, and nothing that was changed since."""
+
+import csv
+import hashlib
+import io
+import json
+
+import pytest
+
+from conftest import COMMON, HEADER
+
+
+def seal(folder):
+    """Make the hashes of the manifest those of the files, as a forger would."""
+    path = folder / "release.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"] = {
+        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
+    }
+    path.write_text(json.dumps(manifest))
+
+
+def rewrite(folder, change):
+    """Change the rows of a released data file, and seal it again."""
+    with (folder / "data.csv").open(newline="") as file:
+        head, *rows = list(csv.reader(file))
+    rows = change(rows)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    (folder / "data.csv").write_text(text.getvalue())
+    seal(folder)
+
+
+@pytest.fixture
+def coarse(protect, tmp_path):
+    """A release whose ages and ZIP codes are generalized."""
+    assert protect("-q", "--levels", "age=1,sex=0,zip=2").code == 0
+    return tmp_path / "release"
+
+
+ORIGINAL = ("--original", "patients.csv")
+
+
+@pytest.mark.parametrize("words", [(), ORIGINAL, ("-k", "5"), ("-k", "2"), ("-k", "5", "--qi", "age", "--qi", "sex")])
+def test_what_was_released_holds(cloister, coarse, words):
+    """A release passes, from its files alone, against its original, and against what a recipient may ask."""
+    ran = cloister("verify", coarse, *words)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "records" in ran.out
+
+
+def test_original_in_another_order(cloister, coarse, data):
+    """The order of the original's rows does not matter."""
+    head, *rows = data.read_text().splitlines(keepends=True)
+    data.write_text(head + "".join(reversed(rows)))
+
+    assert cloister("verify", coarse, *ORIGINAL, "-q").code == 0
+
+
+def test_json(cloister, coarse):
+    """``--json`` says what was checked, in one object."""
+    ran = cloister("verify", coarse, "--json")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json["holds"] is True
+    assert len(ran.json["checks"]) > 5
+
+
+def test_quiet(cloister, coarse):
+    """``-q`` says nothing where the release holds."""
+    ran = cloister("verify", coarse, "-q")
+
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def put_back(rows):
+    """One generalized age put back to the value it had."""
+    return [[row[0], "30", *row[2:]] if row[0] == "1" else row for row in rows]
+
+
+def renumbered(rows):
+    """Rows with ids from 1 on."""
+    return [[str(number), *row[1:]] for number, row in enumerate(rows, 1)]
+
+
+CHANGES = {
+    "one cell put back": (put_back, "fewer than 5 records"),
+    "one row removed": (lambda rows: rows[:-1], "60 released records are declared, but 59 were found"),
+    "one row added": (lambda rows: [*rows, ["61", *rows[-1][1:]]], "but 61 were found"),
+    "two rows swapped": (lambda rows: [rows[-1], *rows[1:-1], rows[0]], "not sorted"),
+    "ids in another order": (lambda rows: [[rows[-1 - i][0], *row[1:]] for i, row in enumerate(rows)], "ids are not"),
+    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "ids are not"),
+    "no rows": (lambda rows: [], "no records"),
+    "a label nobody knows": (
+        lambda rows: [[*row[:1], ">=90", *row[2:]] if row[1] == rows[-1][1] else row for row in rows],
+        "labels that the codebook does not list",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES.values(), ids=CHANGES)
+def test_changed_data_do_not_hold(cloister, coarse, change, words):
+    """Data that were changed are refused with exit 1, even where the hashes were made to fit."""
+    rewrite(coarse, change)
+    ran = cloister("verify", coarse)
+
+    assert (ran.code, ran.out) == (1, "")
+    assert words in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html"])
+def test_edited_files_do_not_hold(cloister, coarse, file):
+    """A file that is not as it was released is named."""
+    with (coarse / file).open("a") as stream:
+        stream.write(" ")
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert file in ran.err
+
+
+@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html"])
+def test_missing_files_do_not_hold(cloister, coarse, file):
+    """A file that is not there is named."""
+    (coarse / file).unlink()
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert f"{file} is missing" in ran.err
+
+
+def test_an_edited_codebook_does_not_hold(cloister, coarse):
+    """A codebook that explains other labels than those released is refused, though its hash fits."""
+    book = coarse / "codebook.csv"
+    book.write_text(book.read_text().replace("[30-39]", "[30-49]"))
+    seal(coarse)
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert "column 'age' has 1 labels that the codebook does not list at level 1, and lacks 1" in ran.err
+
+
+def edit_manifest(folder, change):
+    """Change the manifest of a release."""
+    path = folder / "release.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+MANIFESTS = {
+    "k raised": (lambda m: m["guarantee"]["rules"][0].update(k=31), "fewer than 31 records", 1),
+    "released raised": (lambda m: m["records"].update(released=61), "61 released records are declared", 1),
+    "a column renamed": (lambda m: m["columns"].update(age2=m["columns"].pop("age")), "columns", 1),
+    "files not listed": (lambda m: m["files"].clear(), "2 files do not belong", 1),
+    "other schema": (lambda m: m.update(schema=2), "not a manifest of schema 1", 2),
+    "other shape": (lambda m: m.update(shape="codes"), "not a release of a table", 2),
+    "no rules": (lambda m: m["guarantee"].update(rules=[]), "lacks what a table must promise", 2),
+    "no columns": (lambda m: m.pop("columns"), "lacks what a table must promise", 2),
+    "columns of another form": (lambda m: m.update(columns=["age"]), "lacks what a table must promise", 2),
+    "records of another form": (lambda m: m.update(records=None), "lacks what a table must promise", 2),
+    "no quasi-identifiers": (
+        lambda m: [m["columns"][name].update(role="kept") for name in ("age", "sex", "zip")],
+        "lacks what a table must promise",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "words", "code"), MANIFESTS.values(), ids=MANIFESTS)
+@pytest.mark.parametrize("more", [(), ORIGINAL], ids=["alone", "original"])
+def test_edited_manifests_do_not_hold(cloister, coarse, change, words, code, more):
+    """A manifest that promises more than the data keep, or is none, is refused."""
+    edit_manifest(coarse, change)
+    ran = cloister("verify", coarse, *more)
+
+    assert ran.code in (code, 2 if more else code), ran
+    assert more or words in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_manifest_that_is_not_json(cloister, coarse):
+    """A broken manifest is bad input."""
+    (coarse / "release.json").write_text("{")
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 2
+    assert "cannot be read as JSON" in ran.err
+
+
+@pytest.mark.parametrize("name", ["nowhere", "patients.csv", "."])
+def test_what_is_no_release(cloister, data, name):
+    """A place that is no release is bad input."""
+    assert cloister("verify", name).code == 2
+
+
+EXPECTATIONS = {
+    "a larger k": ("-k", "31"),
+    "a larger k for fewer columns": ("-k", "31", "--qi", "sex"),
+    "other quasi-identifiers": ("--qi", "age", "--qi", "sex", "--qi", "diagnosis", "-k", "11"),
+}
+
+
+@pytest.mark.parametrize("words", EXPECTATIONS.values(), ids=EXPECTATIONS)
+def test_a_recipient_may_expect_more(cloister, coarse, words):
+    """``-k`` and ``--qi`` are the recipient's own expectation, whatever the manifest says."""
+    ran = cloister("verify", coarse, *words)
+
+    assert ran.code == 1
+    assert f"fewer than {words[words.index('-k') + 1]} records" in ran.err
+
+
+def test_k_11_of_a_release_of_5(cloister, release):
+    """A release of k = 5 does not pass for one of k = 11."""
+    assert cloister("verify", release, "-k", "11").code == 1
+
+
+@pytest.mark.parametrize("k", ["0", "1", "-3"])
+def test_an_expectation_of_nothing_is_refused(cloister, coarse, k):
+    """A recipient cannot expect classes of fewer than two."""
+    assert cloister("verify", coarse, "-k", k).code == 2
+
+
+def test_an_expected_column_that_is_not_there(cloister, coarse):
+    """An expected column must be released."""
+    ran = cloister("verify", coarse, "--qi", "agee")
+
+    assert ran.code == 2
+    assert "Did you mean 'age'?" in ran.err
+
+
+def test_an_expectation_of_a_release_with_stars(cloister, protect, data):
+    """Rows of ``*`` are nobody: they are no class that fails an expectation."""
+    data.write_text(HEADER + "".join(COMMON) + "".join(f"M90{i},N,{70 + i},F,{i}9999,00{i}\n" for i in range(6)))
+    assert protect("-q", "--keep-suppressed", "--suppression", "0.1", "-k", "6").code == 0
+
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", *ORIGINAL).code == 0
+    assert cloister("verify", "release", "-k", "10").code == 0
+    assert cloister("verify", "release", "-k", "11").code == 1
+
+
+def test_another_original(cloister, coarse, data):
+    """A release does not hold against data it was not made from."""
+    data.write_text(data.read_text().replace("M000,Name 0,30,", "M000,Name 0,40,"))
+    ran = cloister("verify", coarse, *ORIGINAL)
+
+    assert ran.code == 1
+    assert "classes differ from the original" in ran.err
+
+
+def test_kept_values_that_are_not_those_of_the_original(cloister, coarse):
+    """Sensitive values moved from one record to another are found by comparing with the original."""
+
+    def swap(rows):
+        first = next(row for row in rows if row[4] == "001")
+        last = next(row for row in reversed(rows) if row[4] == "V51")
+        assert first[1] != last[1]
+        first[4], last[4] = last[4], first[4]
+        return renumbered(sorted(rows, key=lambda row: row[1:]))
+
+    rewrite(coarse, swap)
+    ran = cloister("verify", coarse, *ORIGINAL)
+
+    assert cloister("verify", coarse).code == 0
+    assert ran.code == 1
+    assert "4 combinations of values differ" in ran.err
+
+
+@pytest.fixture
+def ladder(tmp_path):
+    """A hierarchy file for ZIP codes."""
+    (tmp_path / "ladders").mkdir()
+    path = tmp_path / "ladders" / "zip.csv"
+    path.write_text("02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n")
+    return path
+
+
+def test_original_with_hierarchy_files(cloister, bare, ladder):
+    """Hierarchies that came from files are given again, by ``--qi`` or by their folder; without, that is said."""
+    assert bare("-k", "5", "-q", "--rest", "drop", "--qi", f"zip={ladder}@1", "--qi", "sex").code == 0
+
+    assert cloister("verify", "release", *ORIGINAL, "--qi", f"zip={ladder}", "--qi", "sex").code == 0
+    assert cloister("verify", "release", *ORIGINAL, "--hierarchies", ladder.parent).code == 0
+    ran = cloister("verify", "release", *ORIGINAL)
+    assert ran.code == 2
+    assert "--qi zip=FILE" in ran.err
+    ladder.write_text("02130;0213*;*\n02131;0214*;*\n99999;99999;*\n88888;88888;*\n")
+    assert cloister("verify", "release", *ORIGINAL, "--hierarchies", ladder.parent).code == 1
+
+
+def test_original_with_missing_texts(cloister, bare, data):
+    """``--missing`` of the original is given again."""
+    data.write_text("sex,zip\n" + "F,?\n" * 5 + "F,02130\n" * 5)
+    assert bare("-k", "5", "-q", "--qi", "sex", "--qi", "zip=prefix:5", "--missing", "?").code == 0
+
+    assert cloister("verify", "release", *ORIGINAL, "--missing", "?").code == 0
+    assert cloister("verify", "release", *ORIGINAL).code == 1
+
+
+def test_a_refusal_as_json(cloister, coarse):
+    """With ``--json`` a release that does not hold is an object too."""
+    rewrite(coarse, put_back)
+    ran = cloister("verify", coarse, "--json")
+
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.json["error"]["kind"] == "guarantee-violation"
+
+
+def paths_of(content, path=()):
+    """Every place in a JSON object."""
+    for key, value in content.items():
+        yield (*path, key)
+        if isinstance(value, dict):
+            yield from paths_of(value, (*path, key))
+
+
+ODD = ["missing", None, ["x"], -1, 10**400]
+READ = ("columns", "records", "guarantee", "files")
+"""Parts of the manifest that the verifier reads."""
+
+
+@pytest.mark.parametrize("more", [(), ORIGINAL], ids=["alone", "original"])
+def test_no_manifest_breaks_the_verifier(coarse, data, monkeypatch, more):
+    """Whatever stands in a manifest, or is missing from it, the verifier answers: it never falls over."""
+    from cloister.errors import GuaranteeViolation, InputError
+    from cloister.io import read_table
+    from cloister.recheck import verify_folder
+
+    whole = json.loads((coarse / "release.json").read_text())
+    frame = read_table(data).frame if more else None
+    for path in paths_of({part: whole[part] for part in (*READ, "settings", "schema", "shape")}):
+        for odd in ODD if path[0] in READ or path[-1] in ("hierarchies", "age", "keep_suppressed") else ODD[:1]:
+            manifest = json.loads(json.dumps(whole))
+            place = manifest
+            for key in path[:-1]:
+                place = place[key]
+            place.pop(path[-1]) if odd == "missing" else place.update({path[-1]: odd})
+            (coarse / "release.json").write_text(json.dumps(manifest))
+            try:
+                verify_folder(coarse, original=frame)
+            except (GuaranteeViolation, InputError):
+                continue
+
+
+def test_a_data_file_that_cannot_be_read(cloister, coarse):
+    """A data file that is no table any more does not hold."""
+    (coarse / "data.csv").write_bytes(b'a,b\n"1\n')
+
+    assert cloister("verify", coarse).code == 1
+
+
+def test_files_named_outside_the_folder(cloister, coarse, tmp_path):
+    """A manifest cannot make the verifier look at files elsewhere."""
+    (tmp_path / "elsewhere.csv").write_text("x")
+    edit_manifest(coarse, lambda m: m["files"].update({"../elsewhere.csv": "sha256:0"}))
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert "elsewhere.csv is missing" in ran.err
+
+
+def test_a_file_that_does_not_belong(cloister, coarse):
+    """A file that the manifest does not list does not belong to the release: it may hold anything."""
+    (coarse / "notes.txt").write_text("M000 is in class 3")
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert "1 file does not belong to the release" in ran.err

@@ -1,0 +1,150 @@
+"""The report: one page that needs nothing else, whatever the manifest says."""
+
+import re
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+import cloister as cl
+from cloister.report import render_report
+
+NASTY = "<b>\"age\" & 'sex'</b><script>alert(1)</script>"
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Balanced(HTMLParser):
+    """Collects tags that are opened and not closed in order, and all text."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.tags, self.text = [], [], set(), []
+
+    def handle_starttag(self, tag, attrs):
+        """Remember what was opened."""
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        """Remember what was closed out of order."""
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        """Remember text."""
+        self.text.append(data)
+
+
+def parsed(page):
+    """A page as a parser sees it."""
+    parser = Balanced()
+    parser.feed(page)
+    parser.close()
+    return parser
+
+
+def manifest(column="age", n_rare=0, **options):
+    """The manifest of a small release."""
+    frame = pl.DataFrame(
+        {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d"] * (40 + n_rare)}
+    )
+    wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "rest": "drop"}
+    return cl.anonymize(frame, **wanted | {"suppression_limit": 0.2} | options).summary()
+
+
+VARIANTS = {
+    "plain": {},
+    "suppressed": {"n_rare": 6},
+    "withheld": {"n_rare": 2},
+    "kept columns": {"sensitive": ["dx"]},
+    "fixed levels": {"levels": {"age": 0}},
+    "fixed levels, withheld": {"levels": {"age": 0}, "n_rare": 2},
+    "time limit": {"time_limit": 60.0},
+    "weights": {"weights": {"age": 2}},
+    "stars": {"keep_suppressed": True, "n_rare": 6},
+    "arx": {"loss": "arx"},
+    "two rules": {"rules": ["k-anonymity=5", "k-anonymity=7"]},
+}
+
+
+@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+def test_every_manifest_has_a_page(options):
+    """The page of every sort of release is whole, and needs no network, picture or script."""
+    page = render_report(manifest(**options))
+    found = parsed(page)
+
+    assert (found.open, found.wrong) == ([], [])
+    assert found.tags & {"script", "img", "link", "iframe", "object", "base", "form"} == set()
+    assert not re.search(r"https?:|//\w|\bsrc\s*=|\bhref\s*=|url\(|@import|<script|\bon\w+\s*=", page)
+    assert "Content-Security-Policy" in page
+    assert "None" not in "".join(found.text)
+
+
+@pytest.mark.parametrize("gap", [0.125, 0.0, None])
+@pytest.mark.parametrize("bound", [0.25, None])
+def test_a_search_that_was_stopped(gap, bound):
+    """A search that a time limit ended is said to be, with its bound where that may be told."""
+    said = manifest()
+    said["search"] |= {"optimal": False, "bound": bound, "gap": gap if bound is not None else None}
+    if bound is not None and gap is None:
+        return
+    page = render_report(said)
+
+    assert "ended by its time limit" in page
+    assert ("No policy loses less than 0.25" in page) == (bound is not None)
+
+
+def test_names_are_text():
+    """A column's name is shown as it is and never becomes a part of the page."""
+    page = render_report(manifest(column=NASTY, sensitive=["dx"]))
+    found = parsed(page)
+
+    assert "<b>" not in page
+    assert "b" not in found.tags
+    assert NASTY in "".join(found.text)
+
+
+@pytest.mark.parametrize("place", [("settings", "source"), ("settings", "not_released"), ("machine", "system")])
+def test_everything_is_escaped(place):
+    """Whatever else comes from outside is text as well."""
+    said = manifest()
+    said[place[0]][place[1]] = [NASTY] if place[1] == "not_released" else NASTY
+    page = render_report(said)
+
+    assert "<script" not in page
+    assert NASTY in "".join(parsed(page).text)
+
+
+def test_what_is_kept_back_is_kept_back_here_too():
+    """Where the number of suppressed records is below k, the page says no more than the manifest."""
+    text = " ".join(parsed(render_report(manifest(n_rare=2))).text)
+
+    assert "<5" in text
+    assert "<45" in text
+    assert "at most" in text
+    assert not re.search(r"\b42\b", text)
+
+
+def test_a_guarantee_that_does_not_hold_is_shown_so():
+    """A manifest that is not verified looks like one."""
+    said = manifest()
+    said["guarantee"]["verified"] = False
+
+    assert "NOT verified" in render_report(said)
+
+
+def test_the_guarantee_is_in_words():
+    """The page says what is promised, and what is not."""
+    text = " ".join(" ".join(parsed(render_report(manifest())).text).split())
+
+    assert "is shared by at least 5 records" in text
+    assert "not promised" in text
+    assert "One row per patient: assumed" in text
+
+
+def test_the_page_of_a_manifest_is_always_the_same():
+    """A page follows from its manifest alone, so that anybody can check it."""
+    said = manifest()
+
+    assert render_report(said) == render_report(said)

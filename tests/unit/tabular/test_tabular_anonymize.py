@@ -1,0 +1,294 @@
+"""``cl.anonymize``: laws for any table, and any kind of dataframe."""
+
+import math
+from collections import Counter
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cloister as cl
+
+HIERARCHY = cl.hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"], ["", "", "*"]])
+LIKE = [cl.KAnonymity(2)]
+
+cells = st.sampled_from(["a", "b", "c", None, "", "a"])
+numbers = st.sampled_from([1, 4, 7, 12, None])
+tables = st.lists(st.tuples(cells, numbers, st.sampled_from(["x", "y", None, "=1"])), min_size=2, max_size=30)
+
+
+def frame_of(rows):
+    """A table with a quasi-identifier of text, one of numbers, and a sensitive column."""
+    return pl.DataFrame(rows, schema={"text": pl.String, "number": pl.Int64, "dx": pl.String}, orient="row")
+
+
+def protected(frame, **options):
+    """Protect such a table."""
+    wanted = {"text": HIERARCHY, "number": cl.intervals(5, top=15, bottom=0)}
+    return cl.anonymize(
+        frame,
+        **{"quasi_identifiers": wanted, "rules": LIKE, "sensitive": ["dx"], "suppression_limit": 0.2} | options,
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables, st.integers(2, 4), st.sampled_from([0, 0.1, 0.5, 1]), st.sampled_from(["iyengar", "arx"]))
+def test_what_is_released_is_safe_and_verifies(rows, k, share, loss):
+    """Every class of a release has k records, nothing more than allowed is gone, and the verifier agrees."""
+    frame = frame_of(rows)
+    if len(rows) < k:
+        with pytest.raises(cl.NoSafeRelease):
+            protected(frame, rules=[cl.KAnonymity(k)], suppression_limit=share, loss=loss)
+        return
+    release = protected(frame, rules=[cl.KAnonymity(k)], suppression_limit=share, loss=loss)
+
+    assert release.verify().holds
+    assert min(Counter(release.data.select("text", "number").rows()).values()) >= k
+    assert len(rows) - release.data.height <= math.floor(share * len(rows) + 1e-9)
+    assert release.data.height > 0
+
+
+@settings(deadline=None, max_examples=30)
+@given(tables, st.randoms(use_true_random=False))
+def test_the_order_of_rows_and_columns_does_not_matter(rows, generator):
+    """Shuffled rows, and columns in another order, give the same records."""
+    shuffled = list(rows)
+    generator.shuffle(shuffled)
+    first = protected(frame_of(rows)).data
+    second = protected(frame_of(shuffled)).data
+    third = protected(frame_of(rows).select("dx", "number", "text")).data
+
+    assert first.equals(second)
+    assert Counter(first.rows()) == Counter(third.select("text", "number", "dx").rows())
+
+
+@settings(deadline=None, max_examples=30)
+@given(tables)
+def test_one_cell_put_back_is_refused(rows):
+    """A generalized value put back to what it was makes the verifier refuse."""
+    frame = pl.concat([frame_of(rows), frame_of([("a", 1, "x"), ("b", 4, "x")])])
+    release = protected(frame, levels={"text": 1, "number": 1}, suppression_limit=1)
+    position = release.data["text"].to_list().index("ab")
+    number = pl.int_range(pl.len())
+    changed = release.data.with_columns(
+        pl.when(number == position).then(pl.lit("a")).otherwise(pl.col("text")).alias("text")
+    )
+
+    assert not release._check(changed).holds
+
+
+@settings(deadline=None, max_examples=20)
+@given(tables)
+def test_a_safe_table_stays_as_it_is(rows):
+    """Protecting a table that is safe already changes nothing but its order."""
+    frame = frame_of(rows * 2)
+    release = protected(frame, suppression_limit=0)
+
+    assert release.summary()["utility"]["loss"] == 0
+    expected = [(t or None, None if n is None else str(n), d) for t, n, d in rows * 2]
+    assert Counter(release.data.rows()) == Counter(expected)
+
+
+MISSING = {
+    "None": pl.DataFrame({"a": ["x", "x", "x", None, None, None]}),
+    "empty": pl.DataFrame({"a": ["x", "x", "x", "", "", ""]}),
+    "both": pl.DataFrame({"a": ["x", "x", "x", "", None, ""]}),
+    "NaN": pl.DataFrame({"a": [1.0, 1.0, 1.0, math.nan, math.nan, None]}),
+    "pandas NaN": pd.DataFrame({"a": [1.0, 1.0, 1.0, math.nan, math.nan, math.nan]}),
+    "pandas None": pd.DataFrame({"a": ["x", "x", "x", None, None, float("nan")]}),
+    "pandas NA": pd.DataFrame({"a": pd.array([1, 1, 1, pd.NA, pd.NA, pd.NA], dtype="Int64")}),
+}
+
+
+@pytest.mark.parametrize("frame", MISSING.values(), ids=MISSING)
+def test_missing_values_form_a_class_of_their_own(frame):
+    """None, NaN and the empty text are one value, missing, which forms classes like any other."""
+    release = cl.anonymize(frame, quasi_identifiers={"a": cl.suppress()}, rules=[cl.KAnonymity(3)], suppression_limit=0)
+
+    assert release.frame["a"].null_count() == 3
+    assert release.summary()["risk"]["classes"] == 2
+    assert release.summary()["utility"]["loss"] == 0
+    assert release.verify().holds
+
+
+def test_a_lone_missing_value_is_someone():
+    """One record with a missing value is a class of one: it is suppressed, or all are generalized."""
+    frame = pl.DataFrame({"a": ["x"] * 4 + [None]})
+    kept = cl.anonymize(frame, quasi_identifiers={"a": "suppress"}, rules=LIKE, suppression_limit=0)
+    gone = cl.anonymize(frame, quasi_identifiers={"a": "suppress"}, rules=LIKE, suppression_limit=0.2)
+
+    assert kept.data["a"].to_list() == ["*"] * 5
+    assert gone.data["a"].to_list() == ["x"] * 4
+
+
+KINDS = {
+    "pandas": (lambda frame: frame.to_pandas(), pd.DataFrame),
+    "Polars": (lambda frame: frame, pl.DataFrame),
+    "lazy Polars": (lambda frame: frame.lazy(), pl.DataFrame),
+    "PyArrow": (lambda frame: frame.to_arrow(), pa.Table),
+    "DuckDB": (lambda frame: duckdb.from_arrow(frame.to_arrow()), duckdb.DuckDBPyRelation),
+}
+PEOPLE = pl.DataFrame(
+    {"mrn": [f"m{i}" for i in range(8)], "age": [31, 35, 31, 35, 52, 57, 52, 57], "dx": list("abcdabcd")}
+)
+OPTIONS = {
+    "quasi_identifiers": {"age": "interval:10"},
+    "rules": ["k-anonymity=4"],
+    "id": "mrn",
+    "sensitive": ["dx"],
+}
+
+
+@pytest.mark.parametrize(("make", "kind"), KINDS.values(), ids=KINDS)
+def test_the_same_kind_comes_back(make, kind):
+    """Every kind of dataframe comes back as it came, with the same records."""
+    release = cl.anonymize(make(PEOPLE), **OPTIONS)
+
+    assert isinstance(release.data, kind)
+    rows = release.data.fetchall() if kind is duckdb.DuckDBPyRelation else pl.DataFrame(release.data).rows()
+    expected = [(i + 1, "[30-39]" if i < 4 else "[50-59]", "abcd"[i % 4]) for i in range(8)]
+    assert rows == expected
+
+
+@pytest.mark.parametrize("index", [[7, 3, 1, 0, 2, 5, 4, 6], [0] * 8, list("hgfedcba")])
+def test_a_pandas_index_is_ignored(index):
+    """Row labels are not positions: whatever they are, the result is the same and has none of them."""
+    frame = PEOPLE.to_pandas()
+    labelled = frame.set_axis(index)
+    expected = cl.anonymize(frame, **OPTIONS).data
+    found = cl.anonymize(labelled, **OPTIONS).data
+
+    pd.testing.assert_frame_equal(found, expected)
+    assert list(found.index) == list(range(8))
+
+
+@pytest.mark.parametrize("make", [make for make, _ in KINDS.values()][:4], ids=list(KINDS)[:4])
+def test_the_caller_s_table_is_unchanged(make):
+    """What was handed over is as it was."""
+    mine = make(PEOPLE)
+    cl.anonymize(mine, **OPTIONS)
+
+    assert pl.DataFrame(mine.collect() if isinstance(mine, pl.LazyFrame) else mine).equals(PEOPLE)
+
+
+def test_the_caller_s_settings_are_unchanged():
+    """Hierarchies, lists and mappings of the caller are as they were, and nothing is remembered between calls."""
+    options = {"quasi_identifiers": {"age": cl.intervals(10)}, "rules": [cl.KAnonymity(4)], "sensitive": ["dx"]}
+    copy = {key: dict(value) if isinstance(value, dict) else list(value) for key, value in options.items()}
+    first = cl.anonymize(PEOPLE, id="mrn", **options)
+    second = cl.anonymize(PEOPLE, id="mrn", **options)
+
+    assert options == copy
+    assert first.data.equals(second.data)
+
+
+EDGES = {
+    "all missing": pl.DataFrame({"a": [None] * 4}, schema={"a": pl.String}),
+    "all missing, no type": pl.DataFrame({"a": [None] * 4}),
+    "constant": pl.DataFrame({"a": ["x"] * 4}),
+    "one column of numbers": pl.DataFrame({"a": [1, 1, 2, 2]}),
+    "booleans": pl.DataFrame({"a": [True, True, False, False]}),
+}
+
+
+@pytest.mark.parametrize("frame", EDGES.values(), ids=EDGES)
+def test_safe_edges(frame):
+    """A constant or all-missing column is safe as it is, and costs nothing."""
+    release = cl.anonymize(frame, quasi_identifiers={"a": cl.suppress()}, rules=LIKE, suppression_limit=0)
+
+    assert release.data.height == 4
+    assert release.summary()["utility"]["loss"] == 0
+    assert release.summary()["search"]["optimal"] is True
+    assert release.verify().holds
+
+
+def test_one_row():
+    """One record cannot hide, whatever may be suppressed."""
+    with pytest.raises(cl.NoSafeRelease, match="has only 1"):
+        cl.anonymize(PEOPLE.head(1), **OPTIONS | {"suppression_limit": 1})
+
+
+def test_fewer_records_than_k():
+    """Fewer records than k are no release."""
+    with pytest.raises(cl.NoSafeRelease, match="has only 3"):
+        cl.anonymize(PEOPLE.head(3), **OPTIONS | {"suppression_limit": 1})
+
+
+def test_no_rows():
+    """No record at all is bad input, not an empty release."""
+    with pytest.raises(cl.InputError, match="no records"):
+        cl.anonymize(PEOPLE.head(0), **OPTIONS)
+
+
+WRONG = {
+    "no rules": ({"rules": []}, "No privacy rule"),
+    "no quasi-identifiers": ({"quasi_identifiers": {}}, "No quasi-identifier"),
+    "unknown column": ({"quasi_identifiers": {"agee": "suppress"}}, "Did you mean 'age'"),
+    "rest": ({"rest": "all"}, "error, drop, keep"),
+    "search": ({"search": "optimla"}, "Did you mean optimal"),
+    "loss": ({"loss": "arks"}, "not known"),
+    "ids": ({"ids": "keep"}, "drop, number, hmac"),
+    "no key": ({"ids": "hmac"}, "at least 32 bytes"),
+    "threads": ({"threads": 0}, "at least 1"),
+    "time": ({"time_limit": -1}, "more than 0"),
+    "levels": ({"levels": {"age": 9}}, "levels 0 to"),
+    "bounds": ({"level_bounds": {"age": (5, 9)}}, "levels 0 to"),
+    "bounds of nothing": ({"level_bounds": {"height": (0, 1)}}, "'height'"),
+    "not a frame": ({"frame": [1, 2]}, "DataFrame"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_settings(options, words):
+    """A setting that makes no sense is an InputError, which is a ValueError too."""
+    with pytest.raises(cl.InputError, match=words) as caught:
+        cl.anonymize(**{"frame": PEOPLE} | OPTIONS | options)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("k", [1, 0, -5, 2.5, True, "5", None])
+def test_k_is_a_whole_number_from_2_on(k):
+    """A class of one protects nobody."""
+    with pytest.raises(cl.InputError, match="from 2 on"):
+        cl.KAnonymity(k)
+
+
+def test_threads_do_not_matter():
+    """One thread and two give the same release."""
+    one, two = (protected(frame_of([("a", 1, "x"), ("b", 4, "y"), ("c", 12, None)] * 3), threads=n) for n in (1, 2))
+    assert one.data.equals(two.data)
+
+
+def test_typed_columns_that_are_kept_keep_their_type():
+    """Columns that are not generalized come back with their type."""
+    frame = PEOPLE.with_columns(weight=pl.Series([70.5, None] * 4), born=pl.date(1990, 1, 1))
+    release = cl.anonymize(frame, **OPTIONS, keep=["weight", "born"])
+
+    assert release.data.schema["weight"] == pl.Float64
+    assert release.data.schema["born"] == pl.Date
+    assert release.verify().holds
+
+
+def test_a_release_is_written_and_checked_from_python(tmp_path):
+    """A release is written, verified from its folder, and refused where k is higher."""
+    release = cl.anonymize(PEOPLE, **OPTIONS)
+    manifest = release.write(tmp_path / "release")
+
+    assert manifest["files"].keys() >= {"data.csv", "codebook.csv"}
+    assert cl.verify_folder(tmp_path / "release", original=PEOPLE.to_pandas()).holds
+    with pytest.raises(cl.GuaranteeViolation, match="fewer than 5"):
+        cl.verify_folder(tmp_path / "release", k=5)
+    with pytest.raises(cl.InputError, match="exists already"):
+        release.write(tmp_path / "release")
+
+
+def test_the_summary_is_a_copy():
+    """Changing what ``summary`` returns changes no release."""
+    release = cl.anonymize(PEOPLE, **OPTIONS)
+    release.summary()["guarantee"]["rules"].clear()
+
+    assert release.summary()["guarantee"]["rules"] == [{"model": "k-anonymity", "k": 4}]

@@ -1,0 +1,88 @@
+"""Risk and utility, worked out by hand on ten records."""
+
+import polars as pl
+import pytest
+
+from cloister.errors import InternalError
+from cloister.hierarchy import hierarchy_rows, suppress
+from cloister.privacy import KAnonymity
+from cloister.results import SearchResult, Utility
+from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.measure import class_sizes, confirm_loss, measure_risk, measure_utility
+from cloister.utility import ARX
+
+RELEASED = pl.DataFrame({"age": ["young"] * 5 + ["old"] * 3, "sex": ["F"] * 2 + ["M"] * 3 + ["F"] * 3})
+"""Eight records released of ten: classes of 2, 3 and 3."""
+
+AGES = hierarchy_rows(
+    [["1", "young", "*"], ["2", "young", "*"], ["3", "old", "*"], ["4", "old", "*"], ["5", "old", "*"]]
+)
+LADDERS = {"age": AGES.bind("age", ["1", "2", "3", "4"]), "sex": suppress().bind("sex", ["F", "M"])}
+LEVELS = {"age": 1, "sex": 0}
+
+
+def utility(**options):
+    """What the release of eight of ten records lost."""
+    request = TableRequest({column: QuasiIdentifier(AGES) for column in LADDERS}, (KAnonymity(2),), **options)
+    return measure_utility(RELEASED, LADDERS, LEVELS, 2, request)
+
+
+def test_loss_by_hand():
+    """Age: 5 records lose 1 of 4 leaves, 3 lose 2, 2 lose all; sex: 2 of 10 records lose all."""
+    age = (5 * 1 + 3 * 2 + 2 * 4) / (10 * 4)
+    found = utility()
+
+    assert [column.loss for column in found.columns] == [age, 0.2]
+    assert found.loss == pytest.approx((age + 0.2) / 2, abs=1e-15)
+    assert found.losses["arx"] == pytest.approx(((1 + age) * 1.2) ** 0.5 - 1, abs=1e-15)
+    assert [(column.level, column.top, column.labels) for column in found.columns] == [(1, 2, 2), (0, 1, 2)]
+
+
+def test_weighted_loss_by_hand():
+    """Weights count in proportion."""
+    age = 19 / 40
+
+    assert utility(weights={"age": 3}).loss == pytest.approx((3 * age + 0.2) / 4, abs=1e-15)
+    assert utility(weights={"sex": 3}, loss=ARX).loss == pytest.approx(((1 + age) * 1.2**3) ** 0.25 - 1, abs=1e-15)
+
+
+def test_risk_by_hand():
+    """Classes of 2, 3 and 3: the highest risk is a half, the average 3 classes in 8 records."""
+    sizes = class_sizes(RELEASED, ["age", "sex"])
+    risk = measure_risk(sizes, 0.4)
+
+    assert sorted(sizes.to_list()) == [2, 3, 3]
+    assert (risk.highest, risk.average, risk.share_above_threshold) == (0.5, 3 / 8, 2 / 8)
+    assert (risk.classes, risk.smallest, risk.largest) == (3, 2, 3)
+    assert dict(risk.histogram)["2-4"] == 8
+    assert sum(records for _, records in risk.histogram) == 8
+
+
+def test_a_risk_at_the_threshold_is_not_above_it():
+    """Five records a class are a risk of exactly 0.2, which is acceptable."""
+    assert measure_risk(pl.Series([5, 5]), 0.2).share_above_threshold == 0.0
+    assert measure_risk(pl.Series([4, 6]), 0.2).share_above_threshold == 0.4
+
+
+@pytest.mark.parametrize(
+    ("size", "band"), [(2, "2-4"), (4, "2-4"), (5, "5-9"), (999, "500-999"), (1000, "1000 and more")]
+)
+def test_bands(size, band):
+    """Every class size is in one band."""
+    found = dict(measure_risk(pl.Series([size]), 0.2).histogram)
+
+    assert found[band] == size
+    assert sum(found.values()) == size
+
+
+def test_missing_forms_a_class():
+    """Missing is a value like any other."""
+    assert sorted(class_sizes(pl.DataFrame({"a": [None, None, "x"]}), ["a"]).to_list()) == [1, 2]
+
+
+def test_a_loss_that_is_not_the_search_s_is_our_bug():
+    """What the search computed and what the release lost must agree."""
+    search = SearchResult({}, 0.25, 0, 0.25, True, 1, 1, 0.0)
+    confirm_loss(Utility(0.25 + 1e-12), search)
+    with pytest.raises(InternalError, match=r"computed 0\.25"):
+        confirm_loss(Utility(0.26), search)

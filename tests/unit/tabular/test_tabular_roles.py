@@ -1,0 +1,74 @@
+"""Which column is what."""
+
+import polars as pl
+import pytest
+
+from cloister.errors import InputError
+from cloister.hierarchy import suppress
+from cloister.privacy import KAnonymity
+from cloister.tabular.data import QuasiIdentifier, Role, TableRequest
+from cloister.tabular.roles import resolve_roles
+
+FRAME = pl.DataFrame({"mrn": range(40), "sex": ["F", "M"] * 20, "note": ["n"] * 39 + ["rare"], "zip": ["1"] * 40})
+
+
+def request(**options):
+    """A request with sex as quasi-identifier."""
+    return TableRequest({"sex": QuasiIdentifier(suppress())}, (KAnonymity(2),), **options)
+
+
+def test_roles_come_in_the_order_of_the_file():
+    """Every column has one role, in the file's order."""
+    roles = resolve_roles(FRAME, request(id="mrn", keep=("zip",), sensitive=("note",)), "data.csv")
+
+    assert list(roles.items()) == [
+        ("mrn", Role.IDENTIFIER),
+        ("sex", Role.QUASI_IDENTIFIER),
+        ("note", Role.SENSITIVE),
+        ("zip", Role.KEPT),
+    ]
+
+
+def test_leftover_columns_are_an_error():
+    """No column is released by default: those without a role are listed."""
+    with pytest.raises(InputError, match="2 without one: note, zip") as caught:
+        resolve_roles(FRAME, request(id="mrn"), "data.csv")
+    assert (caught.value.file, caught.value.column) == ("data.csv", "note")
+
+
+def test_the_rest_dropped():
+    """With ``drop`` the rest is dropped."""
+    roles = resolve_roles(FRAME, request(rest="drop"), "data.csv")
+    assert [role for column, role in roles.items() if column != "sex"] == [Role.DROPPED] * 3
+
+
+@pytest.mark.parametrize(("n_unique", "kept"), [(2, True), (3, False)])
+def test_the_rest_kept_up_to_one_in_twenty(n_unique, kept):
+    """With ``keep`` a column may be unique in 5 % of the records, and in no more."""
+    note = [f"rare {number}" for number in range(n_unique)] + ["n"] * (40 - n_unique)
+    frame = FRAME.select("sex", pl.Series("note", note))
+    if kept:
+        assert resolve_roles(frame, request(rest="keep"), "data.csv")["note"] is Role.KEPT
+    else:
+        with pytest.raises(InputError, match=r"column 'note', whose values are unique in 7\.5%"):
+            resolve_roles(frame, request(rest="keep"), "data.csv")
+
+
+def test_a_column_named_by_its_user_may_be_unique():
+    """A column that was named to be kept is kept, however many values it has."""
+    roles = resolve_roles(FRAME, request(keep=("mrn",), rest="drop"), "data.csv")
+    assert roles["mrn"] is Role.KEPT
+
+
+@pytest.mark.parametrize("options", [{"keep": ("sex",)}, {"id": "zip", "drop": ("zip",)}, {"keep": ("zip", "zip")}])
+def test_two_roles(options):
+    """A column has one role."""
+    with pytest.raises(InputError, match="Give it one role"):
+        resolve_roles(FRAME, request(rest="drop", **options), "data.csv")
+
+
+@pytest.mark.parametrize("option", ["drop", "keep", "sensitive"])
+def test_unknown_columns(option):
+    """A column that is not there is refused in whatever role, with the nearest name."""
+    with pytest.raises(InputError, match="Did you mean 'note'"):
+        resolve_roles(FRAME, request(rest="drop", **{option: ("note_",)}), "data.csv")

@@ -1,0 +1,117 @@
+"""The verifier: every promise has a release that breaks it, and a sentence that says so in counts."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from cloister.hierarchy import hierarchy_rows
+from cloister.tabular.verify import Original, Promise, verify
+
+AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])
+TABLE = pl.DataFrame(
+    {"id": ["a", "b", "c", "d", "e", "f"], "age": ["31", "35", "42", "42", "42", "99"], "dx": list("xyxyzx")}
+)
+ORIGINAL = Original(TABLE, {"age": AGES.bind("age", ["31", "35", "42", "99"])})
+GOOD = pl.DataFrame({"id": [1, 2, 3, 4, 5], "age": ["30s", "30s", "40s", "40s", "40s"], "dx": list("xyxyz")})
+PROMISE = Promise(("id", "age", "dx"), {"age": 1}, 2, 5, 1, id="id", numbered=True, limit=1)
+
+
+def test_a_good_release_holds():
+    """A release that keeps its promise holds, with and without the original."""
+    assert verify(GOOD, PROMISE).holds
+    verdict = verify(GOOD, PROMISE, ORIGINAL)
+    assert verdict.holds
+    assert verdict.failures == ()
+    assert "compared with the original" in verdict.how
+
+
+def set_cell(row, column, value):
+    """The good release with one cell changed."""
+    texts = GOOD.with_columns(pl.all().cast(pl.String))
+    number = pl.int_range(pl.len())
+    return texts.with_columns(pl.when(number == row).then(pl.lit(value)).otherwise(pl.col(column)).alias(column))
+
+
+BROKEN = {
+    "a column more": (GOOD.with_columns(x=1), PROMISE, "the file has 4 columns that are not, in order, the 3 declared"),
+    "columns in another order": (GOOD.select("age", "id", "dx"), PROMISE, "3 columns that are not, in order"),
+    "a record less": (GOOD.head(4), PROMISE, "5 released records are declared, but 4 were found"),
+    "no record": (GOOD.head(0), PROMISE, "the file has no released record"),
+    "a small class": (GOOD, replace(PROMISE, k=3), "1 of 2 classes have fewer than 3 records (the smallest 2)"),
+    "a value put back": (
+        set_cell(0, "age", "31"),
+        PROMISE,
+        "2 of 3 classes have fewer than 2 records (the smallest 1)",
+    ),
+    "a missing value": (set_cell(0, "age", None), PROMISE, "2 of 3 classes have fewer than 2 records"),
+    "unsorted": (GOOD[[1, 0, 2, 3, 4]].with_columns(id=GOOD["id"]), PROMISE, "not sorted by their released values"),
+    "ids unsorted": (GOOD.with_columns(id=GOOD["id"].reverse()), PROMISE, "ids are not the numbers 1, 2, 3"),
+    "ids from elsewhere": (GOOD.with_columns(id=GOOD["id"] + 7), PROMISE, "ids are not the numbers 1, 2, 3"),
+    "no star": (GOOD, replace(PROMISE, stars=True), "1 suppressed records are declared, but only 0 rows of *"),
+}
+
+
+@pytest.mark.parametrize(("frame", "promise", "failure"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_promise(frame, promise, failure):
+    """A release that breaks its promise is refused, and what is wrong is said."""
+    verdict = verify(frame, promise)
+
+    assert not verdict.holds
+    assert failure in "; ".join(verdict.failures)
+
+
+UNLIKE = {
+    "a class left out": (
+        GOOD.head(2),
+        replace(PROMISE, released=2, suppressed=4, limit=4),
+        "1 classes differ from the original",
+    ),
+    "another level": (GOOD, replace(PROMISE, levels={"age": 0}), "classes differ from the original"),
+    "another number suppressed": (GOOD, replace(PROMISE, suppressed=2, limit=2), "it should be another number"),
+    "too many suppressed": (GOOD, replace(PROMISE, limit=0), "more records were suppressed than the 0 allowed"),
+    "values that were not there": (set_cell(4, "dx", "zz"), PROMISE, "2 combinations of values differ"),
+}
+
+
+@pytest.mark.parametrize(("frame", "promise", "failure"), UNLIKE.values(), ids=UNLIKE)
+def test_a_release_unlike_its_original(frame, promise, failure):
+    """A release that is not what its original gives at the stated levels is refused."""
+    verdict = verify(frame, promise, ORIGINAL)
+
+    assert not verdict.holds
+    assert failure in "; ".join(verdict.failures)
+
+
+def test_stars_are_set_aside():
+    """Rows of ``*`` are suppressed records: no class, and no id."""
+    stars = pl.DataFrame({"id": ["*"], "age": ["*"], "dx": ["*"]})
+    frame = pl.concat([stars, GOOD.with_columns(pl.all().cast(pl.String))])
+
+    assert verify(frame, replace(PROMISE, stars=True), ORIGINAL).holds
+    assert not verify(frame, PROMISE).holds
+
+
+def test_what_is_kept_back_is_not_judged():
+    """Where the manifest keeps the number of suppressed records back, the rest is checked all the same."""
+    hidden = replace(PROMISE, suppressed=None, limit=None)
+
+    assert verify(GOOD, hidden, ORIGINAL).holds
+    assert not verify(GOOD.head(4), hidden, ORIGINAL).holds
+
+
+def test_missing_sorts_first_and_forms_classes():
+    """A missing value is someone: it has a class of its own, and stands first."""
+    frame = pl.DataFrame({"a": [None, None, "x", "x"]}, schema={"a": pl.String})
+    promise = Promise(("a",), {"a": 0}, 2, 4, 0)
+
+    assert verify(frame, promise).holds
+    assert not verify(frame[[2, 3, 0, 1]], promise).holds
+    assert not verify(frame, replace(promise, k=3)).holds
+
+
+def test_no_failure_tells_a_value():
+    """No failure holds a value of the release or of the original."""
+    for frame, promise, _ in [*BROKEN.values(), *UNLIKE.values()]:
+        said = "; ".join(verify(frame, promise, ORIGINAL).failures)
+        assert not [value for value in ("30s", "40s", "31", "99", "zz") if value in said]
