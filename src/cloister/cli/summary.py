@@ -39,7 +39,7 @@ def _count(number: int | str) -> str:
 
 
 def _loss(utility: dict[str, Any]) -> str:
-    return f"{utility['loss']:.6f}" if utility["exact"] else f"at most {utility['loss']:.2f}"
+    return f"{utility['loss']:.6f}" if utility["exact"] else f"about {utility['loss']:.2f}"
 
 
 def _search(search: dict[str, Any], name: str) -> str:

@@ -20,7 +20,7 @@ from ._jit import jit
 from .bounds import TOLERANCE, Best, aggregate, bound_of, cannot_win, term, width
 from .classes import _measure
 from .layout import Task
-from .segments import Span, merge, move, raise_codes, split, suppressed_if_split
+from .segments import Rise, Span, merge, move, raise_codes, split, suppressed_if_split
 from .workspace import Workspace
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
@@ -56,28 +56,28 @@ def _span(stack, d):
 
 
 @jit
-def _mark_open(stack, d):
-    for j in range(stack.is_open.shape[0]):
-        stack.is_open[j] = stack.upper[d, j] > stack.level[d, j]
+def _rise(task, stack, d, attribute, level):
+    """One attribute of a box's groups seen at a coarser level."""
+    start = task.ladders.start[attribute, stack.level[d, attribute], level]
+    packing = task.packing
+    return Rise(packing.word[attribute], packing.shift[attribute], packing.mask[attribute], task.ladders.up[start:])
 
 
 @jit
 def _would_suppress(task, pool, stack, d, attribute, level, statistics):
     """Records suppressed at the upper policy of the box if it were drawn in to ``level`` in one attribute."""
-    up = task.ladders.up[task.ladders.start[attribute, stack.level[d, attribute], level] :]
+    rise = _rise(task, stack, d, attribute, level)
     budget = task.threshold.limit - stack.suppressed[d]
     statistics[COUNTED] += 1
     statistics[VISITED] += stack.span[d, 1]
-    return stack.suppressed[d] + suppressed_if_split(pool, _span(stack, d), attribute, up, task.threshold.k, budget)
+    return stack.suppressed[d] + suppressed_if_split(pool, _span(stack, d), rise, task.threshold.k, budget)
 
 
 @jit
 def _split_to(task, pool, stack, d, attribute, level, target):
     """Split the groups of a box as if drawn in to ``level``; return where they are, and what that suppresses."""
-    up = task.ladders.up[task.ladders.start[attribute, stack.level[d, attribute], level] :]
-    _mark_open(stack, d)
-    stack.is_open[attribute] = level > stack.level[d, attribute]
-    size, segments, suppressed = split(pool, _span(stack, d), attribute, up, task.threshold.k, stack.is_open, target)
+    rise = _rise(task, stack, d, attribute, level)
+    size, segments, suppressed = split(pool, _span(stack, d), rise, task.threshold.k, target)
     return Span(target.start, size, target.bound, segments), suppressed
 
 
@@ -95,7 +95,7 @@ def _draw_in(task, pool, stack, d, attribute, level, statistics):
     drawn, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
     if 2 * (drawn.start + drawn.size) > pool.records.shape[0]:
         home = _span(stack, d)
-        move(pool, drawn, home, stack.is_open)
+        move(pool, drawn, home)
         drawn = Span(home.start, drawn.size, home.bound, drawn.segments)
     stack.span[d, 0] = drawn.start
     stack.span[d, 1] = drawn.size
@@ -187,17 +187,14 @@ def _catch_up(task, pool, stack, d, statistics):
     """Bring the groups of a box to its lower policy and merge those that have become equal."""
     behind = False
     for j in range(stack.lower.shape[1]):
-        low = stack.level[d, j]
         high = stack.lower[d, j]
-        if low < high:
-            up = task.ladders.up[task.ladders.start[j, low, high] :]
-            raise_codes(pool, _span(stack, d), j, up, task.ladders.stride[j])
+        if stack.level[d, j] < high:
+            raise_codes(pool, _span(stack, d), _rise(task, stack, d, j, high))
             stack.level[d, j] = high
             behind = True
     if behind:
         statistics[VISITED] += 4 * stack.span[d, 1]
-        _mark_open(stack, d)
-        size, segments = merge(pool, _span(stack, d), task.threshold.k, stack.is_open, task.ladders.exact)
+        size, segments = merge(pool, _span(stack, d), task.threshold.k)
         stack.span[d, 1] = size
         stack.span[d, 3] = segments
 
@@ -220,15 +217,15 @@ def _open_lower_half(task, pool, stack, d, attribute, level):
 
 
 @jit
-def _first_key(task, pool):
+def _fill(task, pool):
     """Fill the pool with the distinct rows as they are: one list of one segment."""
     n = task.rows.records.shape[0]
-    pool.key[:n] = 0
+    pool.words[:n] = 0
     for j in range(task.rows.codes.shape[0]):
+        word = task.packing.word[j]
+        shift = task.packing.shift[j]
         for i in range(n):
-            code = task.rows.codes[j, i]
-            pool.codes[j, i] = code
-            pool.key[i] += task.ladders.stride[j] * np.int64(code)
+            pool.words[i, word] |= np.uint64(task.rows.codes[j, i]) << shift
     pool.records[:n] = task.rows.records
     pool.bounds[0] = 0
     pool.bounds[1] = n
@@ -238,7 +235,7 @@ def _first_key(task, pool):
 def _enter(task, pool, stack, lower, upper, statistics):
     """Make one box the only one on the stack; False if that alone refutes it."""
     n = task.rows.records.shape[0]
-    _first_key(task, pool)
+    _fill(task, pool)
     stack.lower[0] = lower
     stack.upper[0] = task.ladders.heights - 1
     stack.level[0] = 0

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 CODE = np.uint32
 """Type of all codes. One type for all tables means one compilation; smaller ones gain 5 % in the search."""
 
+WORD = 64
+"""Bits of a machine word."""
+
 LARGEST_EXACT_KEY = 2**62
 
 
@@ -72,6 +75,37 @@ class Threshold(NamedTuple):
     limit: int
 
 
+class Packing(NamedTuple):
+    """Where the code of each attribute stands in the machine words of a row.
+
+    word, shift, mask : (n_attributes,) which word, how far from its lowest bit, and the bits it takes
+    n_words : words of a row
+    """
+
+    word: NDArray[np.int64]
+    shift: NDArray[np.uint64]
+    mask: NDArray[np.uint64]
+    n_words: int
+
+
+def pack(sizes: NDArray[np.int64]) -> Packing:
+    """Give each attribute with this many codes its own bits, first word first."""
+    word, shift, mask = [], [], []
+    used: list[int] = [0]
+    for size in sizes.tolist():
+        bits = max(1, (size - 1).bit_length())
+        place = next((w for w, taken in enumerate(used) if taken + bits <= WORD), len(used))
+        if place == len(used):
+            used.append(0)
+        word.append(place)
+        shift.append(used[place])
+        mask.append((1 << bits) - 1)
+        used[place] += bits
+    return Packing(
+        np.array(word, dtype=np.int64), np.array(shift, dtype=np.uint64), np.array(mask, dtype=np.uint64), len(used)
+    )
+
+
 class Task(NamedTuple):
     """What does not change during a search."""
 
@@ -79,6 +113,7 @@ class Task(NamedTuple):
     ladders: Ladders
     costs: Costs
     threshold: Threshold
+    packing: Packing
 
 
 def key_strides(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], bool]:
@@ -96,3 +131,8 @@ def key_strides(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], bool]:
         return np.array(strides, dtype=np.int64), True
     generator = np.random.Generator(np.random.PCG64(0))
     return generator.integers(-(2**62), 2**62, size=sizes.size, dtype=np.int64) | 1, False
+
+
+def make_task(rows: Rows, ladders: Ladders, costs: Costs, threshold: Threshold) -> Task:
+    """Put a task together; rows are packed by the number of codes at the lowest level."""
+    return Task(rows, ladders, costs, threshold, pack(ladders.sizes[:, 0]))

@@ -4,6 +4,8 @@ A box is all policies between a lower and an upper one. Rows in different classe
 every policy of the box, so each such class is a contiguous *segment*. A segment is left out once it is decided: all
 of it suppressed (smaller than k even at the upper policy) or all of it kept (every group reaches k even as it is).
 What remains shrinks as the box does, and so does the cost of everything done to it.
+
+The codes of a group are packed into few machine words, so that a group is copied and compared as a whole.
 """
 
 from typing import NamedTuple
@@ -18,26 +20,23 @@ from .classes import GOLDEN
 class Pool(NamedTuple):
     """A stack of group lists, one list per open box, and scratch space.
 
-    codes : (n_attributes, capacity), codes at the level the list was brought to; kept only for open attributes
+    words : (capacity, n_words) packed codes of each group, at the level its list was brought to
     records : (capacity,) records per group
-    key : (capacity,) key of the codes
     bounds : (capacity,) where segments begin, relative to their list; one more than there are segments
     total, members, small, seen : (largest number of codes,) per-code scratch; all zero between calls
     order : (n_groups,) scratch
-    slot_key, slot_group, slot_stamp : hash table of a power of two slots
+    slot_group, slot_stamp : hash table of a power of two slots
     stamp : (1,) stamp of the current use of the hash table, so that it never needs clearing
     """
 
-    codes: NDArray[np.uint32]
+    words: NDArray[np.uint64]
     records: NDArray[np.int64]
-    key: NDArray[np.int64]
     bounds: NDArray[np.int64]
     total: NDArray[np.int64]
     members: NDArray[np.int64]
     small: NDArray[np.bool_]
     seen: NDArray[np.int64]
     order: NDArray[np.int64]
-    slot_key: NDArray[np.int64]
     slot_group: NDArray[np.int64]
     slot_stamp: NDArray[np.int64]
     stamp: NDArray[np.int64]
@@ -52,10 +51,24 @@ class Span(NamedTuple):
     segments: int
 
 
+class Rise(NamedTuple):
+    """One attribute seen at a coarser level: where its code is packed, and what each code becomes."""
+
+    word: int
+    shift: np.uint64
+    mask: np.uint64
+    up: NDArray[np.uint32]
+
+
 @jit
-def suppressed_if_split(pool, span, attribute, up, k, budget):
-    """Records suppressed in these segments if the attribute rose no further than ``up``; stops counting past budget."""
-    column = pool.codes[attribute]
+def _risen(pool, i, rise):
+    """Code of a group at the coarser level."""
+    return rise.up[np.int64((pool.words[i, rise.word] >> rise.shift) & rise.mask)]
+
+
+@jit
+def suppressed_if_split(pool, span, rise, k, budget):
+    """Records suppressed in these segments if the attribute rose no further; stops counting past the budget."""
     records = pool.records
     total = pool.total
     suppressed = 0
@@ -63,9 +76,9 @@ def suppressed_if_split(pool, span, attribute, up, k, budget):
         first = span.start + pool.bounds[q]
         end = span.start + pool.bounds[q + 1]
         for i in range(first, end):
-            total[up[column[i]]] += records[i]
+            total[_risen(pool, i, rise)] += records[i]
         for i in range(first, end):
-            code = up[column[i]]
+            code = _risen(pool, i, rise)
             if total[code] < k:
                 suppressed += total[code]
             total[code] = 0
@@ -75,11 +88,11 @@ def suppressed_if_split(pool, span, attribute, up, k, budget):
 
 
 @jit
-def _tally(pool, first, end, column, up, k):
+def _tally(pool, first, end, rise, k):
     """Count groups, records and small groups per code of one segment; return how many codes were seen."""
     n_seen = 0
     for i in range(first, end):
-        code = up[column[i]]
+        code = _risen(pool, i, rise)
         if pool.members[code] == 0:
             pool.seen[n_seen] = code
             n_seen += 1
@@ -91,12 +104,11 @@ def _tally(pool, first, end, column, up, k):
 
 
 @jit
-def split(pool, span, attribute, up, k, is_open, target):
-    """Write the undecided parts of segments split by an attribute behind ``target``; return size, segments, suppressed.
+def split(pool, span, rise, k, target):
+    """Write the undecided parts of segments split by an attribute to ``target``; return size, segments, suppressed.
 
     ``target`` names the first free group and the first free bound.
     """
-    column = pool.codes[attribute]
     size = 0
     segments = 0
     suppressed = 0
@@ -104,7 +116,7 @@ def split(pool, span, attribute, up, k, is_open, target):
     for q in range(span.bound, span.bound + span.segments):
         first = span.start + pool.bounds[q]
         end = span.start + pool.bounds[q + 1]
-        n_seen = _tally(pool, first, end, column, up, k)
+        n_seen = _tally(pool, first, end, rise, k)
         place = size
         for s in range(n_seen):
             code = pool.seen[s]
@@ -121,7 +133,7 @@ def split(pool, span, attribute, up, k, is_open, target):
                 pool.bounds[target.bound + segments] = place
         if place > size:
             for i in range(first, end):
-                code = up[column[i]]
+                code = _risen(pool, i, rise)
                 if pool.members[code] >= 0:
                     pool.order[pool.members[code]] = i
                     pool.members[code] += 1
@@ -131,71 +143,60 @@ def split(pool, span, attribute, up, k, is_open, target):
             pool.total[code] = 0
             pool.members[code] = 0
             pool.small[code] = False
-    _gather(pool, size, is_open, target.start)
+    for x in range(size):
+        _copy(pool, pool.order[x], target.start + x)
     return size, segments, suppressed
 
 
 @jit
-def _gather(pool, size, is_open, start):
-    """Copy the groups listed in ``order`` to ``start``; columns of closed attributes are never read again."""
-    for j in range(is_open.shape[0]):
-        if is_open[j]:
-            column = pool.codes[j]
-            for x in range(size):
-                column[start + x] = column[pool.order[x]]
-    for x in range(size):
-        pool.records[start + x] = pool.records[pool.order[x]]
-        pool.key[start + x] = pool.key[pool.order[x]]
+def _copy(pool, source, target):
+    """Copy one group over another."""
+    for w in range(pool.words.shape[1]):
+        pool.words[target, w] = pool.words[source, w]
+    pool.records[target] = pool.records[source]
 
 
 @jit
-def move(pool, source, target, is_open):
+def move(pool, source, target):
     """Copy a list down the pool onto an earlier place."""
-    for j in range(is_open.shape[0]):
-        if is_open[j]:
-            column = pool.codes[j]
-            for x in range(source.size):
-                column[target.start + x] = column[source.start + x]
     for x in range(source.size):
-        pool.records[target.start + x] = pool.records[source.start + x]
-        pool.key[target.start + x] = pool.key[source.start + x]
+        _copy(pool, source.start + x, target.start + x)
     for q in range(source.segments + 1):
         pool.bounds[target.bound + q] = pool.bounds[source.bound + q]
 
 
 @jit
-def raise_codes(pool, span, attribute, up, stride):
+def raise_codes(pool, span, rise):
     """Bring one attribute of a list to a coarser level; groups that have become equal still stand side by side."""
-    column = pool.codes[attribute]
     for i in range(span.start, span.start + span.size):
-        code = up[column[i]]
-        pool.key[i] += stride * (np.int64(code) - np.int64(column[i]))
-        column[i] = code
+        code = np.uint64(_risen(pool, i, rise))
+        rest = pool.words[i, rise.word] & ~(rise.mask << rise.shift)
+        pool.words[i, rise.word] = rest | (code << rise.shift)
 
 
 @jit
-def _equal(pool, is_open, one, other):
-    """Whether two groups of a segment have the same codes in every open attribute."""
-    for j in range(is_open.shape[0]):
-        if is_open[j] and pool.codes[j, one] != pool.codes[j, other]:
-            return False
-    return True
-
-
-@jit
-def _place(pool, i, mask, shift, is_open, exact):
+def _place(pool, i, mask, shift):
     """Slot that holds the group equal to group ``i``, or the free one where it belongs."""
-    slot = np.int64((np.uint64(pool.key[i]) * GOLDEN) >> shift)
+    key = np.uint64(0)
+    for w in range(pool.words.shape[1]):
+        key = (key ^ pool.words[i, w]) * GOLDEN
+        key ^= key >> np.uint64(32)
+    slot = np.int64((key * GOLDEN) >> shift)
     while pool.slot_stamp[slot] == pool.stamp[0]:
         other = pool.slot_group[slot]
-        if pool.slot_key[slot] == pool.key[i] and (exact or _equal(pool, is_open, other, i)):
+        equal = True
+        for w in range(pool.words.shape[1]):
+            if pool.words[other, w] != pool.words[i, w]:
+                equal = False
+                break
+        if equal:
             return slot
         slot = (slot + 1) & mask
     return slot
 
 
 @jit
-def _merge_segment(pool, first, end, write, is_open, exact):
+def _merge_segment(pool, first, end, write):
     """Merge the equal groups of one segment, written from ``write`` on; return where they end."""
     bits = 2
     while (1 << bits) < 2 * (end - first):
@@ -204,25 +205,20 @@ def _merge_segment(pool, first, end, write, is_open, exact):
     shift = np.uint64(64 - bits)
     pool.stamp[0] += 1
     for i in range(first, end):
-        slot = _place(pool, i, mask, shift, is_open, exact)
+        slot = _place(pool, i, mask, shift)
         if pool.slot_stamp[slot] == pool.stamp[0]:
             pool.records[pool.slot_group[slot]] += pool.records[i]
             continue
         pool.slot_stamp[slot] = pool.stamp[0]
-        pool.slot_key[slot] = pool.key[i]
         pool.slot_group[slot] = write
         if write != i:
-            for j in range(is_open.shape[0]):
-                if is_open[j]:
-                    pool.codes[j, write] = pool.codes[j, i]
-            pool.records[write] = pool.records[i]
-            pool.key[write] = pool.key[i]
+            _copy(pool, i, write)
         write += 1
     return write
 
 
 @jit
-def merge(pool, span, k, is_open, exact):
+def merge(pool, span, k):
     """Merge equal groups in place and drop segments decided by that; return size and segments."""
     write = span.start
     segments = 0
@@ -232,7 +228,7 @@ def merge(pool, span, k, is_open, exact):
         begin = pool.bounds[q + 1]
         end = span.start + begin
         start = write
-        write = _merge_segment(pool, first, end, write, is_open, exact)
+        write = _merge_segment(pool, first, end, write)
         undecided = False
         for i in range(start, write):
             if pool.records[i] < k:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import CODE, Task
+from .layout import Task
 from .segments import Pool
 
 
@@ -17,7 +17,6 @@ class Stack(NamedTuple):
     suppressed : (depth,) records suppressed throughout the box
     cut : (depth, 2) attribute and level of the cut whose upper half is still to be done; attribute -1 if none
     depth : (1,) number of open boxes
-    is_open : (n_attributes,) scratch: the attributes that can still split or merge groups
     """
 
     lower: NDArray[np.int64]
@@ -27,7 +26,6 @@ class Stack(NamedTuple):
     suppressed: NDArray[np.int64]
     cut: NDArray[np.int64]
     depth: NDArray[np.int64]
-    is_open: NDArray[np.bool_]
 
 
 class Workspace:
@@ -41,16 +39,14 @@ class Workspace:
         while slots < 2 * n_groups:
             slots *= 2
         self.pool = Pool(
-            codes=np.empty((n_attributes, capacity), dtype=CODE),
+            words=np.empty((capacity, task.packing.n_words), dtype=np.uint64),
             records=np.empty(capacity, dtype=np.int64),
-            key=np.empty(capacity, dtype=np.int64),
             bounds=np.empty(capacity + 64, dtype=np.int64),
             total=np.zeros(codes, dtype=np.int64),
             members=np.zeros(codes, dtype=np.int64),
             small=np.zeros(codes, dtype=np.bool_),
             seen=np.zeros(codes, dtype=np.int64),
             order=np.empty(n_groups, dtype=np.int64),
-            slot_key=np.empty(slots, dtype=np.int64),
             slot_group=np.empty(slots, dtype=np.int64),
             slot_stamp=np.zeros(slots, dtype=np.int64),
             stamp=np.zeros(1, dtype=np.int64),
@@ -65,6 +61,5 @@ class Workspace:
             suppressed=np.zeros(depth, dtype=np.int64),
             cut=np.full((depth, 2), -1, dtype=np.int64),
             depth=np.zeros(1, dtype=np.int64),
-            is_open=np.zeros(n_attributes, dtype=np.bool_),
         )
         self.lists = lists

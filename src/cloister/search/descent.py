@@ -11,6 +11,8 @@ import numpy as np
 
 from .problem import Candidate, Problem
 
+Policy = tuple[int, ...]
+
 
 def descents(problem: Problem) -> Iterator[Candidate]:
     """Yield safe policies, each the end of one descent.
@@ -18,7 +20,8 @@ def descents(problem: Problem) -> Iterator[Candidate]:
     The first is the plain descent. Then come rounds from its result that take every improvement at once, and rounds
     that take the best improvement of all, which ends elsewhere and often lower.
     """
-    plain = _descend(problem, problem.measure(problem.top), held=None)
+    descent = _Descent(problem)
+    plain = descent.down(problem.measure(problem.top), held=None)
     yield plain
     for eager in (True, False):
         base = plain
@@ -26,10 +29,10 @@ def descents(problem: Problem) -> Iterator[Candidate]:
         while improved:
             start = best = base
             for levels, held in _neighbours(problem, start.levels):
-                candidate = problem.measure(levels)
-                if not problem.is_safe(candidate):
+                safe = descent.measure(levels)
+                if safe is None:
                     continue
-                candidate = _descend(problem, candidate, held)
+                candidate = descent.down(safe, held)
                 yield candidate
                 if candidate.loss < best.loss:
                     best = candidate
@@ -39,7 +42,7 @@ def descents(problem: Problem) -> Iterator[Candidate]:
             base = best
 
 
-def _neighbours(problem: Problem, levels: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
+def _neighbours(problem: Problem, levels: Policy) -> Iterator[tuple[Policy, int]]:
     """Policies with one attribute at another level, and that attribute; the others at the top if it was lowered."""
     for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
         for level in range(low, high + 1):
@@ -48,34 +51,53 @@ def _neighbours(problem: Problem, levels: Sequence[int]) -> Iterator[tuple[tuple
                 yield (*others[:j], level, *others[j + 1 :]), j
 
 
-def _descend(problem: Problem, start: Candidate, held: int | None) -> Candidate:
-    """Lower attributes one by one while that is safe and loses less."""
-    current = start
-    closed = {held}
-    improved = True
-    while improved:
-        improved = False
-        for j in _by_gain(problem, current.levels):
-            if j in closed or current.levels[j] == problem.lowest[j]:
-                continue
-            lowered = (*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :])
-            candidate = problem.measure(lowered)
-            if not problem.is_safe(candidate):
-                closed.add(j)  # it stays unsafe at every policy below
-            elif candidate.loss < current.loss:
-                current = candidate
-                improved = True
-                break
-    return current
+class _Descent:
+    """Goes down, and remembers what was measured: descents meet each other often."""
 
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._safe: dict[Policy, Candidate] = {}
+        self._unsafe = np.empty((0, len(problem.names)), dtype=np.int64)
 
-def _by_gain(problem: Problem, levels: Sequence[int]) -> list[int]:
-    """Attributes by what lowering each by one level gains in generalization, most first."""
-    costs = problem.task.costs
-    index = np.array(levels)
-    attribute = np.arange(index.size)
-    here = costs.mean[attribute, index]
-    below = costs.mean[attribute, np.maximum(index - 1, 0)]
-    gain = np.log1p(here) - np.log1p(below) if costs.geometric else here - below
-    order: list[int] = np.argsort(-costs.weight * gain, kind="stable").tolist()
-    return order
+    def measure(self, levels: Policy) -> Candidate | None:
+        """Measure a policy; None if it is not safe. Below an unsafe policy nothing is safe."""
+        if levels in self._safe:
+            return self._safe[levels]
+        if (self._unsafe >= np.array(levels)).all(axis=1).any():
+            return None
+        candidate = self._problem.measure(levels)
+        if not self._problem.is_safe(candidate):
+            self._unsafe = np.vstack([self._unsafe, levels])
+            return None
+        self._safe[levels] = candidate
+        return candidate
+
+    def down(self, start: Candidate, held: int | None) -> Candidate:
+        """Lower attributes one by one while that is safe and loses less."""
+        current = start
+        closed = {held}
+        improved = True
+        while improved:
+            improved = False
+            for j in self._by_gain(current.levels):
+                if j in closed or current.levels[j] == self._problem.lowest[j]:
+                    continue
+                lowered = self.measure((*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :]))
+                if lowered is None:
+                    closed.add(j)
+                elif lowered.loss < current.loss:
+                    current = lowered
+                    improved = True
+                    break
+        return current
+
+    def _by_gain(self, levels: Sequence[int]) -> list[int]:
+        """Attributes by what lowering each by one level gains in generalization, most first."""
+        costs = self._problem.task.costs
+        index = np.array(levels)
+        attribute = np.arange(index.size)
+        here = costs.mean[attribute, index]
+        below = costs.mean[attribute, np.maximum(index - 1, 0)]
+        gain = np.log1p(here) - np.log1p(below) if costs.geometric else here - below
+        order: list[int] = np.argsort(-costs.weight * gain, kind="stable").tolist()
+        return order

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import distinct_rows, measure
-from cloister.kernels.layout import Ladders, Rows, Task, key_strides
+from cloister.kernels.layout import Ladders, Rows, Task, key_strides, make_task
 
 Aggregate = Callable[[Sequence[float]], float]
 """Loss of a release from the losses of its attributes, in the order of the problem."""
@@ -149,7 +149,7 @@ def restricted(task: Task, levels: list[list[int]]) -> Task:
         mean=np.ascontiguousarray(task.costs.mean[attribute, index]),
         worst=np.ascontiguousarray(task.costs.worst[attribute, index]),
     )
-    return Task(_rows_at(task, [chosen[0] for chosen in levels], ladders), ladders, costs, task.threshold)
+    return make_task(_rows_at(task, [chosen[0] for chosen in levels], ladders), ladders, costs, task.threshold)
 
 
 def _rows_at(task: Task, lowest: list[int], ladders: Ladders) -> Rows:

@@ -4,7 +4,7 @@ import numpy as np
 
 from cloister.kernels._jit import is_compiled
 from cloister.kernels.classes import class_sizes, distinct_rows
-from cloister.kernels.layout import CODE, Costs, Ladders, Task, Threshold
+from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, make_task
 
 from .optimal import optimal
 from .problem import Problem
@@ -38,6 +38,6 @@ def load_kernels() -> None:
     )
     distinct = distinct_rows(codes, ladders)
     class_sizes(distinct.rows, ladders, np.array([1], dtype=np.int64))
-    task = Task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
+    task = make_task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
     bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
     optimal(Problem(("any",), task, sum, *bounds, distinct.labels))

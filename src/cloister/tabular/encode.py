@@ -11,7 +11,7 @@ from cloister.errors import InputError, InternalError
 from cloister.hierarchy import Ladder
 from cloister.io import as_text, distinct_values
 from cloister.kernels.classes import distinct_rows
-from cloister.kernels.layout import CODE, Costs, Ladders, Task, Threshold, key_strides
+from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, key_strides, make_task
 from cloister.search.problem import Problem
 
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
@@ -83,7 +83,7 @@ def _problem(texts: Mapping[str, pl.Series], ladders: Mapping[str, Ladder], requ
     lowest, highest = _level_bounds(names, in_order, request.quasi_identifiers)
     return Problem(
         names=names,
-        task=Task(distinct.rows, kernel_ladders, costs, threshold),
+        task=make_task(distinct.rows, kernel_ladders, costs, threshold),
         aggregate=lambda losses: request.loss.aggregate(losses, weights),
         lowest=lowest,
         highest=highest,

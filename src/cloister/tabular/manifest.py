@@ -30,11 +30,12 @@ def describe(
     """Return the part of ``release.json`` that is particular to tables.
 
     A number of suppressed records below k is shown as ``<k``; so is the number of records of the input, because each
-    would give the other away. For the same reason losses are then rounded up, and bound and gap are left out.
+    would give the other away. For the same reason losses are then worked out from the released records alone and
+    rounded up, and bound and gap are left out.
 
     Parameters
     ----------
-    utility : measured with k - 1 suppressed records where their number is kept back
+    utility : `guarded_utility` where the number of suppressed records is kept back
     """
     withheld = is_withheld(search.suppressed, request.k)
     return {

@@ -8,6 +8,7 @@ import polars as pl
 
 from cloister.errors import InternalError
 from cloister.hierarchy import Ladder
+from cloister.io import as_text, distinct_values
 from cloister.results import ColumnLoss, Levels, Risk, SearchResult, Utility
 from cloister.utility import LOSSES
 
@@ -74,6 +75,24 @@ def measure_utility(
     weights = [float(request.weights.get(column.column, 1.0)) for column in columns]
     losses = {name: loss.aggregate([c.loss for c in columns], weights) for name, loss in LOSSES.items()}
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
+
+
+def guarded_utility(released: pl.DataFrame, original: pl.DataFrame, levels: Levels, request: TableRequest) -> Utility:
+    """Information lost as far as the released records tell, with k - 1 suppressed: the most that ``<k`` stands for.
+
+    It says nothing of the records that were suppressed: hierarchies whose domain is the values present are bound
+    anew, without theirs.
+
+    Parameters
+    ----------
+    released, original : the released records, generalized and as recorded
+    """
+    ladders = {
+        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(original[column])))
+        for column in original.columns
+        if column in levels
+    }
+    return measure_utility(released, ladders, levels, request.k - 1, request)
 
 
 def _column_loss(labels: pl.Series, ladder: Ladder, level: int, suppressed: int) -> ColumnLoss:

@@ -118,7 +118,16 @@ def test_a_small_number_of_suppressed_records_is_kept_back(release, manifest):
     assert manifest()["records"] == {"in": "<65", "released": 60, "suppressed": "<5"}
 
 
-@pytest.mark.parametrize("words", [(), ("--time-limit", "60"), ("--levels", "age=0,sex=0,zip=0"), ("--loss", "arx")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--time-limit", "60"),
+        ("--levels", "age=0,sex=0,zip=0"),
+        ("--levels", "age=1,sex=0,zip=2"),
+        ("--loss", "arx"),
+    ],
+)
 def test_a_small_number_cannot_be_worked_out(protect, data, manifest, tmp_path, words):
     """Whether 1 or 4 records were suppressed changes nothing in the folder: not the loss, not the bound, nothing."""
     rare = [*RARE, "M902,N,99,F,77777,001\n", "M903,N,66,M,66666,001\n"]

@@ -59,9 +59,9 @@ def test_a_time_limit_ends_the_same_search(hard, tmp_path):
     """The same search with a time limit answers in time, with what is not proven."""
     process = start(hard, tmp_path, "--time-limit", "1", "--json")
     out, _ = process.communicate(timeout=20)
-    search = json.loads(out)["search"]
 
-    assert process.returncode == 0
+    assert process.returncode == 0, out
+    search = json.loads(out)["search"]
     assert search["optimal"] is False
     assert search["gap"] is None or search["gap"] > 0
     assert (tmp_path / "release" / "report.html").is_file()
