@@ -26,7 +26,6 @@ help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/installed ## Make an example hospital in ./demo, protect its patients, print what was released
-	@[ -n "$$(ls -A "$(NUMBA_CACHE_DIR)")" ] || echo "Compiling the counting loops (some 20 seconds, the first time only) ..."
 	@$(RUN) -m cloister demo demo
 
 test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)

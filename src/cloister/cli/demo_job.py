@@ -6,38 +6,49 @@ from pathlib import Path
 import polars as pl
 
 from cloister.cli.output import note
+from cloister.cli.table_job import run_table
+from cloister.cli.table_options import TableOptions
 from cloister.errors import InputError
 from cloister.io import as_text, read_table, write_csv
 from cloister.testing import hospital_patients
 
-OPTIONS = (
-    ("--id", "mrn"),
-    ("--drop", "name"),
-    ("--drop", "ethnicity"),
-    ("--qi", "age=interval:10,20,40/top=80/bottom=0"),
-    ("--qi", "sex=suppress"),
-    ("--qi", "zip=prefix:5"),
-    ("--qi", "admitted=date:quarter,year"),
-    ("--sensitive", "diagnosis"),
-    ("-k", "5"),
-    ("--suppression", "0.05"),
-)
+QUASI_IDENTIFIERS = [
+    "age=interval:10,20,40/top=80/bottom=0",
+    "sex=suppress",
+    "zip=prefix:5",
+    "admitted=date:quarter,year",
+]
+DROPPED = ["name", "ethnicity"]
+SENSITIVE = ["diagnosis"]
+ID, K = "mrn", 5
 
 
 def run_demo(folder: Path, patients: int, seed: int, *, quiet: bool) -> str:
     """Make data, protect them; return the command that does the same."""
-    from cloister.cli.main import app
-
-    data = folder / "patients.csv"
-    release = folder / "release"
+    data, release = folder / "patients.csv", folder / "release"
     again = _write_patients(data, hospital_patients(seed, patients))
     note(f"{patients:,} made-up patients: {data}", quiet=quiet)
-    options = [word for option in OPTIONS for word in option]
-    arguments = ["protect", "table", str(data), *options, "--out", str(release)]
-    more = [*(["--overwrite"] if again else []), *(["--quiet"] if quiet else [])]
-    if app([*arguments, *more], prog_name="cloister", standalone_mode=False):
-        raise KeyboardInterrupt
-    return shlex.join(["cloister", *arguments])
+    run_table(
+        TableOptions(
+            data=data,
+            k=K,
+            out=release,
+            qi=QUASI_IDENTIFIERS,
+            id=ID,
+            drop=DROPPED,
+            sensitive=SENSITIVE,
+            overwrite=again,
+            quiet=quiet,
+        )
+    )
+    return shlex.join(_command(data, release))
+
+
+def _command(data: Path, release: Path) -> list[str]:
+    """What a person would type."""
+    lists = (("--drop", DROPPED), ("--qi", QUASI_IDENTIFIERS), ("--sensitive", SENSITIVE))
+    repeated = [word for option, values in lists for value in values for word in (option, value)]
+    return ["cloister", "protect", "table", str(data), "--id", ID, *repeated, "-k", str(K), "--out", str(release)]
 
 
 def _write_patients(data: Path, patients: pl.DataFrame) -> bool:

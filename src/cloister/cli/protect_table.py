@@ -5,6 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.table_options import TableOptions
+
 EXAMPLE = (
     "Example: cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
     "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release"
@@ -31,12 +33,14 @@ def protect_table(
     rule: Annotated[
         list[str] | None, Option(metavar="RULE", help="A further privacy rule, as k-anonymity=11. Repeatable.")
     ] = None,
-    suppression: Annotated[str, Option(metavar="SHARE", help="Share of the records that may be suppressed.")] = "0.05",
-    loss: Annotated[str, Option(help="What is minimized: iyengar or arx.")] = "iyengar",
+    suppression: Annotated[
+        str, Option(metavar="SHARE", help="Share of the records that may be suppressed.")
+    ] = TableOptions.suppression,
+    loss: Annotated[str, Option(help="What is minimized: iyengar or arx.")] = TableOptions.loss,
     weight: Annotated[
         list[str] | None, Option(metavar="COLUMN=NUMBER", help="Weight of a column in the loss. Repeatable.")
     ] = None,
-    search: Annotated[str, Option(help="optimal, or exhaustive for small lattices.")] = "optimal",
+    search: Annotated[str, Option(help="optimal, or exhaustive for small lattices.")] = TableOptions.search,
     time_limit: Annotated[
         float | None, Option(metavar="SECONDS", help="Return the best policy found by then, with its gap.")
     ] = None,
@@ -52,14 +56,18 @@ def protect_table(
         list[str] | None, Option(metavar="COLUMN", help="Release as recorded: sensitive. Repeatable.")
     ] = None,
     keep: Annotated[list[str] | None, Option(metavar="COLUMN", help="Release as recorded. Repeatable.")] = None,
-    rest: Annotated[str, Option(metavar="drop|keep", help="What to do with columns that have no role.")] = "error",
+    rest: Annotated[
+        str, Option(metavar="drop|keep", help="What to do with columns that have no role.")
+    ] = TableOptions.rest,
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
     ] = None,
     missing_as: Annotated[
         str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
     ] = None,
-    ids: Annotated[str, Option(metavar="drop|number|hmac:KEYFILE", help="What becomes of the id column.")] = "number",
+    ids: Annotated[
+        str, Option(metavar="drop|number|hmac:KEYFILE", help="What becomes of the id column.")
+    ] = TableOptions.ids,
     crosswalk: Annotated[
         Path | None, Option(metavar="FILE", help="Write the secret map from released to original ids here.")
     ] = None,
@@ -77,11 +85,11 @@ def protect_table(
         str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
     ] = None,
     encoding: Annotated[str | None, Option(help="Encoding of the CSV file; detected if not given.")] = None,
-    seed: Annotated[int, Option(help="Written to the manifest; nothing random protects a table.")] = 0,
+    seed: Annotated[int, Option(help="Written to the manifest; nothing random protects a table.")] = TableOptions.seed,
     threads: Annotated[
         int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
     ] = None,
-    engine: Annotated[str, Option(metavar="auto|memory", help="Where the rows live.")] = "auto",
+    engine: Annotated[str, Option(metavar="auto|memory", help="Where the rows live.")] = TableOptions.engine,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
@@ -91,6 +99,6 @@ def protect_table(
     Every column needs a role. The release folder appears whole or not at all, after an independent verification.
     """
     options = locals()
-    from cloister.cli.table_job import TableOptions, run_table  # frames and kernels are loaded only when needed
+    from cloister.cli.table_job import run_table  # frames and kernels are loaded only when needed
 
     run_table(TableOptions(**options))

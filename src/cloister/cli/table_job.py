@@ -3,7 +3,6 @@
 import hashlib
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +11,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.output import after_writing, console, note, print_json
 from cloister.cli.progress import watched
 from cloister.cli.summary import print_summary
+from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import pairs, quasi_identifiers, whole_levels
 from cloister.errors import InputError
 from cloister.flow import must_compile, protect_table
@@ -27,46 +27,6 @@ ENGINES = ("auto", "memory")
 
 FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
 """How a cell begins that is a formula to a spreadsheet; signed numbers are none."""
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """The options of ``protect table``, as typed; see its help."""
-
-    data: Path
-    k: int
-    out: Path
-    qi: list[str] | None
-    hierarchies: Path | None
-    rule: list[str] | None
-    suppression: str
-    loss: str
-    weight: list[str] | None
-    search: str
-    time_limit: float | None
-    levels: list[str] | None
-    like: Path | None
-    id: str | None
-    drop: list[str] | None
-    sensitive: list[str] | None
-    keep: list[str] | None
-    rest: str
-    missing: list[str] | None
-    missing_as: str | None
-    ids: str
-    crosswalk: Path | None
-    keep_suppressed: bool
-    overwrite: bool
-    internal: Path | None
-    values_to: Path | None
-    delimiter: str | None
-    encoding: str | None
-    seed: int
-    threads: int | None
-    engine: str
-    as_json: bool
-    quiet: bool
-    verbose: bool
 
 
 def run_table(options: TableOptions) -> None:
