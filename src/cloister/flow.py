@@ -25,8 +25,8 @@ from cloister.stopwatch import Stopwatch
 from cloister.tabular.codebook import codebook
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.encode import encode, suppression_limit
-from cloister.tabular.manifest import describe, exact_figures, is_withheld, promise_of
-from cloister.tabular.measure import class_sizes, confirm_loss, guarded_utility, measure_risk, measure_utility
+from cloister.tabular.manifest import describe, exact_figures, promise_of
+from cloister.tabular.measure import class_sizes, measure_risk, public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.verify import Original, Promise, verify
 
@@ -115,12 +115,9 @@ def _confirm_promise(manifest: Manifest, promise: Promise) -> None:
 
 
 def _described(table: EncodedTable, protected: ProtectedTable, request: TableRequest, verdict: Verdict) -> Manifest:
-    released, levels = protected.frame.filter(protected.originals.is_not_null()), protected.search.levels
+    released = protected.frame.filter(protected.originals.is_not_null())
     risk = measure_risk(class_sizes(released, list(table.ladders)), RISK_THRESHOLD)
-    utility = measure_utility(released, table.ladders, levels, protected.suppressed, request)
-    confirm_loss(utility, protected.search)
-    if is_withheld(protected.suppressed, request.k):
-        utility = guarded_utility(released, table.frame[protected.originals.drop_nulls()], levels, request)
+    utility = public_utility(table, protected, request)
     return describe(table.roles, request, protected.search, released.height, verdict, risk, utility)
 
 

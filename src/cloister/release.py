@@ -4,6 +4,7 @@ The folder appears whole or not at all: written aside, read back, verified from 
 """
 
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ from cloister.results import Manifest, Verdict
 MANIFEST = "release.json"
 REPORT = "report.html"
 CODEBOOK = "codebook.csv"
+DATA = ("data.csv", "data.parquet")
+"""Names of the data file; a release has one of them."""
+
 SCHEMA = 1
 
 
@@ -64,6 +68,9 @@ class Release:
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
         copy: Manifest = json.loads(json.dumps(self.manifest))
+        if self.format == "csv":
+            # Whoever reads the file again must not guess: some delimiters are never detected.
+            copy["settings"]["delimiter"] = self.delimiter
         return copy
 
     def verify(self) -> Verdict:
@@ -150,7 +157,7 @@ def _optional(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def check_apart(target: Path, internal: Path | None, crosswalk: Path | None) -> None:
+def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
     """Refuse places for secrets that are inside the release folder, or where a file would be lost.
 
     Raises
@@ -158,14 +165,14 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None) -> 
     InputError
         One of them is.
     """
-    whole = target.resolve()
-    for name, path in (("--internal", internal), ("--crosswalk", crosswalk)):
+    whole = Path(os.path.realpath(target))
+    for name, path in (("--internal", internal), ("--crosswalk", crosswalk), ("--values-to", values)):
         if path is None:
             continue
-        place = path.resolve()
+        place = Path(os.path.realpath(path))
         if place == whole or whole in place.parents or place in whole.parents:
             raise InputError(f"{name} holds secrets and must lie outside the release folder {target.name}.")
-    if crosswalk is not None and (crosswalk.exists() or crosswalk.is_symlink()):
+    if crosswalk is not None and os.path.lexists(crosswalk):
         raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
 
 
@@ -191,7 +198,14 @@ def is_release(folder: Path) -> bool:
 
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     """Names in a release folder that do not belong to the release."""
-    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *manifest["files"]})
+    known = {CODEBOOK, *DATA} & manifest["files"].keys()
+    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *known})
+
+
+def data_file(manifest: Manifest) -> str | None:
+    """Return the name of the data file that a manifest lists; None where it lists none, or two."""
+    listed = [name for name in DATA if name in manifest["files"]]
+    return listed[0] if len(listed) == 1 else None
 
 
 def _is_internal(folder: Path) -> bool:
@@ -207,8 +221,8 @@ def read_manifest(folder: Path) -> Manifest:
         The folder is not a release, or one of another version.
     """
     path = folder / MANIFEST
-    if not path.is_file():
-        raise InputError(f"{folder.name} is not a release: it has no {MANIFEST}.", file=MANIFEST)
+    if path.is_symlink() or not path.is_file():
+        raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)
     if (
         not isinstance(manifest, dict)
@@ -222,14 +236,14 @@ def read_manifest(folder: Path) -> Manifest:
 def _loaded(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         pass
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
 
 
 def check_files(folder: Path, manifest: Manifest) -> list[str]:
     """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
-    failures = []
+    failures = [] if _lists_what_it_must(manifest) else [f"{MANIFEST} must list one data file and {CODEBOOK}, no more"]
     for name, digest in manifest["files"].items():
         path = folder / name
         if Path(name).name != name or path.is_symlink() or not path.is_file():
@@ -240,6 +254,10 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
     if foreign:
         failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
     return failures + _check_report(folder, manifest)
+
+
+def _lists_what_it_must(manifest: Manifest) -> bool:
+    return bool(manifest["files"].keys() == {data_file(manifest), CODEBOOK})
 
 
 def _check_report(folder: Path, manifest: Manifest) -> list[str]:

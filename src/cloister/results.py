@@ -95,11 +95,15 @@ class ColumnLoss:
 
 @dataclass(frozen=True)
 class Utility:
-    """Information lost, in [0, 1]: the loss optimized, other losses for comparison, and each column's share."""
+    """Information lost, in [0, 1]: the loss optimized, other losses for comparison, and each column's share.
+
+    ``exact`` is False where the figures are those that the released records alone tell.
+    """
 
     loss: float
     losses: Mapping[str, float] = field(default_factory=dict)
     columns: tuple[ColumnLoss, ...] = ()
+    exact: bool = True
 
 
 Manifest = dict[str, Any]

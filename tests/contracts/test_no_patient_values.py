@@ -222,7 +222,7 @@ STAGES = [
     "cloister.flow.protect",
     "cloister.flow.verify",
     "cloister.flow.measure_risk",
-    "cloister.flow.measure_utility",
+    "cloister.flow.public_utility",
     "cloister.flow.describe",
     "cloister.flow.codebook",
     "cloister.tabular.encode.distinct_rows",

@@ -105,3 +105,12 @@ def test_levels_can_be_bounded(case, data):
     bounded_problem = encode(case.frame(), replace(request, quasi_identifiers=bounded)).problem
 
     assert answer(optimal, bounded_problem) == answer(exhaustive, bounded_problem)
+
+
+@settings(max_examples=300)
+@given(case=cases(), weights=st.lists(st.sampled_from([1e6, 1.0, 2e-6, 1e-6]), min_size=4, max_size=4))
+def test_nearly_equal_losses_are_decided_at_the_end(case, weights):
+    """Equality within a tolerance is not transitive; with weights far apart the searches still agree."""
+    problem = replace(case, weights=tuple(weights[: len(case.names)])).problem()
+
+    assert answer(exhaustive, problem) == answer(optimal, problem)

@@ -1,5 +1,6 @@
 """The work of ``cloister demo``: the command that a newcomer would type, on made-up patients."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def _command(data: Path, release: Path) -> list[str]:
 
 def _write_patients(data: Path, patients: pl.DataFrame) -> bool:
     """Write the patients, or leave them where an earlier demonstration wrote them; return whether it did."""
-    if data.exists():
+    if os.path.lexists(data):
         if not _holds(data, patients):
             raise InputError(f"{data.name} is there already and holds other data. Give another folder.", file=data.name)
         return True

@@ -1,5 +1,6 @@
 """The work of ``cloister hierarchy``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from cloister.tabular.roles import check_columns
 def check_hierarchy(spec: str, data: Path | None, column: str | None, missing_as: str | None, *, as_json: bool) -> None:
     """Print what is wrong with a hierarchy, or that nothing is."""
     path = Path(spec)
-    if path.is_file():
+    if os.path.isfile(path):
         report = check_file(path)
         if not report.is_legal:
             raise InputError(" ".join(problem.message for problem in report.problems), file=path.name)

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -11,10 +12,12 @@ from typer.exceptions import Abort, Exit, TyperException
 from cloister import __version__
 from cloister.cli import demo, hierarchy, protect_table, verify
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
-from cloister.cli.output import complain, unexpected
+from cloister.cli.output import complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
 
 INTERRUPTED, TERMINATED = 130, 143
+PANIC = "PanicException"
+"""What Polars raises where it has a defect; no `Exception`, and known by name as Polars is loaded only when needed."""
 TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
 
 app = typer.Typer(
@@ -80,7 +83,11 @@ def run(arguments: list[str]) -> int:
         return _stopped("terminated", TERMINATED, as_json)
     except MemoryError:
         return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
-    except Exception as error:
+    except OSError as error:
+        return complain(refused_by_system(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         return complain(unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
     if result == INTERRUPTED:  # Typer returns this itself
         return _stopped("interrupted", INTERRUPTED, as_json)
@@ -98,9 +105,23 @@ def _stopped(how: str, code: int, as_json: bool) -> int:
     return code
 
 
+def _prepare_streams() -> None:
+    """Print whatever a file is called; and let nobody but us speak: libraries write panics, which quote values."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if sys.stdout is None:  # closed
+        sys.stdout = os.fdopen(os.dup(nowhere), "w")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    encoding = None if sys.stderr is None else sys.stderr.encoding
+    ours = os.dup(nowhere if sys.stderr is None else sys.stderr.fileno())
+    sys.stderr = os.fdopen(ours, "w", buffering=1, encoding=encoding, errors="backslashreplace")
+    os.dup2(nowhere, 2)
+
+
 def main() -> None:
     """Run the command line of this process."""
     signal.signal(signal.SIGTERM, _terminate)
+    _prepare_streams()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()

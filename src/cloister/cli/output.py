@@ -1,6 +1,7 @@
 """What commands print: summaries, JSON, errors. Never a value of the data."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -60,7 +61,16 @@ def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: T
     return error.exit_code
 
 
-def unexpected(error: Exception) -> InternalError:
+def refused_by_system(error: OSError) -> InputError | InternalError:
+    """Wrap a refusal of the operating system; only its kind is told, as paths and values may be in its message."""
+    if error.errno is None:
+        return unexpected(error)
+    return InputError(
+        f"The system refused to read or write ({os.strerror(error.errno)}). Check paths, disk and rights."
+    )
+
+
+def unexpected(error: BaseException) -> InternalError:
     """Wrap an exception nobody expected; only its type and place are told, as its message may quote values."""
     frames = _frames(error.__traceback__)
     return InternalError(f"An unexpected {type(error).__name__} occurred at {frames[-1] if frames else 'start'}.")

@@ -1,8 +1,10 @@
 """One run of ``protect table``: from options to a release folder and a summary."""
 
 import hashlib
+import os
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,14 +12,15 @@ import polars as pl
 from cloister.cli.clock import STARTED
 from cloister.cli.output import after_writing, console, note, print_json
 from cloister.cli.progress import watched
+from cloister.cli.release_at import release_at
 from cloister.cli.summary import print_summary
 from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import pairs, quasi_identifiers, whole_levels
 from cloister.errors import InputError
 from cloister.flow import must_compile, protect_table
-from cloister.io import Source, as_text, distinct_values, read_table, write_csv
+from cloister.io import Source, as_text, distinct_values, is_taken, read_table, write_csv
 from cloister.privacy import KAnonymity, parse_rule
-from cloister.release import check_apart, read_manifest
+from cloister.release import check_apart
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
@@ -78,13 +81,15 @@ def _check_places(options: TableOptions) -> None:
     """What would fail at the end fails at once."""
     if options.engine not in ENGINES:
         raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
-    if options.out.exists() and not options.overwrite:
+    places = [options.out, options.internal, options.crosswalk, options.values_to]
+    taken = [place for place in places if place is not None and is_taken(place)]
+    if options.out in taken and not options.overwrite:
         raise InputError(
             f"{options.out.name or options.out} exists already. Give another name, or --overwrite to replace a release."
         )
-    check_apart(options.out, options.internal, options.crosswalk)
-    for place in (options.out, options.internal, options.crosswalk, options.values_to):
-        if place is not None and not place.absolute().parent.is_dir():
+    check_apart(options.out, options.internal, options.crosswalk, options.values_to)
+    for place in places:
+        if place is not None and not os.path.isdir(place.absolute().parent):
             raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
@@ -101,10 +106,10 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
         rules=(KAnonymity(options.k), *map(parse_rule, options.rule or [])),
         suppression=suppression_share(options.suppression),
         loss=parse_loss(options.loss),
-        weights=pairs(options.weight or [], "--weight"),
+        weights=pairs(options.weight or [], "--weight", source.frame.columns),
         search=options.search,
         time_limit=options.time_limit,
-        levels=_levels(options),
+        levels=_levels(options, source.frame.columns),
         id=options.id,
         drop=tuple(options.drop or ()),
         sensitive=tuple(options.sensitive or ()),
@@ -118,18 +123,19 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
     return check_settings(request), notes
 
 
-def _levels(options: TableOptions) -> dict[str, int] | None:
+def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
     """The fixed policy, if one was given."""
     if options.levels and options.like is not None:
         raise InputError("--levels and --like both fix the policy. Give one of them.")
     if options.levels:
-        return whole_levels(options.levels)
+        return whole_levels(options.levels, columns)
     if options.like is None:
         return None
-    levels = read_manifest(options.like).get("search", {}).get("levels")
-    if not isinstance(levels, dict):
+    search = release_at(options.like).get("search")
+    levels = search.get("levels") if isinstance(search, dict) else None
+    if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
         raise InputError(f"The release {options.like.name} states no levels to be like.", file="release.json")
-    return {str(column): int(level) for column, level in levels.items()}
+    return levels
 
 
 def _ids(text: str) -> tuple[Ids, bytes | None]:

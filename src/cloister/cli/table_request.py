@@ -1,5 +1,6 @@
 """From the words of the command line to a request for a table."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,9 @@ from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.tabular.data import QuasiIdentifier
 
-BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>\d+)(-(?P<high>\d+))?")
+BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
+HIGHEST_DIGITS = 9
+"""A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
 SUFFIXES = (".gz", ".csv", ".tsv", ".txt", ".parquet")
 
 
@@ -38,10 +41,11 @@ def hierarchy_files(folder: Path, data: Path) -> dict[str, Path]:
     InputError
         The folder is not there or holds no hierarchies.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputError(f"The hierarchies were to be in the folder {folder.name}, but there is no such folder.")
     start = f"{stem_of(data)}_hierarchy_"
-    every = sorted(path for path in folder.glob("*.csv") if path.resolve() != data.resolve())
+    itself = os.path.realpath(data)
+    every = sorted(path for path in folder.glob("*.csv") if os.path.realpath(path) != itself)
     named = {path.stem.removeprefix(start): path for path in every if path.name.startswith(start)}
     found = named or {path.stem: path for path in every}
     if not found:
@@ -72,7 +76,8 @@ def quasi_identifiers(
                 found[column] = QuasiIdentifier(hierarchy_file(files[column], missing_as=missing_as))
         return QuasiIdentifiers(found, tuple(notes))
     for text in wanted:
-        column, _, spec = (text, "", "") if text in columns else text.partition("=")
+        column, spec = split_wanted(text, columns)
+        spec, low, high = _split_bounds(column, spec)
         if column in found:
             raise InputError(f"Column {column!r} is named twice by --qi. Name it once.", column=column)
         if not spec and column in columns and column not in files:
@@ -82,17 +87,43 @@ def quasi_identifiers(
                     column=column,
                 )
             notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
-        found[column] = _quasi_identifier(column, spec, files, missing_as)
+        found[column] = QuasiIdentifier(_hierarchy(column, spec, files, missing_as), low, high)
     return QuasiIdentifiers(found, tuple(notes))
 
 
-def _quasi_identifier(column: str, spec: str, files: dict[str, Path], missing_as: str | None) -> QuasiIdentifier:
+def split_wanted(text: str, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the column that a ``--qi`` names, and what follows: ``HIERARCHY``, ``HIERARCHY@LOW-HIGH``, ``@LOW-HIGH``.
+
+    Names may hold ``=`` and ``@``: a column of the data that is the whole text wins, then the longest that begins it.
+
+    Examples
+    --------
+    >>> split_wanted("age=interval:5@1", ["age"]), split_wanted("a=b=suppress", ["a", "a=b"])
+    (('age', 'interval:5@1'), ('a=b', 'suppress'))
+    """
+    if text in columns:
+        return text, ""
+    for column in sorted(columns, key=len, reverse=True):
+        rest = text.removeprefix(column)
+        if rest == text:
+            continue
+        if rest.startswith("="):
+            return column, rest[1:]
+        if rest.startswith("@") and BOUNDS.fullmatch(rest):
+            return column, rest
+    column, _, rest = text.partition("=")
+    return column, rest
+
+
+def _split_bounds(column: str, spec: str) -> tuple[str, int, int | None]:
+    """Take the bounds of levels off the words for a hierarchy."""
     match = BOUNDS.fullmatch(spec)
-    low, high = 0, None
-    if match is not None and not Path(spec).exists():
-        spec, low = match["spec"], int(match["low"])
-        high = int(match["high"]) if match["high"] else low
-    return QuasiIdentifier(_hierarchy(column, spec, files, missing_as), low, high)
+    if match is None or os.path.exists(spec):
+        return spec, 0, None
+    low, high = match["low"], match["high"] or match["low"]
+    if max(len(low), len(high)) > HIGHEST_DIGITS:
+        raise InputError(f"No hierarchy has levels as high as those after @ for column {column!r}.", column=column)
+    return match["spec"], int(low), int(high)
 
 
 def _hierarchy(column: str, spec: str, files: dict[str, Path], missing_as: str | None) -> Hierarchy:
@@ -103,8 +134,12 @@ def _hierarchy(column: str, spec: str, files: dict[str, Path], missing_as: str |
     return suppress_hierarchy()
 
 
-def pairs(texts: Sequence[str], option: str) -> dict[str, float]:
+def pairs(texts: Sequence[str], option: str, columns: Sequence[str] = ()) -> dict[str, float]:
     """Return ``COLUMN=NUMBER`` options as a mapping; several may stand in one, separated by commas.
+
+    Parameters
+    ----------
+    columns : of the data; a text that as a whole names one of them is not split at the commas of the name
 
     Raises
     ------
@@ -112,8 +147,8 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, float]:
         One is not of that form.
     """
     found: dict[str, float] = {}
-    for text in ",".join(texts).split(",") if texts else ():
-        column, _, number = text.rpartition("=")
+    for part in (part for text in texts for part in _parts(text, columns)):
+        column, _, number = part.rpartition("=")
         try:
             value = float(number)
         except ValueError:
@@ -126,9 +161,13 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, float]:
     return found
 
 
-def whole_levels(texts: Sequence[str]) -> dict[str, int]:
+def _parts(text: str, columns: Sequence[str]) -> list[str]:
+    return [text] if text.rpartition("=")[0] in columns else text.split(",")
+
+
+def whole_levels(texts: Sequence[str], columns: Sequence[str] = ()) -> dict[str, int]:
     """Return ``--levels`` as a mapping from column to level."""
-    levels = pairs(texts, "--levels")
+    levels = pairs(texts, "--levels", columns)
     for column, level in levels.items():
         if not level.is_integer() or level < 0:
             raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)

@@ -38,12 +38,14 @@ def verify(
 ) -> None:
     """Check a release again, from its files alone; exit code 1 if it does not hold."""
     from cloister.cli.output import print_json
-    from cloister.cli.table_request import hierarchy_files
+    from cloister.cli.release_at import release_at
+    from cloister.cli.table_request import hierarchy_files, split_wanted
     from cloister.hierarchy import hierarchy_file, parse_hierarchy
     from cloister.io import read_table
     from cloister.recheck import verify_folder
 
-    named = dict(text.partition("=")[::2] for text in qi or [])
+    columns = release_at(folder).get("columns")
+    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in qi or [])
     found = {column: parse_hierarchy(spec, missing_as=missing_as) for column, spec in named.items() if spec}
     if hierarchies is not None and original is not None:
         files = hierarchy_files(hierarchies, original)

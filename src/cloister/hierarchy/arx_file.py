@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from pathlib import Path
 
 from cloister.errors import InputError
@@ -27,7 +28,7 @@ def read_hierarchy_file(
     InputError
         The file cannot be read, or is not a legal hierarchy.
     """
-    name = Path(path).name
+    name = os.fsencode(Path(path).name).decode("utf-8", "replace")
     rows, lines = _read_rows(Path(path), delimiter)
     return FileHierarchy(name, rows, lines, missing_as)
 

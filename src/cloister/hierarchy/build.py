@@ -1,5 +1,6 @@
 """The words for hierarchies on the command line and in job files: a builder with its arguments, or a file."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
     name, colon, arguments = head.partition(":")
     if name in BUILDERS and (colon or all("=" in option for option in options)):
         return _build(name, arguments, options)
-    if _is_file(text):
+    if os.path.isfile(text):
         return read_hierarchy_file(text, missing_as=missing_as)
     raise _unknown(name, text)
 
@@ -136,10 +137,3 @@ def _unknown(name: str, text: str) -> InputError:
     usages = ", ".join(builder.usage for builder in BUILDERS.values())
     asked = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
     return InputError(f"{asked} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:
-        return False

@@ -79,9 +79,9 @@ class Cells:
         beyond: Integers = np.maximum(found - self._sizes(), 0)
         return beyond
 
-    def labels(self, whole: bool) -> list[str]:
-        """Return the name of each number's cell; ``whole`` if all numbers are whole."""
-        names = [self._name(int(start), whole) for start in self.starts]
+    def labels(self) -> list[str]:
+        """Return the name of each number's cell."""
+        names = [self._name(int(start)) for start in self.starts]
         return [names[cell] for cell in self.cell_of]
 
     def leaves(self, finest: "Cells") -> Integers:
@@ -98,15 +98,15 @@ class Cells:
         ends = starts + self.width if self.grid.top is None else np.minimum(starts + self.width, self.grid.top)
         return np.where(is_open, 1, ends - starts).astype(np.int64)
 
-    def _name(self, start: int, whole: bool) -> str:
+    def _name(self, start: int) -> str:
         if start == BELOW:
             return f"<{self.grid.bottom}"
         if start == ABOVE:
             return f">={self.grid.top}"
         end = start + self.width if self.grid.top is None else min(start + self.width, self.grid.top)
-        last = end - 1 if whole else end
+        last = end - 1
         dash = "-" if start >= 0 <= last else " to "
-        return f"[{start}{dash}{last}{']' if whole else ')'}"
+        return f"[{start}{dash}{last}]"
 
 
 def _inside(floors: Integers, bottom: int | None, top: int | None) -> NDArray[np.bool_]:

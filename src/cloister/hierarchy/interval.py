@@ -22,9 +22,9 @@ class IntervalHierarchy:
 
     Intervals begin at multiples of the width from ``bottom``, or from 0 where there is none, so that levels nest; one
     that would cross ``top`` ends there. From the first width on, values of ``top`` and above are `>=90` and values
-    below ``bottom`` are `<0`. Labels are `[40-44]` where all values present are whole numbers, and `[40-45)` (45
-    excluded) where any is not. No label holds a minimum, maximum or quantile of the data: ends come from the settings
-    or the grid.
+    below ``bottom`` are `<0`. A decimal number belongs to the interval of its whole part: 44.9 is in `[40-44]`, so
+    that no label tells whether some value, perhaps one that is suppressed, is a decimal. No label holds a minimum,
+    maximum or quantile of the data: ends come from the settings or the grid.
 
     The domain is the whole numbers from ``bottom`` to ``top``; where a bound is not given, to the end of the coarsest
     interval that has a value. A bound adds one leaf for all that lies beyond it, whether such values occur or not. An
@@ -78,7 +78,7 @@ class IntervalHierarchy:
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that are not whole or decimal numbers below 10^15."""
-        return [value for value in values if value is not None and _read_number(value) is None]
+        return [value for value in values if value is not None and _floor(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
         """Return the ladder of these distinct values.
@@ -89,7 +89,7 @@ class IntervalHierarchy:
             A value is not a number.
         """
         texts, missing = texts_in_order(values)
-        numbers = [number for text in texts if (number := _read_number(text)) is not None]
+        numbers = [number for text in texts if (number := _floor(text)) is not None]
         require_cover(
             column,
             len(texts) - len(numbers),
@@ -97,22 +97,21 @@ class IntervalHierarchy:
             f"are not whole or decimal numbers, which {self.kind} needs",
             "Correct them, or use suppress, prefix or a hierarchy file.",
         )
-        floors = np.array([floor for floor, _ in numbers], dtype=np.int64)
-        whole = all(is_whole for _, is_whole in numbers)
+        floors = np.array(numbers, dtype=np.int64)
         grid = Grid.around(floors, self.widths[-1], self.bottom, self.top)
         levels = [grid.cells(floors, width) for width in self.widths]
         return make_ladder(
             column,
             texts,
             missing,
-            [cells.labels(whole) for cells in levels],
+            [cells.labels() for cells in levels],
             [cells.leaves(levels[0]) for cells in levels],
             grid.n_leaves + int(levels[0].surplus().sum()),
         )
 
 
-def _read_number(text: str) -> tuple[int, bool] | None:
-    """Return the largest whole number not above the number, and whether it is the number; None of anything else."""
+def _floor(text: str) -> int | None:
+    """Return the largest whole number not above the number; None of anything else."""
     match = NUMBER.fullmatch(text.strip())
     if match is None:
         return None
@@ -120,4 +119,4 @@ def _read_number(text: str) -> tuple[int, bool] | None:
     if not digits and not fraction:
         return None
     size, is_whole = int(digits or 0), not fraction.strip("0")
-    return (-size - (not is_whole) if sign == "-" else size), is_whole
+    return -size - (not is_whole) if sign == "-" else size

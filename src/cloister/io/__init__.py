@@ -1,7 +1,7 @@
 """Bytes <-> columns: tables read from files and dataframes, written to files of a folder that appears whole."""
 
 from cloister.io.columns import as_text, distinct_values
-from cloister.io.disk import sha256, write_private
+from cloister.io.disk import is_taken, sha256, write_private
 from cloister.io.folder import release_folder, repair
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.read import Source, read_table
@@ -13,6 +13,7 @@ __all__ = [
     "as_text",
     "distinct_values",
     "from_native",
+    "is_taken",
     "read_table",
     "release_folder",
     "repair",

@@ -26,10 +26,20 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
         if not name.strip():
             hint = " (the index of a dataframe?)" if position == 1 else ""
             raise InputError(f"{where}column {position}{hint} has no name. Name or remove it.", file=file)
+        if _is_pattern(name) or "\0" in name:
+            raise InputError(
+                f"{where}the name of column {position} reads as a pattern of names or holds a NUL. Rename it.",
+                file=file,
+            )
         if name in first:
             message = f"{where}columns {first[name]} and {position} have the same name. Rename one."
             raise InputError(message, file=file)
         first[name] = position
+
+
+def _is_pattern(name: str) -> bool:
+    """Whether Polars would take the name for several columns."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:

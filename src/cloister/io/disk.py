@@ -22,6 +22,7 @@ _SENTENCES = {
     errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
     errno.ENOENT: "its folder does not exist. Make it first",
     errno.ENOTDIR: "its folder is not a folder. Choose another one",
+    errno.ELOOP: "symbolic links lead in a circle. Choose another place",
 }
 
 
@@ -36,6 +37,27 @@ def cannot_write(name: str, error: OSError) -> InputError:
     """The refusal that says why ``name`` cannot be written and what to do."""
     sentence = _SENTENCES.get(error.errno or 0) or f"the system refuses ({os.strerror(error.errno or errno.EIO)})"
     return InputError(f"{name} cannot be written: {sentence}.", file=name)
+
+
+def is_taken(path: Path) -> bool:
+    """Whether something stands at ``path``, be it a link to nothing.
+
+    Raises
+    ------
+    InputError : nothing can stand there, as the name is too long or links lead in a circle
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise cannot_write(path.name, error) from None
+    return True
+
+
+def shown_name(path: Path) -> str:
+    """The name of a file as text, without its folder; bytes of it that are not UTF-8 are replaced."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Literal
 import polars as pl
 
 from cloister.io.csv import read_csv
+from cloister.io.disk import shown_name
 from cloister.io.parquet import is_parquet, read_parquet
 
 
@@ -64,14 +65,25 @@ def read_table(
     """
     path = Path(path)
     if is_parquet(path):
-        return Source(_without(read_parquet(path), missing), "parquet", None, None, path.name)
+        return Source(_without(read_parquet(path), missing), "parquet", None, None, shown_name(path))
     table = read_csv(path, encoding=encoding, delimiter=delimiter)
-    return Source(_without(table.frame, missing), "csv", table.delimiter, table.encoding, path.name, table.notes)
+    frame = _without(table.frame, missing)
+    return Source(frame, "csv", table.delimiter, table.encoding, shown_name(path), table.notes)
 
 
 def _without(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
     """``frame`` with these texts made null in its columns of text."""
-    if not missing:
+    words = [word for word in missing if _is_text(word)]
+    if not words:
         return frame
     text = pl.col(pl.String)
-    return frame.with_columns(pl.when(text.is_in(list(missing))).then(None).otherwise(text).name.keep())
+    return frame.with_columns(pl.when(text.is_in(words)).then(None).otherwise(text).name.keep())
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word can stand in a file of text; bytes of the command line that are not UTF-8 cannot."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

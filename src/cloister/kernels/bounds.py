@@ -10,13 +10,43 @@ from ._jit import jit
 TOLERANCE = 1e-12
 """Losses no further apart than this are equal."""
 
+NOISE = 1e-14
+"""How far rounding can move a loss; much less than the tolerance."""
+
+MOST_FOUND = 64
+"""Policies that one exploration may find before it hands them over."""
+
 
 class Best(NamedTuple):
-    """The best policy known: ``loss`` (2,) least loss seen and loss of the policy; ``suppressed`` (1,); ``levels``."""
+    """What is known of good policies.
+
+    loss : (2,) least loss seen, and loss of the reference
+    suppressed : (1,) records that the reference suppresses
+    levels : (n_attributes,) the reference: of the policies found, the one of least loss, ties decided
+    found : (MOST_FOUND, n_attributes) policies found in this exploration that lost no more than the least then known
+    n_found : (1,) how many
+
+    Equality of losses within a tolerance is not transitive, so which policy wins is decided only at the end, among
+    all that were found. The reference does no more than rule policies out: what loses no less and stands behind it in
+    the tie break can never win.
+    """
 
     loss: NDArray[np.float64]
     suppressed: NDArray[np.int64]
     levels: NDArray[np.int64]
+    found: NDArray[np.int64]
+    n_found: NDArray[np.int64]
+
+
+def reference(loss: float, suppressed: int, levels: list[int]) -> Best:
+    """Start from one policy that is safe; an infinite loss stands for none."""
+    return Best(
+        loss=np.array([loss, loss], dtype=np.float64),
+        suppressed=np.array([suppressed], dtype=np.int64),
+        levels=np.array(levels, dtype=np.int64),
+        found=np.zeros((MOST_FOUND, len(levels)), dtype=np.int64),
+        n_found=np.zeros(1, dtype=np.int64),
+    )
 
 
 @jit
@@ -61,10 +91,25 @@ def _beats(ladders, suppressed, levels, best):
 
 @jit
 def cannot_win(ladders, loss, suppressed, lower, best):
-    """Whether nothing that loses at least this and suppresses at least that can replace the best."""
+    """Whether nothing that loses at least this and suppresses at least that can win against what is known."""
     if loss > best.loss[0] + TOLERANCE:
         return True
-    return loss >= best.loss[0] - TOLERANCE and not _beats(ladders, suppressed, lower, best)
+    return loss >= best.loss[1] - NOISE and not _beats(ladders, suppressed, lower, best)
+
+
+@jit
+def keep(ladders, loss, suppressed, levels, best):
+    """Note a safe policy that can win, and make it the reference if it loses less, or as little and wins the tie."""
+    if cannot_win(ladders, loss, suppressed, levels, best):
+        return
+    best.found[best.n_found[0]] = levels
+    best.n_found[0] += 1
+    best.loss[0] = min(best.loss[0], loss)
+    less = loss < best.loss[1] - NOISE
+    if less or (loss <= best.loss[1] + NOISE and _beats(ladders, suppressed, levels, best)):
+        best.loss[1] = loss
+        best.suppressed[0] = suppressed
+        best.levels[:] = levels
 
 
 @jit

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import jit
-from .bounds import TOLERANCE, Best, aggregate, bound_of, cannot_win, term, width
+from .bounds import MOST_FOUND, TOLERANCE, Best, aggregate, bound_of, cannot_win, keep, term, width
 from .classes import _measure
 from .layout import Task
 from .segments import Rise, Span, merge, move, raise_codes, split, suppressed_if_split
@@ -28,13 +28,17 @@ CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
 
 STATISTICS = 7
 
+VISITS_OF_MEASURE = 4
+"""What measuring a policy costs, in visits of each distinct row."""
+
 
 @jit
 def _measure_lower(task, lower, best, statistics):
-    """Measure one policy exactly and keep it if it wins."""
+    """Measure one policy exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
     suppressed, kept = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
     statistics[MEASURED] += 1
+    statistics[VISITED] += VISITS_OF_MEASURE * task.rows.records.shape[0]
     if suppressed > task.threshold.limit or kept == 0:
         return
     terms = 0.0
@@ -42,12 +46,7 @@ def _measure_lower(task, lower, best, statistics):
         domain = task.costs.domain[j]
         loss = (leaves[j] + suppressed * domain) / (task.threshold.n_records * domain)
         terms += task.costs.weight[j] * (np.log1p(loss) if task.costs.geometric else loss)
-    loss = aggregate(task.costs, terms)
-    if not cannot_win(task.ladders, loss, suppressed, lower, best):
-        best.loss[0] = min(best.loss[0], loss)
-        best.loss[1] = loss
-        best.suppressed[0] = suppressed
-        best.levels[:] = lower
+    keep(task.ladders, aggregate(task.costs, terms), suppressed, lower, best)
 
 
 @jit
@@ -248,14 +247,15 @@ def _enter(task, pool, stack, lower, upper, statistics):
     stack.depth[0] = 1
     _catch_up(task, pool, stack, 0, statistics)
     for j in range(lower.shape[0]):
-        if upper[j] < stack.upper[0, j] and not _draw_in(task, pool, stack, 0, j, upper[j], statistics):
+        # Where the top level has more than one value it keeps rows apart as well, though nothing is drawn in.
+        if task.ladders.sizes[j, upper[j]] > 1 and not _draw_in(task, pool, stack, 0, j, upper[j], statistics):
             return False
     return True
 
 
 @jit
 def _explore(task, pool, stack, best, statistics, work):
-    """Work on the boxes of the stack until none is left, the work is done, or the pool is full."""
+    """Work on the boxes of the stack until none is left, the work is done, or a room is full."""
     until = statistics[VISITED] + work
     while stack.depth[0] > 0:
         d = stack.depth[0] - 1
@@ -263,7 +263,7 @@ def _explore(task, pool, stack, best, statistics, work):
             stack.lower[d, stack.cut[d, 0]] = stack.cut[d, 1] + 1
             stack.cut[d, 0] = -1
         full = stack.span[d, 0] + 2 * stack.span[d, 1] > pool.records.shape[0]
-        if full or statistics[VISITED] >= until:
+        if full or best.n_found[0] == MOST_FOUND or statistics[VISITED] >= until:
             return
         if _settle(task, pool, stack, d, best, statistics):
             stack.depth[0] -= 1
@@ -300,10 +300,11 @@ class Box(NamedTuple):
 def explore(
     task: Task, workspace: Workspace, box: Box, best: Best, statistics: NDArray[np.int64], work: int
 ) -> list[Box]:
-    """Search one box for policies better than ``best``, which is updated in place; return the boxes left undone.
+    """Search one box for policies that can win; return the boxes left undone.
 
     Parameters
     ----------
+    best : what is known of good policies; what is found is added to it
     statistics : (STATISTICS,) int64, added to; see the names at the top of this module
     work : stop after about this many visits of groups
 

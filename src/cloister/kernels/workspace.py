@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from .layout import Task
 from .segments import Pool
 
+FEWEST_LISTS = 2
+"""Lists of all groups that a pool must hold: one, and room to split it."""
+
 
 class Stack(NamedTuple):
     """Open boxes, deepest last.
@@ -33,6 +36,7 @@ class Workspace:
 
     def __init__(self, task: Task, lists: int = 12) -> None:
         n_attributes, n_groups = task.rows.codes.shape
+        lists = max(lists, FEWEST_LISTS)
         capacity = lists * n_groups + 64
         codes = int(task.ladders.sizes.max(initial=1))
         slots = 4

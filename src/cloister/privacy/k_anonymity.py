@@ -39,7 +39,7 @@ class KAnonymity:
                 f"k is {self.k!r}, but a class of one protects nobody: k must be a whole number from 2 on."
             )
         if self.k > MOST_RECORDS:
-            raise InputError(f"k is {self.k}, but no table has as many records. Give a smaller one.")
+            raise InputError(f"k is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""

@@ -7,6 +7,8 @@ from cloister.errors import InputError
 from .k_anonymity import KAnonymity
 
 MODELS = (KAnonymity.model,)
+MOST_DIGITS = 100
+"""Python itself refuses to read numbers of some thousand digits."""
 
 
 def parse_rule(text: str) -> KAnonymity:
@@ -23,6 +25,6 @@ def parse_rule(text: str) -> KAnonymity:
         near = get_close_matches(model, MODELS, 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise InputError(f"The rule {model!r} is not known.{hint} Rules of this version: {', '.join(MODELS)}.")
-    if not value.strip().isdecimal():
+    if not value.strip().isdecimal() or len(value) > MOST_DIGITS:
         raise InputError(f"The rule {model} needs a whole number, as in {model}=5.")
     return KAnonymity(int(value))

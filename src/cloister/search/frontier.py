@@ -1,4 +1,4 @@
-"""The boxes of policies that a search has still to decide, and the best policy it knows."""
+"""The boxes of policies that a search has still to decide, and the policies that may win."""
 
 import heapq
 from collections.abc import Sequence
@@ -7,28 +7,29 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE, Best
+from cloister.kernels.bounds import TOLERANCE, Best, reference
 from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box
-from cloister.kernels.layout import Task
 
-from .problem import Candidate
+from .problem import Candidate, Problem, best_of, distinct_levels, restricted
 
 
 class Frontier:
-    """Boxes waiting, lowest bound first; the best policy; and what was counted.
+    """Boxes waiting, lowest bound first; the policies that may win; and what was counted.
 
     Parameters
     ----------
-    task : with only the levels worth trying
-    levels : the user's number of each of these levels
+    problem : the whole problem
     first : a safe policy
     """
 
-    def __init__(self, task: Task, levels: list[list[int]], first: Candidate) -> None:
-        self.task = task
-        self.levels = levels
+    def __init__(self, problem: Problem, first: Candidate) -> None:
+        self._problem = problem
+        self._levels = distinct_levels(problem)
+        self.task = restricted(problem.task, self._levels)
         self.statistics = np.zeros(STATISTICS, dtype=np.int64)
-        self.best = self._translated(first)
+        self._found: dict[tuple[int, ...], Candidate] = {}
+        self.suggest(first)
+        task = self.task
         self._waiting: list[tuple[float, int, Box]] = []
         self._order = count()
         self.push(Box(np.zeros_like(task.ladders.heights), task.ladders.heights - 1, 0.0, 0))
@@ -40,6 +41,13 @@ class Frontier:
     def checked(self) -> int:
         """Policies or boxes decided by counting records."""
         return int(self.statistics[COUNTED] + self.statistics[MEASURED])
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no box that matters is waiting."""
+        while self._waiting and not self._matters(self._waiting[0][2]):
+            heapq.heappop(self._waiting)
+        return not self._waiting
 
     def push(self, box: Box) -> None:
         """Add a box unless nothing in it can lose as little as the best policy."""
@@ -54,45 +62,48 @@ class Frontier:
                 return box
         return None
 
+    @property
+    def least(self) -> float:
+        """Least loss found."""
+        return min(candidate.loss for candidate in self._found.values())
+
+    def best(self) -> Candidate:
+        """Return the policy that wins among all found."""
+        return best_of(list(self._found.values()))
+
+    def reference(self) -> Best:
+        """Return what a worker should know: the least loss, and the policy of it that wins ties."""
+        candidate = min(self._found.values(), key=lambda c: (c.loss, c.tie_break))
+        return reference(candidate.loss, candidate.suppressed, self._index(candidate.levels))
+
     def bound(self, running: Sequence[float]) -> float:
         """Least loss that any policy can have, given the bounds of the boxes being worked on."""
         waiting = [self._waiting[0][0]] if self._waiting else []
-        return float(min([self.best.loss[0], *waiting, *running]))
+        return min([self.least, *waiting, *running])
 
     def learn(self, best: Best, statistics: NDArray[np.int64], left: Sequence[Box]) -> None:
         """Take in what a worker found, counted and left undone."""
         self.statistics += statistics
-        self._improve(best)
+        for index in best.found[: int(best.n_found[0])].tolist():
+            self._keep(tuple(own[i] for own, i in zip(self._levels, index, strict=True)))
         for box in left:
             self.push(box)
 
     def suggest(self, candidate: Candidate) -> None:
-        """Take in a safe policy found by other means."""
-        self._improve(self._translated(candidate))
+        """Take in a safe policy found by other means; a level that merges nothing stands for the one below it."""
+        index = self._index(candidate.levels)
+        self._keep(tuple(own[i] for own, i in zip(self._levels, index, strict=True)))
 
-    def chosen(self) -> list[int]:
-        """Best policy in the user's levels."""
-        return [own[index] for own, index in zip(self.levels, self.best.levels.tolist(), strict=True)]
+    def _keep(self, levels: tuple[int, ...]) -> None:
+        """Keep a policy, and of all only those that lose no more than the least."""
+        if levels not in self._found:
+            self._found[levels] = self._problem.measure(levels)
+            limit = self.least + TOLERANCE
+            self._found = {key: candidate for key, candidate in self._found.items() if candidate.loss <= limit}
 
     def _matters(self, box: Box) -> bool:
-        return bool(box.bound <= self.best.loss[0] + TOLERANCE)
+        return box.bound <= self.least + TOLERANCE
 
-    def _improve(self, new: Best) -> None:
-        """Keep the better of two policies; losses within the tolerance are equal and the tie break decides."""
-        if new.loss[1] > self.best.loss[0] + TOLERANCE:
-            return
-        if new.loss[1] < self.best.loss[0] - TOLERANCE or self._tie_break(new) < self._tie_break(self.best):
-            new.loss[0] = min(new.loss[0], self.best.loss[0])
-            self.best = new
-
-    def _tie_break(self, best: Best) -> tuple[int, int, list[int]]:
-        number = self.task.ladders.number[np.arange(best.levels.size), best.levels]
-        return int(best.suppressed[0]), int(number.sum()), best.levels.tolist()
-
-    def _translated(self, candidate: Candidate) -> Best:
-        """Write a candidate in the levels worth trying; a level that merges nothing stands for the one below it."""
-        index = [
-            sum(level <= own for level in chosen) - 1 for own, chosen in zip(candidate.levels, self.levels, strict=True)
-        ]
-        loss = np.array([candidate.loss, candidate.loss], dtype=np.float64)
-        return Best(loss, np.array([candidate.suppressed], dtype=np.int64), np.array(index, dtype=np.int64))
+    def _index(self, levels: Sequence[int]) -> list[int]:
+        """Write levels in terms of those worth trying."""
+        return [sum(level <= own for level in chosen) - 1 for own, chosen in zip(levels, self._levels, strict=True)]

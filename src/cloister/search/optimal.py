@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE, Best
+from cloister.kernels.bounds import Best
 from cloister.kernels.boxes import STATISTICS, VISITED, Box, explore
 from cloister.kernels.layout import Task
 from cloister.kernels.workspace import Workspace
@@ -32,7 +32,7 @@ from cloister.results import SearchResult
 from .descent import descents
 from .exhaustive import no_safe_policy
 from .frontier import Frontier
-from .problem import Candidate, Problem, best_of, distinct_levels, restricted
+from .problem import Candidate, Problem
 from .progress import Progress, Report
 
 FIRST_WORK = 20_000_000
@@ -57,13 +57,12 @@ class _Explored:
 
 
 def _explore(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> _Explored:
-    """Search one box with a private copy of the best policy known; with more memory where there is no progress."""
-    mine = Best(best.loss.copy(), best.suppressed.copy(), best.levels.copy())
+    """Search one box; with more memory where there is no progress."""
     statistics = np.zeros(STATISTICS, dtype=np.int64)
     while True:
-        left = explore(task, workspace, box, mine, statistics, work)
+        left = explore(task, workspace, box, best, statistics, work)
         if not (len(left) == 1 and _same(left[0], box)):
-            return _Explored(mine, statistics, left, workspace)
+            return _Explored(best, statistics, left, workspace)
         workspace, work = Workspace(task, 2 * workspace.lists), 2 * work
 
 
@@ -104,7 +103,7 @@ class _Workers:
         while len(self) < self._threads and (box := self._frontier.pop()) is not None:
             task = self._frontier.task
             workspace = self._idle.pop() if self._idle else Workspace(task)
-            future = self._executor.submit(_explore, task, workspace, box, self._frontier.best, work)
+            future = self._executor.submit(_explore, task, workspace, box, self._frontier.reference(), work)
             self._exploring[future] = box.bound
 
     def collect(self) -> None:
@@ -132,8 +131,10 @@ class _Workers:
         return bool(self._exploring)
 
 
-def _search(problem: Problem, frontier: Frontier, threads: int, deadline: float | None, report: Report | None) -> float:
-    """Work until everything is decided or time is up; return the bound proven."""
+def _search(
+    problem: Problem, frontier: Frontier, threads: int, deadline: float | None, report: Report | None
+) -> float | None:
+    """Work until everything is decided, or time is up; then return the bound proven so far."""
     started = time.perf_counter()
     work = FIRST_WORK
     executor = ThreadPoolExecutor(threads, thread_name_prefix="cloister-search")
@@ -141,17 +142,16 @@ def _search(problem: Problem, frontier: Frontier, threads: int, deadline: float 
         workers = _Workers(executor, threads, frontier, descents(problem))
         while len(frontier) or workers.exploring:
             if deadline is not None and time.perf_counter() > deadline:
-                break
+                return None if frontier.is_decided and not workers.exploring else frontier.bound(workers.bounds)
             workers.start(work)
             if not len(workers):
                 continue
             workers.collect()
             work = WORK
             if report is not None:
-                loss, bound = float(frontier.best.loss[0]), frontier.bound(workers.bounds)
-                seconds = time.perf_counter() - started
-                report(Progress(seconds, loss, bound, len(frontier) + len(workers), frontier.checked))
-        return frontier.bound(workers.bounds)
+                seconds, bound = time.perf_counter() - started, frontier.bound(workers.bounds)
+                report(Progress(seconds, frontier.least, bound, len(frontier) + len(workers), frontier.checked))
+    return None
 
 
 def optimal(
@@ -179,18 +179,16 @@ def optimal(
     top = problem.measure(problem.top)
     if not problem.is_safe(top):
         raise no_safe_policy(problem, complete=True)
-    levels = distinct_levels(problem)
-    frontier = Frontier(restricted(problem.task, levels), levels, top)
+    frontier = Frontier(problem, top)
     deadline = None if time_limit is None else started + time_limit
     bound = _search(problem, frontier, threads, deadline, report)
-    found = best_of([problem.measure(frontier.chosen())])
-    complete = bool(bound >= frontier.best.loss[0] - TOLERANCE)
+    found = frontier.best()
     return SearchResult(
         levels=problem.by_name(found.levels),
         loss=found.loss,
         suppressed=found.suppressed,
-        bound=found.loss if complete else min(bound, found.loss),
-        optimal=complete,
+        bound=found.loss if bound is None else min(bound, found.loss),
+        optimal=bound is None,
         lattice=problem.lattice,
         checked=frontier.checked + 2,
         seconds=time.perf_counter() - started,

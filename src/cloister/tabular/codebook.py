@@ -2,22 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from cloister.hierarchy import ROOT, Ladder
 from cloister.io import as_text
-from cloister.results import Levels
+from cloister.results import Levels, Manifest
 
-from .data import Role, TableRequest
+from .data import Ids, Role, TableRequest
 
-Row = tuple[str, str, str, str, str | None, str]
+Row = tuple[str, str, str | None, str | None, str | None, str]
 
 COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 MEANING_OF_ROLE = {
     Role.SENSITIVE: "as recorded",
     Role.KEPT: "as recorded",
-    Role.IDENTIFIER: "number of the record within this release",
+}
+MEANING_OF_IDS = {
+    Ids.NUMBER: "number of the record within this release",
+    Ids.HMAC: "keyed hash of the original id",
 }
 
 
@@ -37,15 +41,53 @@ def codebook(
         role = roles[column]
         if role is Role.QUASI_IDENTIFIER:
             meaning = _Meaning(ladders[column].n_levels - 1, levels[column], request.keep_suppressed)
-            labels = as_text(released[column]).unique().sort().to_list()
-            kind, level = request.quasi_identifiers[column].hierarchy.kind, str(levels[column])
-            rows += [(column, str(role), kind, level, label, meaning.of(label)) for label in labels]
+            kind = request.quasi_identifiers[column].hierarchy.kind
+            rows += _labels(released.get_column(column), kind, meaning)
         else:
-            meant = MEANING_OF_ROLE[role]
-            if role is Role.IDENTIFIER and request.id_key is not None:
-                meant = "keyed hash of the original id"
-            rows.append((column, str(role), "", "", None, meant))
+            rows.append(_other(column, role, request.ids))
+    return _book(rows)
+
+
+def codebook_of(released: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
+    """Return the codebook that a released table must have, from what its manifest says of it.
+
+    Parameters
+    ----------
+    released : the columns that the manifest describes
+
+    Raises
+    ------
+    AttributeError, KeyError, TypeError, ValueError
+        The manifest is not one of a table.
+    """
+    has_suppressed = bool(manifest["settings"]["keep_suppressed"])
+    rows: list[Row] = []
+    for column, described in manifest["columns"].items():
+        role = Role(described["role"])
+        if role is Role.QUASI_IDENTIFIER:
+            top: Any = manifest["utility"]["columns"][column]["top"]
+            meaning = _Meaning(top, described["level"], has_suppressed)
+            rows += _labels(released.get_column(column), str(described["hierarchy"]), meaning)
+        else:
+            rows.append(_other(column, role, Ids(described["ids"]) if role is Role.IDENTIFIER else Ids.DROP))
+    return _book(rows)
+
+
+def _book(rows: list[Row]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def _labels(released: pl.Series, kind: str, meaning: "_Meaning") -> list[Row]:
+    """One row for each label of a quasi-identifier."""
+    labels = as_text(released).unique().sort().to_list()
+    role, level = str(Role.QUASI_IDENTIFIER), str(meaning.level)
+    return [(released.name, role, kind, level, label, meaning.of(label)) for label in labels]
+
+
+def _other(column: str, role: Role, ids: Ids) -> Row:
+    """The row of a column that has no hierarchy."""
+    meaning = MEANING_OF_IDS[ids] if role is Role.IDENTIFIER else MEANING_OF_ROLE[role]
+    return (column, str(role), None, None, None, meaning)
 
 
 @dataclass(frozen=True)

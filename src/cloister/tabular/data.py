@@ -86,6 +86,11 @@ class TableRequest:
         return max(rule.k for rule in self.rules)
 
 
+def is_withheld(suppressed: int, k: int) -> bool:
+    """Whether the number of suppressed records, and all that would give it away, is kept back from the recipient."""
+    return 0 < suppressed < k
+
+
 @dataclass(frozen=True)
 class EncodedTable:
     """A table ready to be searched.

@@ -17,6 +17,9 @@ from cloister.search.problem import Problem
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
 from .roles import resolve_roles
 
+MOST_LEAVES = 2**62
+"""Sums of leaves over all records must fit into 64 bits."""
+
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
     """Bind hierarchies to the values of a table and number everything.
@@ -157,6 +160,13 @@ def _costs(coded: Sequence[_Coded], codes: NDArray[np.uint32], weights: Sequence
     domain = np.array([max(1, c.ladder.n_leaves - 1) for c in coded], dtype=np.int64)
     tables: list[NDArray[np.int64]] = []
     length = 0
+    for one, leaves in zip(coded, domain.tolist(), strict=True):
+        if n_records * leaves > MOST_LEAVES:
+            raise InputError(
+                f"The hierarchy of column {one.ladder.column!r} spans {leaves + 1} values, too many to add up over "
+                f"{n_records} records. Bound it, as in interval:5,10/top=90/bottom=0, or correct extreme values.",
+                column=one.ladder.column,
+            )
     for j, one in enumerate(coded):
         records = np.bincount(codes[j], minlength=one.leaves[0].size)
         for level, leaves in enumerate(one.leaves):

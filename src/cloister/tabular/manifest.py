@@ -1,21 +1,25 @@
 """The manifest of a released table: what a recipient may know of how it was made."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
+from cloister.privacy import KAnonymity
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 
-from .data import Ids, Role, TableRequest
+from .data import Ids, Role, TableRequest, is_withheld
 from .verify import Promise
 
 ROUNDED = 100
 """Losses are shown in hundredths where exact ones would give away a small number of suppressed records."""
 
 
-def is_withheld(suppressed: int, k: int) -> bool:
-    """Whether the number of suppressed records, and all that would give it away, is kept back from the recipient."""
-    return 0 < suppressed < k
+RELEASED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.KEPT, Role.IDENTIFIER)
+"""Roles of released columns."""
+
+SHARE_ROUNDED = Decimal("1e-15")
+"""How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
 
 
 def describe(
@@ -35,7 +39,7 @@ def describe(
 
     Parameters
     ----------
-    utility : `guarded_utility` where the number of suppressed records is kept back
+    utility : as far as a recipient may know it
     """
     withheld = is_withheld(search.suppressed, request.k)
     return {
@@ -46,16 +50,20 @@ def describe(
         "records": _records(search.suppressed, released, request.k, withheld),
         "guarantee": {
             "rules": [rule.describe() for rule in request.rules],
-            "sentences": [_capital(rule.sentence()) for rule in request.rules],
+            "sentences": _sentences(request.rules),
             "verified": verdict.holds,
             "verified_how": verdict.how,
             "checks": list(verdict.checks),
-            "one_row_per_patient": f"ids in {request.id!r} are unique" if request.id else "assumed",
+            "one_row_per_patient": _one_row(request.id),
         },
         "utility": _utility(utility, withheld),
         "risk": _risk(risk),
-        "search": _search(search, roles, hidden=withheld or request.levels is not None),
+        "search": _search(search, roles, _proof(search, utility, withheld or request.levels is not None)),
     }
+
+
+def _one_row(ids: str | None) -> str:
+    return "assumed" if ids is None else f"ids in {ids!r} are unique"
 
 
 def exact_figures(search: SearchResult, records: int) -> dict[str, Any]:
@@ -64,14 +72,19 @@ def exact_figures(search: SearchResult, records: int) -> dict[str, Any]:
     return {"records": records, "suppressed": search.suppressed} | figures
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def _sentences(rules: Sequence[KAnonymity]) -> list[str]:
+    return [sentence[:1].upper() + sentence[1:] for sentence in (rule.sentence() for rule in rules)]
+
+
+def _words(rules: Sequence[KAnonymity]) -> list[str]:
+    """Rules as on the command line."""
+    return [f"{rule.model}={rule.k}" for rule in rules]
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any]:
     return {
         "k": request.k,
-        "rules": [f"{rule.model}={rule.k}" for rule in request.rules],
+        "rules": _words(request.rules),
         "suppression": float(request.suppression),
         "loss": request.loss.name,
         "weights": dict(request.weights),
@@ -116,7 +129,7 @@ def _shown(loss: float, withheld: bool) -> float:
 def _utility(utility: Utility, withheld: bool) -> dict[str, Any]:
     return {
         "loss": _shown(utility.loss, withheld),
-        "exact": not withheld,
+        "exact": utility.exact,
         "losses": {name: _shown(loss, withheld) for name, loss in utility.losses.items()},
         "columns": {
             column.column: {"loss": _shown(column.loss, withheld), "top": column.top, "labels": column.labels}
@@ -138,15 +151,24 @@ def _risk(risk: Risk) -> dict[str, Any]:
     }
 
 
-def _search(search: SearchResult, roles: Mapping[str, Role], *, hidden: bool) -> dict[str, Any]:
+def _proof(search: SearchResult, utility: Utility, hidden: bool) -> dict[str, float | None]:
+    """Return bound and gap; in hundredths, to the safe side, where the exact loss is not told."""
+    if search.optimal:
+        return {"bound": None if hidden else utility.loss, "gap": 0.0}
+    if hidden:
+        return {"bound": None, "gap": None}
+    if utility.exact:
+        return {"bound": search.bound, "gap": search.gap}
+    return {"bound": math.floor(search.bound * ROUNDED) / ROUNDED, "gap": math.ceil(search.gap * ROUNDED) / ROUNDED}
+
+
+def _search(search: SearchResult, roles: Mapping[str, Role], proof: Mapping[str, float | None]) -> dict[str, Any]:
     return {
         "levels": {column: search.levels[column] for column in roles if column in search.levels},
         "lattice": search.lattice,
         "checked": search.checked,
         "optimal": search.optimal,
-        "bound": None if hidden else search.bound,
-        "gap": 0.0 if search.optimal else None if hidden else search.gap,
-    }
+    } | dict(proof)
 
 
 def promise_of(manifest: Manifest) -> Promise:
@@ -159,17 +181,109 @@ def promise_of(manifest: Manifest) -> Promise:
     """
     columns: dict[str, dict[str, Any]] = manifest["columns"]
     records = manifest["records"]
-    levels = {c: int(d["level"]) for c, d in columns.items() if d["role"] == Role.QUASI_IDENTIFIER}
+    levels = {c: _whole(d["level"]) for c, d in columns.items() if d["role"] == Role.QUASI_IDENTIFIER}
     if not levels or min(levels.values()) < 0:
         raise ValueError("no quasi-identifiers, or levels that no hierarchy has")
     ids = [column for column, described in columns.items() if described["role"] == Role.IDENTIFIER]
     return Promise(
         columns=tuple(columns),
         levels=levels,
-        k=max(int(rule["k"]) for rule in manifest["guarantee"]["rules"]),
-        released=int(records["released"]),
-        suppressed=records["suppressed"] if isinstance(records["suppressed"], int) else None,
+        k=max(rule.k for rule in _rules(manifest)),
+        released=_whole(records["released"]),
+        suppressed=None if isinstance(records["suppressed"], str) else _whole(records["suppressed"]),
         id=ids[0] if ids else None,
         numbered=bool(ids) and columns[ids[0]]["ids"] == Ids.NUMBER,
         stars=bool(manifest["settings"]["keep_suppressed"]),
     )
+
+
+def _whole(number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError("not a whole number")
+    return number
+
+
+def _rules(manifest: Manifest) -> list[KAnonymity]:
+    """The rules that a manifest states; no others than this version knows, as it can check no others."""
+    stated = manifest["guarantee"]["rules"]
+    rules = [KAnonymity(rule["k"]) for rule in stated]
+    if not rules or [rule.describe() for rule in rules] != stated:
+        raise ValueError("no rules, or unknown ones")
+    return rules
+
+
+def contradictions(manifest: Manifest, promise: Promise) -> list[str]:
+    """Return what a manifest says in one place and not in another, in sentences.
+
+    Parameters
+    ----------
+    promise : what the manifest promises
+
+    Raises
+    ------
+    AttributeError, KeyError, OverflowError, TypeError, ValueError
+        The manifest is not one of a table.
+    """
+    rules, guarantee, settings = _rules(manifest), manifest["guarantee"], manifest["settings"]
+    roles = [described["role"] for described in manifest["columns"].values()]
+    agreements = {
+        "guarantee.sentences do not say what the rules promise": guarantee["sentences"] == _sentences(rules),
+        "guarantee.verified is not true": guarantee["verified"] is True,
+        "guarantee.one_row_per_patient does not fit settings.ids": _one_row_agrees(manifest, promise),
+        "settings.k is not the k of the rules": settings["k"] == promise.k,
+        "settings.rules are not the rules of the guarantee": settings["rules"] == _words(rules),
+        "settings.ids are not those of the id column": _ids_agree(manifest, promise),
+        "settings.hierarchies are not those of the quasi-identifiers": settings["hierarchies"].keys()
+        == promise.levels.keys(),
+        "settings.not_released names released columns": not {*settings["not_released"]} & {*promise.columns},
+        "columns have roles that no released column has": all(role in RELEASED for role in roles),
+        "several columns are the id": roles.count(Role.IDENTIFIER) <= 1,
+        "records do not add up, or tell a number that must be kept back": _records_agree(manifest, promise),
+        "more records were suppressed than settings.suppression allows": _share_agrees(manifest, promise),
+        "search.levels are not the levels of the columns": manifest["search"]["levels"] == promise.levels,
+    }
+    return [failure for failure, holds in agreements.items() if not holds]
+
+
+def _ids_agree(manifest: Manifest, promise: Promise) -> bool:
+    ids = manifest["settings"]["ids"]
+    if promise.id is None:
+        return ids in (None, Ids.DROP)
+    return ids in (Ids.NUMBER, Ids.HMAC) and manifest["columns"][promise.id]["ids"] == ids
+
+
+def _one_row_agrees(manifest: Manifest, promise: Promise) -> bool:
+    said = manifest["guarantee"]["one_row_per_patient"]
+    if promise.id is not None:
+        return bool(said == _one_row(promise.id))
+    return bool(said == "assumed") == (manifest["settings"]["ids"] is None)
+
+
+def _records_agree(manifest: Manifest, promise: Promise) -> bool:
+    released, suppressed = promise.released or 0, promise.suppressed
+    if suppressed is None:
+        # Rows of * could be counted, so a number that is kept back cannot stand beside them.
+        return manifest["records"] == _records(0, released, promise.k, withheld=True) and not promise.stars
+    told = suppressed >= 0 and not is_withheld(suppressed, promise.k)
+    return told and manifest["records"] == _records(suppressed, released, promise.k, withheld=False)
+
+
+def _share_agrees(manifest: Manifest, promise: Promise) -> bool:
+    released, suppressed = promise.released or 0, promise.suppressed
+    if suppressed is None:
+        return allowed_suppression(manifest, released + promise.k - 1) >= 1
+    return suppressed <= allowed_suppression(manifest, released + suppressed)
+
+
+def allowed_suppression(manifest: Manifest, records: int) -> int:
+    """Return how many of the original records may be suppressed by the settings of a manifest.
+
+    Raises
+    ------
+    ArithmeticError, KeyError, TypeError, ValueError
+        The manifest states no share.
+    """
+    share = Decimal(str(manifest["settings"]["suppression"]))
+    if not 0 <= share <= 1:
+        raise ValueError("not a share")
+    return math.floor(min(Decimal(1), share + SHARE_ROUNDED) * records)

@@ -1,6 +1,7 @@
 """Risk and utility of a released table, counted on the release itself."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from cloister.io import as_text, distinct_values
 from cloister.results import ColumnLoss, Levels, Risk, SearchResult, Utility
 from cloister.utility import LOSSES
 
-from .data import TableRequest
+from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
 
 BANDS = (2, 5, 10, 20, 50, 100, 500, 1000)
 """Lower ends of the class sizes that the histogram puts together."""
@@ -23,7 +24,8 @@ AGREEMENT = 1e-9
 
 def class_sizes(released: pl.DataFrame, columns: list[str]) -> pl.Series:
     """Records of each combination of values in these columns."""
-    return released.group_by(columns).len()["len"]
+    texts = pl.DataFrame([released[column].alias(f"c{j}") for j, column in enumerate(columns)])
+    return texts.group_by(texts.columns).agg(pl.len().alias("records"))["records"]
 
 
 def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
@@ -72,37 +74,61 @@ def measure_utility(
     columns = tuple(
         _column_loss(released[column], ladder, levels[column], suppressed) for column, ladder in ladders.items()
     )
+    return _aggregated(columns, request)
+
+
+def public_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
+    """Information lost, as far as a recipient may know it.
+
+    Exact figures can give suppressed records away: their number, or that the domain of a hierarchy reaches to values
+    that only they have. Where they would, the figures are worked out from the released records alone (hierarchies
+    bound anew to their values), with k - 1 suppressed records where a number below k is kept back.
+
+    Raises
+    ------
+    InternalError
+        The release does not lose what the search said it would.
+    """
+    search = protected.search
+    released = protected.frame.filter(protected.originals.is_not_null())
+    exact = measure_utility(released, table.ladders, search.levels, search.suppressed, request)
+    confirm_loss(exact, search)
+    withheld = is_withheld(search.suppressed, request.k)
+    suppressed = request.k - 1 if withheld else search.suppressed
+    originals = table.frame[protected.originals.drop_nulls()]
+    columns = tuple(_told_loss(as_text(originals[loss.column]), loss, request, suppressed) for loss in exact.columns)
+    if not withheld and columns == exact.columns:
+        return exact
+    return replace(_aggregated(columns, request), exact=False)
+
+
+def _told_loss(text: pl.Series, exact: ColumnLoss, request: TableRequest, suppressed: int) -> ColumnLoss:
+    """Loss of a column if the released values were all there are."""
+    hierarchy = request.quasi_identifiers[exact.column].hierarchy
+    ladder = hierarchy.bind(exact.column, distinct_values(text))
+    leaves = dict(zip(ladder.values, ladder.leaves[exact.level].tolist(), strict=True))
+    return replace(exact, loss=_loss(text, leaves, ladder.n_leaves, suppressed))
+
+
+def _aggregated(columns: tuple[ColumnLoss, ...], request: TableRequest) -> Utility:
     weights = [float(request.weights.get(column.column, 1.0)) for column in columns]
     losses = {name: loss.aggregate([c.loss for c in columns], weights) for name, loss in LOSSES.items()}
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
 
 
-def guarded_utility(released: pl.DataFrame, original: pl.DataFrame, levels: Levels, request: TableRequest) -> Utility:
-    """Information lost as far as the released records tell, with k - 1 suppressed: the most that ``<k`` stands for.
-
-    It says nothing of the records that were suppressed: hierarchies whose domain is the values present are bound
-    anew, without theirs.
-
-    Parameters
-    ----------
-    released, original : the released records, generalized and as recorded
-    """
-    ladders = {
-        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(original[column])))
-        for column in original.columns
-        if column in levels
-    }
-    return measure_utility(released, ladders, levels, request.k - 1, request)
-
-
 def _column_loss(labels: pl.Series, ladder: Ladder, level: int, suppressed: int) -> ColumnLoss:
     leaves = dict(zip(ladder.labels[level], ladder.leaves[level].tolist(), strict=True))
-    counts = labels.to_frame("label").group_by("label").len()
-    lost = sum(records * (leaves[label] - 1) for label, records in counts.iter_rows())
-    domain = max(1, ladder.n_leaves - 1)
-    records = len(labels) + suppressed
-    loss = float(Fraction(lost + suppressed * domain, records * domain))
-    return ColumnLoss(ladder.column, level, ladder.n_levels - 1, loss, counts.height)
+    loss = _loss(labels, leaves, ladder.n_leaves, suppressed)
+    return ColumnLoss(ladder.column, level, ladder.n_levels - 1, loss, labels.n_unique())
+
+
+def _loss(texts: pl.Series, leaves: Mapping[str | None, int], n_leaves: int, suppressed: int) -> float:
+    """Mean loss of these texts, of which each covers some leaves, and of suppressed records."""
+    counts = texts.alias("text").to_frame().group_by("text").len()
+    lost = sum(records * (leaves[text] - 1) for text, records in counts.iter_rows())
+    domain = max(1, n_leaves - 1)
+    records = len(texts) + suppressed
+    return float(Fraction(lost + suppressed * domain, records * domain))
 
 
 def confirm_loss(utility: Utility, search: SearchResult) -> None:

@@ -116,44 +116,67 @@ def at_level(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
     """Return the label of each value at a level."""
     labels = dict(zip(ladder.values, ladder.labels[level], strict=True))
     present = [value for value in ladder.values if value is not None]
-    named = pl.Series([labels[value] for value in present], dtype=pl.String)
-    position = text.cast(pl.Enum(present)).to_physical()
-    missing = labels.get(None)
-    generalized = named.gather(position)
-    return (generalized if missing is None else generalized.fill_null(missing)).alias(text.name)
+    named = pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String)
+    position = text.cast(pl.Enum(present)).to_physical().fill_null(len(present))
+    return named.gather(position).alias(text.name)
 
 
 def _finished(frame: pl.DataFrame, originals: pl.Series, result: SearchResult, request: TableRequest) -> ProtectedTable:
-    """Add suppressed rows where wanted, sort by released values, and renew the ids."""
+    """Add suppressed rows where wanted, renew the ids, and sort by released values."""
     if request.keep_suppressed and result.suppressed:
-        frame = frame.with_columns(as_text(frame[column]).alias(column) for column in frame.columns)
-        stars = pl.DataFrame({column: [ROOT] * result.suppressed for column in frame.columns})
-        frame = pl.concat([frame, stars])
+        stars = pl.Series([ROOT] * result.suppressed, dtype=pl.String)
+        frame = pl.DataFrame([pl.concat([as_text(series), stars.alias(series.name)]) for series in frame])
         originals = originals.extend_constant(None, result.suppressed)
-    order = _order(frame.drop(request.id) if request.id in frame.columns else frame)
+    has_id = request.id in frame.columns
+    if has_id and request.ids is Ids.HMAC:
+        frame = _with(frame, _keyed(frame[str(request.id)], request.id_key or b"", originals.is_not_null()))
+    order = _order(frame, request.id)
     frame, originals = frame[order], originals.gather(order)
-    if request.id is not None and request.id in frame.columns:
-        frame = frame.with_columns(_new_ids(frame[request.id], request, originals.is_not_null()))
-    return ProtectedTable(frame, result, result.suppressed, originals)
+    if has_id and request.ids is Ids.NUMBER:
+        frame = _with(frame, _numbers(str(request.id), originals.is_not_null()))
+    return ProtectedTable(_compact(frame), result, result.suppressed, originals)
 
 
-def _order(frame: pl.DataFrame) -> pl.Series:
-    """Positions of the records by the UTF-8 bytes of their released values, column by column, missing first."""
-    texts = pl.DataFrame([as_text(frame[column]).fill_null("") for column in frame.columns])
+def _with(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:
+    """Put a column in the place of the one of its name."""
+    return pl.DataFrame([column if series.name == column.name else series for series in frame])
+
+
+def _order(frame: pl.DataFrame, id_column: str | None) -> pl.Series:
+    """Positions of the records by the UTF-8 bytes of their released values, column by column, missing first.
+
+    Keyed ids decide among records that are equal in all else, so that the order of the input never does; ids that
+    are to become numbers are all numbered alike.
+    """
+    last = [series for series in frame if series.name == id_column]
+    series = [column for column in frame if column.name != id_column] + last
+    texts = pl.DataFrame([as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(series)])
     return texts.select(pl.arg_sort_by(*texts.columns)).to_series()
 
 
-def _new_ids(ids: pl.Series, request: TableRequest, released: pl.Series) -> pl.Series:
-    """Numbers in released order, or keyed hashes of the original ids; suppressed rows have ``*``."""
-    if request.ids is Ids.NUMBER:
-        number = released.cast(pl.Int64).cum_sum()
-        if released.all():
-            return number.alias(ids.name)
-        new = number.cast(pl.String)
-    else:
-        key = request.id_key or b""
-        if len(key) < SHORTEST_KEY:
-            raise InputError(f"Keyed ids need a key of at least {SHORTEST_KEY} bytes, but this one has {len(key)}.")
-        texts = as_text(ids).to_list()
-        new = pl.Series([hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in texts], dtype=pl.String)
-    return new.to_frame("id").select(pl.when(released).then("id").otherwise(pl.lit(ROOT)).alias(ids.name)).to_series()
+def _numbers(name: str, released: pl.Series) -> pl.Series:
+    """Numbers in released order; suppressed rows have ``*``."""
+    number = released.cast(pl.Int64).cum_sum().alias(name)
+    return number if released.all() else _or_star(number.cast(pl.String), released)
+
+
+def _keyed(ids: pl.Series, key: bytes, released: pl.Series) -> pl.Series:
+    """Keyed hashes of the original ids; suppressed rows have ``*``."""
+    if len(key) < SHORTEST_KEY:
+        raise InputError(f"Keyed ids need a key of at least {SHORTEST_KEY} bytes, but this one has {len(key)}.")
+    hashes = [hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in as_text(ids).to_list()]
+    return _or_star(pl.Series(ids.name, hashes, dtype=pl.String), released)
+
+
+def _or_star(ids: pl.Series, released: pl.Series) -> pl.Series:
+    return ids.zip_with(released, pl.Series([ROOT], dtype=pl.String).new_from_index(0, len(ids)))
+
+
+def _compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """Copy text so that nothing else comes along: a view of the input's text would take suppressed values with it."""
+    return pl.DataFrame([_copied(series) if series.dtype == pl.String else series for series in frame])
+
+
+def _copied(text: pl.Series) -> pl.Series:
+    copied = text.to_frame("c").select(pl.concat_str(pl.col("c"), pl.lit(""))).to_series()
+    return copied.alias(text.name)

@@ -13,6 +13,9 @@ REST = ("error", "drop", "keep")
 LEAST_WEIGHT = 1e-6
 """Smaller weights, and larger than its inverse, would drown in rounding."""
 
+MOST_DIGITS = 30
+"""Digits, and decimal places, of a share; exact arithmetic with a million of them would not end."""
+
 
 def available_cores() -> int:
     """Cores that this process may use."""
@@ -31,11 +34,18 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
         exact = Decimal(str(share))
     except ArithmeticError:
         exact = Decimal(-1)
+    if exact.is_finite() and not _is_short(exact):
+        raise InputError(f"The suppression limit has too many digits. Give at most {MOST_DIGITS}, as in 0.05.")
     if not (exact.is_finite() and 0 <= exact <= 1):
         raise InputError(
             f"The suppression limit is {share}, but it is a share of the records, from 0 to 1 (0.05 is 5 %)."
         )
     return exact
+
+
+def _is_short(number: Decimal) -> bool:
+    exponent = number.as_tuple().exponent
+    return isinstance(exponent, int) and abs(exponent) <= MOST_DIGITS and len(number.as_tuple().digits) <= MOST_DIGITS
 
 
 def check_settings(request: TableRequest) -> TableRequest:

@@ -1,11 +1,12 @@
 """The promise of a released table, recomputed from the release by other means than those that made it.
 
 Nothing here imports the search or the kernels: classes are counted by sorting and grouping text with Polars, and the
-original, where it is given, is generalized again by looking labels up.
+original, where it is given, is generalized again by looking labels up. Columns are named by their place, c0, c1 and so
+on: Polars takes some names for patterns, and any name may be that of another column.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -13,8 +14,11 @@ from cloister.hierarchy import ROOT, Ladder
 from cloister.io import as_text
 from cloister.results import Verdict
 
-COUNT = "\0records"
-"""Name of the counting column; no column of a table is called so."""
+COUNT = "records"
+"""Name of the counting column; the columns of the table are called c0, c1 and so on."""
+
+KEYED = "^[0-9a-f]{64}$"
+"""A keyed hash of an id: HMAC-SHA256 in hexadecimal."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class Promise:
     levels : level of each quasi-identifier
     k : records per class
     released, suppressed : records; None where the manifest keeps the number back
-    id : the id column, if released, and whether it holds numbers
+    id : the id column, if released
+    numbered : whether it holds numbers; else it holds keyed hashes
     stars : whether suppressed records are written as rows of ``*``
     limit : records that may be suppressed at most, if known
     """
@@ -80,15 +85,64 @@ def verify(frame: pl.DataFrame, promise: Promise, original: Original | None = No
     )
     if checks.failures:
         return _verdict(checks, original)
-    texts = pl.DataFrame([as_text(frame[column]) for column in frame.columns])
+    places = _places(promise)
+    texts, promise = _placed(frame, places), _promise_by_place(promise, places)
     shown = _without_stars(texts, promise, checks)
     _check_counts(shown, promise, checks)
     classes = _classes(shown, list(promise.levels))
     _check_classes(classes, promise.k, checks)
     _check_order(texts, promise, checks)
+    if promise.id is not None:
+        _check_ids(shown[promise.id], promise.numbered, checks)
     if original is not None:
-        _check_original(shown, classes, promise, original, checks)
+        source = _original_by_place(original, places)
+        _check_original(shown, classes, promise, source, checks)
+        _check_original_ids(shown, promise, source, checks)
     return _verdict(checks, original)
+
+
+def released_records(frame: pl.DataFrame, promise: Promise, columns: Sequence[str]) -> list[pl.Series]:
+    """Return these columns of the released records as text; rows of suppressed ones are set aside.
+
+    Parameters
+    ----------
+    frame : the released table, with the columns that were promised
+    """
+    places = _places(promise)
+    shown = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
+    return [shown[places[column]] for column in columns]
+
+
+def class_sizes(frame: pl.DataFrame, promise: Promise, columns: Sequence[str]) -> pl.Series:
+    """Return the number of released records of each combination of values in these columns, smallest first."""
+    texts = [text.alias(f"c{place}") for place, text in enumerate(released_records(frame, promise, columns))]
+    shown = pl.DataFrame(texts)
+    return _classes(shown, shown.columns)[COUNT].sort()
+
+
+def _places(promise: Promise) -> dict[str, str]:
+    """Name of each released column by its place."""
+    return {column: f"c{place}" for place, column in enumerate(promise.columns)}
+
+
+def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
+    """The columns that have a place, as text; those that are not there left out."""
+    there = [column for column in places if column in frame.columns]
+    return pl.DataFrame([as_text(frame.get_column(column)).alias(places[column]) for column in there])
+
+
+def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
+    return replace(
+        promise,
+        columns=tuple(places.values()),
+        levels={places[column]: level for column, level in promise.levels.items()},
+        id=None if promise.id is None else places[promise.id],
+    )
+
+
+def _original_by_place(original: Original, places: Mapping[str, str]) -> Original:
+    ladders = {places[column]: ladder for column, ladder in original.ladders.items() if column in places}
+    return Original(_placed(original.frame, places), ladders)
 
 
 def _verdict(checks: _Checks, original: Original | None) -> Verdict:
@@ -141,23 +195,41 @@ def _check_classes(classes: pl.DataFrame, k: int, checks: _Checks) -> None:
 
 
 def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
-    """Order and ids must carry no information: both follow from the released values."""
-    values = texts.drop(promise.id) if promise.id is not None else texts
-    values = values.with_columns(pl.all().fill_null(""))
+    """Order must carry no information: it follows from the released values; where they are equal, from a keyed id."""
+    keys = [column for column in texts.columns if column != promise.id]
+    if promise.id is not None and not promise.numbered:
+        keys.append(promise.id)
+    values = texts.select(keys).with_columns(pl.all().fill_null(""))
     checks.expect(
-        values.equals(values.sort(values.columns)),
+        values.equals(values.sort(keys)),
         "records are sorted by their released values",
         "records are not sorted by their released values: their order may carry information",
     )
-    if promise.id is not None and promise.numbered:
-        ids = texts[promise.id]
-        numbers = ids.filter(ids != ROOT) if promise.stars else ids
-        expected = pl.Series(map(str, range(1, len(numbers) + 1)), dtype=pl.String)
+
+
+def _check_ids(ids: pl.Series, numbered: bool, checks: _Checks) -> None:
+    """Ids must carry no information: they are the numbers of the records, or look like keyed hashes."""
+    if numbered:
+        expected = pl.Series(map(str, range(1, len(ids) + 1)), dtype=pl.String)
         checks.expect(
-            numbers.null_count() == 0 and numbers.equals(expected, check_names=False),
+            ids.null_count() == 0 and ids.equals(expected, check_names=False),
             "ids are numbers in released order",
             "ids are not the numbers 1, 2, 3 ... in released order",
         )
+        return
+    checks.expect(
+        ids.str.contains(KEYED).fill_null(value=False).all() and ids.n_unique() == len(ids),
+        "ids have the form of keyed hashes and are unique",
+        "ids are not keyed hashes of 64 hexadecimal digits, each of them once",
+    )
+
+
+def _check_original_ids(shown: pl.DataFrame, promise: Promise, original: Original, checks: _Checks) -> None:
+    """No keyed id is an original one. Numbers may be: released in order, they say nothing."""
+    if promise.id is None or promise.numbered or promise.id not in original.frame.columns:
+        return
+    same = shown.select(promise.id).join(original.frame.select(promise.id), on=promise.id, how="semi").height
+    checks.expect(same == 0, "no id of the original is released", f"{same} ids of the original were released")
 
 
 def _check_original(
@@ -176,7 +248,7 @@ def _check_original(
     others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
     if others and not differing:
         every = [*columns, *others]
-        recorded = expected.hstack([as_text(original.frame[column]) for column in others])
+        recorded = expected.hstack([original.frame[column] for column in others])
         kept = recorded.filter(pl.len().over(columns) >= promise.k)
         moved = _differing(_classes(kept, every), _classes(shown, every), every)
         checks.expect(
@@ -197,6 +269,12 @@ def _check_original(
             "the number of suppressed records is right",
             f"{promise.suppressed} suppressed records are declared, but it should be another number",
         )
+    else:
+        checks.expect(
+            0 < suppressed < promise.k,
+            f"from 1 to {promise.k - 1} records were suppressed, as the number kept back says",
+            f"fewer than {promise.k} suppressed records are declared, but it should be none or more",
+        )
 
 
 def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[str]) -> int:
@@ -215,6 +293,6 @@ def _looked_up(original: Original, column: str, level: int) -> pl.Series:
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
     )
-    text = as_text(original.frame[column]).to_frame("value")
+    text = original.frame[column].to_frame("value")
     joined = text.join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined["label"].alias(column)

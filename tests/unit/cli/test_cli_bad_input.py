@@ -146,7 +146,7 @@ SETTINGS = {
     "level infinite": (("--levels", "age=inf,sex=0,zip=0"), "whole number"),
     "level in parts": (("--levels", "age=0.5,sex=0,zip=0"), "whole number"),
     "levels and like": (("--levels", "age=1", "--like", "."), "Give one of them"),
-    "like nothing": (("--like", "nowhere"), "nowhere is not a release"),
+    "like nothing": (("--like", "nowhere"), "no folder nowhere"),
     "two roles": (("--keep", "sex"), "both quasi-identifier and kept"),
     "same column twice": (("--qi", "age=suppress"), "named twice"),
     "no hierarchies": (("--hierarchies", "nowhere"), "no such folder"),

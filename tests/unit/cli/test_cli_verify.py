@@ -318,7 +318,7 @@ def paths_of(content, path=()):
 
 
 ODD = ["missing", None, ["x"], -1, 10**400]
-READ = ("columns", "records", "guarantee", "files")
+READ = ("columns", "records", "guarantee", "files", "risk", "utility", "search")
 """Parts of the manifest that the verifier reads."""
 
 
@@ -332,7 +332,12 @@ def test_no_manifest_breaks_the_verifier(coarse, data, monkeypatch, more):
     whole = json.loads((coarse / "release.json").read_text())
     frame = read_table(data).frame if more else None
     for path in paths_of({part: whole[part] for part in (*READ, "settings", "schema", "shape")}):
-        for odd in ODD if path[0] in READ or path[-1] in ("hierarchies", "age", "keep_suppressed") else ODD[:1]:
+        for odd in (
+            ODD
+            if path[0] in READ
+            or path[-1] in ("hierarchies", "age", "keep_suppressed", "k", "suppression", "delimiter", "not_released")
+            else ODD[:1]
+        ):
             manifest = json.loads(json.dumps(whole))
             place = manifest
             for key in path[:-1]:
@@ -369,3 +374,257 @@ def test_a_file_that_does_not_belong(cloister, coarse):
 
     assert ran.code == 1
     assert "1 file does not belong to the release" in ran.err
+
+
+def test_a_second_data_file_does_not_belong(cloister, coarse):
+    """A manifest cannot list more files than a release of a table has, nor make room for other data."""
+    (coarse / "data.parquet").write_bytes(b"M000")
+    (coarse / "notes.csv").write_text("M000 is in class 3")
+    edit_manifest(coarse, lambda m: m["files"].update({"data.parquet": "", "notes.csv": ""}))
+    seal(coarse)
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert "must list one data file and codebook.csv, no more" in ran.err
+    assert "1 file does not belong to the release" in ran.err
+
+
+def test_a_manifest_by_a_link_is_none(cloister, coarse, tmp_path):
+    """The manifest stands in the folder itself."""
+    (coarse / "release.json").rename(tmp_path / "elsewhere.json")
+    (coarse / "release.json").symlink_to(tmp_path / "elsewhere.json")
+
+    assert cloister("verify", coarse).code == 2
+
+
+def forge(folder, change):
+    """Change a manifest and make hashes and report fit it."""
+    from cloister.report import render_report
+
+    edit_manifest(folder, change)
+    seal(folder)
+    manifest = json.loads((folder / "release.json").read_text())
+    (folder / "report.html").write_text(render_report(manifest))
+
+
+def with_k(k, *, everywhere=False):
+    """A change of k, in the rules alone or wherever it is told."""
+
+    def change(m):
+        m["guarantee"]["rules"] = [{"model": "k-anonymity", "k": k}]
+        if everywhere:
+            m["guarantee"]["sentences"] = [text.replace(" 5 ", f" {k} ") for text in m["guarantee"]["sentences"]]
+            m["settings"].update(k=k, rules=[f"k-anonymity={k}"])
+
+    return change
+
+
+FORGED = {
+    "k of 1": (with_k(1), "lacks what a table must promise", 2),
+    "k of 1 everywhere": (with_k(1, everywhere=True), "lacks what a table must promise", 2),
+    "k lowered in the rules": (with_k(3), "guarantee.sentences do not say", 1),
+    "k in the settings": (lambda m: m["settings"].update(k=9), "settings.k is not the k of the rules", 1),
+    "k in the settings' rules": (lambda m: m["settings"].update(rules=["k-anonymity=9"]), "settings.rules are not", 1),
+    "a k in words": (lambda m: m["guarantee"].update(sentences=["All is well"]), "guarantee.sentences do not say", 1),
+    "not verified": (lambda m: m["guarantee"].update(verified=False), "guarantee.verified is not true", 1),
+    "another model": (
+        lambda m: m["guarantee"]["rules"].append({"model": "l-diversity", "k": 2}),
+        "lacks what a table must promise",
+        2,
+    ),
+    "more to a rule": (lambda m: m["guarantee"]["rules"][0].update(l=3), "lacks what a table must promise", 2),
+    "an unknown role": (lambda m: m["columns"]["diagnosis"].update(role="harmless"), "roles that no released", 1),
+    "a dropped role": (lambda m: m["columns"]["diagnosis"].update(role="dropped"), "roles that no released", 1),
+    "two ids": (
+        lambda m: m["columns"]["diagnosis"].update(role="identifier", ids="number"),
+        "several columns are the id",
+        1,
+    ),
+    "another role": (lambda m: m["columns"]["diagnosis"].update(role="kept"), "codebook.csv does not say", 1),
+    "other ids": (lambda m: m["settings"].update(ids="hmac"), "settings.ids are not those of the id column", 1),
+    "ids that were unique": (lambda m: m["guarantee"].update(one_row_per_patient="assumed"), "does not fit", 1),
+    "records in": (lambda m: m["records"].update({"in": "<100"}), "records do not add up", 1),
+    "records without secrets": (lambda m: m["records"].update({"in": 62, "suppressed": 2}), "records do not add up", 1),
+    "negative records": (lambda m: m["records"].update({"in": 55, "suppressed": -5}), "records do not add up", 1),
+    "records in words": (lambda m: m["records"].update(suppressed="few"), "records do not add up", 1),
+    "no suppression allowed": (lambda m: m["settings"].update(suppression=0.0), "than settings.suppression allows", 1),
+    "other levels": (lambda m: m["search"]["levels"].update(age=0), "search.levels are not the levels", 1),
+    "other hierarchies": (
+        lambda m: m["settings"]["hierarchies"].update(name="suppress"),
+        "settings.hierarchies are not",
+        1,
+    ),
+    "a released column hidden": (
+        lambda m: m["settings"]["not_released"].append("age"),
+        "not_released names released columns",
+        1,
+    ),
+    "less risk": (lambda m: m["risk"].update(highest=0.01), "does not: risk.highest.", 1),
+    "less risk on average": (lambda m: m["risk"].update(average=0.0), "does not: risk.average.", 1),
+    "other classes": (lambda m: m["risk"].update(classes=1), "does not: risk.classes.", 1),
+    "larger classes": (lambda m: m["risk"].update(smallest_class=20), "does not: risk.smallest_class.", 1),
+    "a threshold nobody fails": (lambda m: m["risk"].update(threshold=7), "lacks what a table must promise", 2),
+    "other bands": (
+        lambda m: m["risk"]["records_by_class_size"].update({"10-19": 1}),
+        "does not: risk.records_by_class_size.10-19.",
+        1,
+    ),
+    "fewer labels": (lambda m: m["utility"]["columns"]["age"].update(labels=1), "does not: utility.columns.age.lab", 1),
+    "exact where it cannot be": (lambda m: m["utility"].update(exact=True), "does not: utility.exact", 1),
+    "another loss": (lambda m: m["utility"].update(loss=0.0), "does not: utility.loss.", 1),
+    "another loss of all": (lambda m: m["utility"]["losses"].update(mine=0.0), "does not: utility.losses.", 1),
+}
+
+
+@pytest.mark.parametrize(("change", "words", "code"), FORGED.values(), ids=FORGED)
+def test_forged_manifests_do_not_hold(cloister, coarse, change, words, code):
+    """What a manifest says must agree with itself and with the data, though hashes and report were made to fit."""
+    forge(coarse, change)
+    ran = cloister("verify", coarse)
+
+    assert (ran.code, ran.out) == (code, ""), ran
+    assert words in ran.err
+
+
+def test_a_unique_record_slipped_in(cloister, coarse):
+    """A record that stands alone is found, whatever k the rules of the manifest were lowered to."""
+    rewrite(coarse, lambda rows: renumbered(sorted([*rows, ["", "*", "X", "*", "001"]], key=lambda row: row[1:])))
+    forge(coarse, lambda m: [with_k(1)(m), m["records"].update(released=61)])
+    assert cloister("verify", coarse).code == 2
+    forge(coarse, lambda m: with_k(2)(m))
+
+    assert cloister("verify", coarse).code == 1
+
+
+@pytest.fixture
+def exact(protect, tmp_path):
+    """A release that suppressed nothing, so that its losses are exact."""
+    assert protect("-q", "--levels", "age=2,sex=1,zip=5").code == 0
+    assert json.loads((tmp_path / "release" / "release.json").read_bytes())["utility"]["exact"]
+    return tmp_path / "release"
+
+
+def test_exact_losses_are_recomputed(cloister, exact):
+    """Exact losses follow from each other; with the original they are recomputed."""
+    assert cloister("verify", exact, *ORIGINAL).code == 0
+    forge(exact, lambda m: m["utility"]["losses"].update(arx=0.1))
+    ran = cloister("verify", exact)
+    assert ran.code == 1
+    assert "does not: utility.losses.arx." in ran.err
+
+    def halve(m):
+        m["utility"].update(loss=0.5, losses={"iyengar": 0.5, "arx": 0.5})
+        for column in m["utility"]["columns"].values():
+            column["loss"] = 0.5
+
+    forge(exact, halve)
+    assert cloister("verify", exact).code == 0
+    ran = cloister("verify", exact, *ORIGINAL)
+    assert ran.code == 1
+    assert "utility.columns.age.loss" in ran.err
+
+
+def test_a_number_kept_back_must_be_small(cloister, exact):
+    """``<k`` stands for at least one suppressed record: with the original that is counted."""
+    forge(
+        exact,
+        lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)],
+    )
+
+    assert cloister("verify", exact).code == 0
+    ran = cloister("verify", exact, *ORIGINAL)
+    assert ran.code == 1
+    assert "it should be none or more" in ran.err
+
+
+@pytest.mark.parametrize("mark", [":", "/", "~", ";", "\t", "|"])
+def test_any_delimiter(cloister, protect, data, mark):
+    """A release is read with the delimiter it was written with, which its manifest names."""
+    data.write_text(data.read_text().replace(",", mark))
+    assert protect("-q", "--delimiter", mark).code == 0
+
+    assert cloister("verify", "release", "-q").code == 0
+
+
+@pytest.mark.parametrize("delimiter", [";", '"', "", None])
+def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
+    """Data cannot be read in another way than they were written."""
+    forge(coarse, lambda m: m["settings"].update(delimiter=delimiter))
+
+    assert cloister("verify", coarse).code == 1
+
+
+@pytest.mark.parametrize("spec", ["ladders/zip.csv", "suppress/../ladders/zip.csv", "icd9/zip.csv", "/etc/passwd"])
+@pytest.mark.parametrize("kind", ["file", "prefix"])
+def test_a_manifest_names_no_file_to_open(cloister, coarse, ladder, spec, kind):
+    """Hierarchies by the words of a manifest are builders; what might be a file of this machine is not opened."""
+    (ladder.parent.parent / "suppress").mkdir()
+    forge(
+        coarse,
+        lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)],
+    )
+    ran = cloister("verify", coarse, *ORIGINAL)
+
+    assert ran.code == 2
+    assert "--qi zip=FILE" in ran.err
+
+
+BOOKS = {
+    "a row for a column that is not released": lambda text: text + "name,dropped,,,,Name 3\n",
+    "a row for a label at another level": lambda text: text + "age,quasi-identifier,interval,0,30,as recorded\n",
+    "a row twice": lambda text: text + text.splitlines()[-1] + "\n",
+    "another meaning": lambda text: text.replace("a group of values of the hierarchy", "M000 and others"),
+    "another role": lambda text: text.replace("sensitive", "kept"),
+    "a column more": lambda text: text.replace("\n", ",x\n"),
+    "another order": lambda text: "".join([text.splitlines(True)[0], *reversed(text.splitlines(True)[1:])]),
+}
+
+
+@pytest.mark.parametrize("change", BOOKS.values(), ids=BOOKS)
+def test_a_codebook_that_says_anything_else(cloister, coarse, change):
+    """The codebook is what the release asks for, to the row."""
+    book = coarse / "codebook.csv"
+    book.write_text(change(book.read_text()))
+    seal(coarse)
+    ran = cloister("verify", coarse)
+
+    assert ran.code == 1
+    assert "codebook" in ran.err
+
+
+@pytest.fixture
+def keyed(protect, tmp_path):
+    """A release whose ids are keyed hashes."""
+    key = tmp_path / "key"
+    key.write_bytes(bytes(range(32)))
+    key.chmod(0o600)
+    assert protect("-q", "--levels", "age=1,sex=0,zip=2", "--ids", f"hmac:{key}").code == 0
+    return tmp_path / "release"
+
+
+def swap_ids(rows):
+    """Ids of two records that are equal in all else swapped."""
+    place = next(i for i in range(len(rows)) if rows[i][1:] == rows[i + 1][1:])
+    rows[place][0], rows[place + 1][0] = rows[place + 1][0], rows[place][0]
+    return rows
+
+
+KEYED = {
+    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
+    "an id twice": (lambda rows: [rows[0], [rows[0][0], *rows[1][1:]], *rows[2:]], "ids are not keyed hashes"),
+    "an id in capitals": (lambda rows: [["A" * 64, *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
+    "no id": (lambda rows: [["", *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
+    "a star": (lambda rows: [["*", *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
+    "equal records in another order": (swap_ids, "not sorted by their released values"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), KEYED.values(), ids=KEYED)
+def test_keyed_ids(cloister, keyed, change, words):
+    """Keyed ids are hashes, each of them once, and equal records stand in their order."""
+    assert cloister("verify", keyed, *ORIGINAL).code == 0
+    rewrite(keyed, change)
+    ran = cloister("verify", keyed)
+
+    assert ran.code == 1
+    assert words in ran.err

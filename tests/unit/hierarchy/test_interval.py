@@ -20,9 +20,9 @@ def test_whole_numbers_get_closed_intervals() -> None:
     }
 
 
-def test_one_decimal_opens_all_intervals() -> None:
-    """Where any value is a decimal, every interval excludes its end."""
-    assert labels_of(intervals(5), "44", "44.9") == {"44": ["[40-45)", "*"], "44.9": ["[40-45)", "*"]}
+def test_a_decimal_belongs_to_the_interval_of_its_whole_part() -> None:
+    """Labels do not tell whether any value is a decimal."""
+    assert labels_of(intervals(5), "44", "44.9") == {"44": ["[40-44]", "*"], "44.9": ["[40-44]", "*"]}
     assert labels_of(intervals(5), "44", "44.0") == {"44": ["[40-44]", "*"], "44.0": ["[40-44]", "*"]}
 
 
@@ -39,7 +39,7 @@ def test_bounds_hold_at_every_level() -> None:
 def test_a_decimal_just_below_the_top_is_inside() -> None:
     """Bounds compare the number, not its whole part alone."""
     assert labels_of(intervals(5, top=90, bottom=0), "89.99", "-0.01") == {
-        "89.99": ["[85-90)", "*"],
+        "89.99": ["[85-89]", "*"],
         "-0.01": ["<0", "*"],
     }
 
@@ -55,7 +55,7 @@ def test_intervals_begin_at_the_bottom() -> None:
 
 def test_negative_ends_are_spelled_out() -> None:
     """A minus sign is not mistaken for the dash of the interval."""
-    assert labels_of(intervals(5), "-3", "-5.5") == {"-3": ["[-5 to 0)", "*"], "-5.5": ["[-10 to -5)", "*"]}
+    assert labels_of(intervals(5), "-3", "-5.5") == {"-3": ["[-5 to -1]", "*"], "-5.5": ["[-10 to -6]", "*"]}
     assert labels_of(intervals(5), "-3") == {"-3": ["[-5 to -1]", "*"]}
 
 

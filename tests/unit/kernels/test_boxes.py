@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import cases
 
-from cloister.kernels.bounds import TOLERANCE, Best
+from cloister.kernels.bounds import TOLERANCE, reference
 from cloister.kernels.boxes import Box, explore
 from cloister.kernels.workspace import Workspace
 
@@ -19,7 +19,7 @@ def whole(problem):
 
 def nothing_known(problem):
     """A best policy that everything beats."""
-    return Best(np.array([np.inf, np.inf]), np.array([2**62]), np.zeros_like(problem.highest))
+    return reference(np.inf, 2**62, [0] * len(problem.names))
 
 
 def least_loss(problem, box):

@@ -1,6 +1,5 @@
 """The optimal search when it is cut short, watched, or short of memory."""
 
-import math
 import sys
 
 import pytest
@@ -58,7 +57,8 @@ def test_a_search_cut_short_proves_a_true_bound(case, seconds):
 
     assert found.bound <= expected.loss + 1e-12
     assert expected.loss <= found.loss + 1e-12
-    assert found.optimal == (found.gap == 0.0) or math.isclose(found.bound, found.loss, abs_tol=1e-12)
+    if found.optimal:
+        assert (expected.levels, expected.suppressed) == (found.levels, found.suppressed)
 
 
 @given(case=cases())

@@ -5,8 +5,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from cloister.hierarchy import hierarchy_rows
-from cloister.tabular.verify import Original, Promise, verify
+from cloister.hierarchy import hierarchy_rows, suppress
+from cloister.tabular.verify import Original, Promise, class_sizes, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])
 TABLE = pl.DataFrame(
@@ -115,3 +115,79 @@ def test_no_failure_tells_a_value():
     for frame, promise, _ in [*BROKEN.values(), *UNLIKE.values()]:
         said = "; ".join(verify(frame, promise, ORIGINAL).failures)
         assert not [value for value in ("30s", "40s", "31", "99", "zz") if value in said]
+
+
+NAMES = ["len", "^.*$", "*", "\0records", "\0records_released", "c0", "c1", "value", "label", "records", "literal"]
+
+
+@pytest.mark.parametrize("one", NAMES)
+@pytest.mark.parametrize("other", NAMES)
+def test_names_of_columns_are_names(one, other):
+    """No name of a column is taken for a pattern or for another column, whatever its role."""
+    if one == other:
+        return
+    frame = GOOD.with_columns(sex=pl.Series(["F"] * 5)).rename({"age": one, "dx": other})
+    source = TABLE.with_columns(sex=pl.Series(list("FFFFFM"))).rename({"age": one, "dx": other})
+    promise = replace(PROMISE, columns=("id", one, other, "sex"), levels={one: 1, "sex": 0})
+    sexes = suppress().bind("sex", ["F", "M"])
+    original = Original(source, {one: ORIGINAL.ladders["age"], "sex": sexes})
+
+    assert verify(frame, promise, original).failures == ()
+    assert class_sizes(frame, promise, [one, "sex"]).to_list() == [2, 3]
+    assert not verify(frame, replace(promise, k=3), original).holds
+    assert not verify(frame.with_columns(sex=pl.Series(list("FFFFM"))), promise, original).holds
+    moved = pl.Series(other, list("yxxyz"))
+    changed = pl.DataFrame([moved if series.name == other else series for series in frame])
+    assert "records are not sorted" in verify(changed, promise, original).failures[0]
+
+
+HASHES = [letter * 64 for letter in "cabde"]
+KEYED = GOOD.with_columns(id=pl.Series(HASHES))
+
+
+def test_keyed_ids():
+    """Keyed ids are 64 hexadecimal digits, each of them once, and none is an id of the original."""
+    promise = replace(PROMISE, numbered=False)
+    broken = [
+        [*HASHES[:4], "e" * 63],
+        [*HASHES[:4], "E" * 64],
+        [*HASHES[:4], "e" * 64 + "\n"],
+        [*HASHES[:4], HASHES[0]],
+        [*HASHES[:4], None],
+    ]
+
+    assert verify(KEYED, promise, ORIGINAL).holds
+    for ids in broken:
+        failures = verify(KEYED.with_columns(id=pl.Series(ids)), promise).failures
+        assert failures == ("ids are not keyed hashes of 64 hexadecimal digits, each of them once",)
+    same = Original(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.ladders)
+    assert verify(KEYED, promise, same).failures == ("5 ids of the original were released",)
+
+
+def test_keyed_ids_order_equal_records():
+    """Where records are equal in all else, their keyed ids decide the order, so that the input's order never does."""
+    equal = KEYED.with_columns(dx=pl.lit("x"))
+    promise = replace(PROMISE, numbered=False)
+
+    assert not verify(equal, promise).holds
+    assert verify(equal[[1, 0, 2, 3, 4]], promise).holds
+
+
+def test_a_star_is_no_id_of_a_released_record():
+    """A released record has an id of its own, also where it is generalized to the roots."""
+    stars = pl.DataFrame({"id": ["*"] * 2, "age": ["*"] * 2, "dx": ["*"] * 2})
+    frame = pl.concat([stars, GOOD.with_columns(pl.all().cast(pl.String))])
+    promise = replace(PROMISE, stars=True, released=6)
+
+    assert "ids are not the numbers" in "; ".join(verify(frame, promise).failures)
+    assert "ids are not keyed" in "; ".join(verify(frame, replace(promise, numbered=False)).failures)
+
+
+def test_a_number_kept_back_is_from_1_to_below_k():
+    """With the original it is counted whether the number kept back is one that must be."""
+    hidden = replace(PROMISE, suppressed=None, limit=None)
+    none = Original(TABLE.head(5), ORIGINAL.ladders)
+
+    assert verify(GOOD, hidden, none).failures == (
+        "fewer than 2 suppressed records are declared, but it should be none or more",
+    )

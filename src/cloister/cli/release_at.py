@@ -1,0 +1,21 @@
+"""A folder that a user says is a release."""
+
+import os
+from pathlib import Path
+
+from cloister.errors import InputError
+from cloister.release import read_manifest
+from cloister.results import Manifest
+
+
+def release_at(folder: Path) -> Manifest:
+    """Return the manifest of a release folder.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, or it is not a release.
+    """
+    if not os.path.isdir(folder):
+        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
+    return read_manifest(folder)
