@@ -1,5 +1,6 @@
 """Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def verify_folder(
         It does not hold; says what failed, in counts.
     """
     place = Path(folder)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
     if manifest.get("shape") != "table":

@@ -221,7 +221,7 @@ def read_manifest(folder: Path) -> Manifest:
         The folder is not a release, or one of another version.
     """
     path = folder / MANIFEST
-    if path.is_symlink() or not path.is_file():
+    if path.is_symlink() or not os.path.isfile(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)
     if (
@@ -246,7 +246,7 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
     failures = [] if _lists_what_it_must(manifest) else [f"{MANIFEST} must list one data file and {CODEBOOK}, no more"]
     for name, digest in manifest["files"].items():
         path = folder / name
-        if Path(name).name != name or path.is_symlink() or not path.is_file():
+        if Path(name).name != name or path.is_symlink() or not os.path.isfile(path):
             failures.append(f"{Path(name).name} is missing")
         elif f"sha256:{sha256(path)}" != digest:
             failures.append(f"{name} was changed after its release")
@@ -263,7 +263,7 @@ def _lists_what_it_must(manifest: Manifest) -> bool:
 def _check_report(folder: Path, manifest: Manifest) -> list[str]:
     """The report must say what the manifest says. It has no hash, as it tells the time; other versions word it anew."""
     report = folder / REPORT
-    if report.is_symlink() or not report.is_file():
+    if report.is_symlink() or not os.path.isfile(report):
         return [f"{REPORT} is missing"]
     if manifest.get("cloister") != __version__:
         return []

@@ -1,6 +1,7 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -61,7 +62,7 @@ def recheck(
     promise = _stated(lambda: promise_of(manifest))
     failures = check_files(folder, manifest) + _stated(lambda: contradictions(manifest, promise))
     name = data_file(manifest)
-    if name is None or not (folder / name).is_file():
+    if name is None or not os.path.isfile(folder / name):
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
         frame = read_data(folder / name, _delimiter(manifest, name))
@@ -148,7 +149,7 @@ def _built(manifest: Manifest, column: str) -> Hierarchy:
 def _codebook_failures(folder: Path, frame: pl.DataFrame, manifest: Manifest) -> list[str]:
     """How the codebook differs from the one that the release must have; as counts."""
     book = folder / CODEBOOK
-    if not book.is_file():
+    if not os.path.isfile(book):
         return [f"{CODEBOOK} is missing"]
     expected = codebook_of(frame, manifest)
     try:
