@@ -22,3 +22,11 @@ def real_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("real data are not here: set CLOISTER_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_kernels() -> None:
+    """Kernels are compiled before any test, so that no command says that it has to."""
+    from cloister.search.warm import load_kernels
+
+    load_kernels()
