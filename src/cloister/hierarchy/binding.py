@@ -29,7 +29,9 @@ def require_cover(column: str, n_outside: int, n_values: int, problem: str, advi
     """
     if n_outside:
         raise InputError(
-            f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice}", column=column
+            f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice} "
+            "--values-to FILE lists them.",
+            column=column,
         )
 
 

@@ -91,7 +91,7 @@ class FileHierarchy:
         """
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
-        advice = "Add a row for each to the file."
+        advice = "Add a row for each to the file, or use a builder: suppress takes any value."
         require_cover(column, n_outside, len(texts), f"are not listed in {self.name}", advice)
         if missing and self._missing_row is None:
             raise InputError(
