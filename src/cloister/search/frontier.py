@@ -29,10 +29,10 @@ class Frontier:
         self.statistics = np.zeros(STATISTICS, dtype=np.int64)
         self._found: dict[tuple[int, ...], Candidate] = {}
         self.suggest(first)
-        task = self.task
         self._waiting: list[tuple[float, int, Box]] = []
         self._order = count()
-        self.push(Box(np.zeros_like(task.ladders.heights), task.ladders.heights - 1, 0.0, 0))
+        heights = self.task.ladders.heights
+        self.push(Box(np.zeros_like(heights), heights - 1, 0.0, 0))
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -56,11 +56,7 @@ class Frontier:
 
     def pop(self) -> Box | None:
         """Take the box of the lowest bound that still matters."""
-        while self._waiting:
-            box = heapq.heappop(self._waiting)[2]
-            if self._matters(box):
-                return box
-        return None
+        return None if self.is_decided else heapq.heappop(self._waiting)[2]
 
     @property
     def least(self) -> float:
@@ -85,24 +81,27 @@ class Frontier:
         """Take in what a worker found, counted and left undone."""
         self.statistics += statistics
         for index in best.found[: int(best.n_found[0])].tolist():
-            self._keep(tuple(own[i] for own, i in zip(self._levels, index, strict=True)))
+            self._keep(self._problem.measure(self._named(index)))
         for box in left:
             self.push(box)
 
     def suggest(self, candidate: Candidate) -> None:
         """Take in a safe policy found by other means; a level that merges nothing stands for the one below it."""
-        index = self._index(candidate.levels)
-        self._keep(tuple(own[i] for own, i in zip(self._levels, index, strict=True)))
+        levels = self._named(self._index(candidate.levels))
+        self._keep(candidate if levels == candidate.levels else self._problem.measure(levels))
 
-    def _keep(self, levels: tuple[int, ...]) -> None:
+    def _keep(self, candidate: Candidate) -> None:
         """Keep a policy, and of all only those that lose no more than the least."""
-        if levels not in self._found:
-            self._found[levels] = self._problem.measure(levels)
-            limit = self.least + TOLERANCE
-            self._found = {key: candidate for key, candidate in self._found.items() if candidate.loss <= limit}
+        self._found[candidate.levels] = candidate
+        limit = self.least + TOLERANCE
+        self._found = {levels: kept for levels, kept in self._found.items() if kept.loss <= limit}
 
     def _matters(self, box: Box) -> bool:
         return box.bound <= self.least + TOLERANCE
+
+    def _named(self, index: Sequence[int]) -> tuple[int, ...]:
+        """Return the levels that these are of those worth trying."""
+        return tuple(own[i] for own, i in zip(self._levels, index, strict=True))
 
     def _index(self, levels: Sequence[int]) -> list[int]:
         """Write levels in terms of those worth trying."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -160,8 +160,3 @@ def _rows_at(task: Task, lowest: list[int], ladders: Ladders) -> Rows:
     for j, level in enumerate(lowest):
         codes[j] = task.ladders.up[task.ladders.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
     return distinct_rows(codes, ladders, task.rows.records).rows
-
-
-def within(problem: Problem, lowest: Sequence[int], highest: Sequence[int]) -> Problem:
-    """Return the same problem with only the levels from ``lowest`` to ``highest``."""
-    return replace(problem, lowest=np.array(lowest, dtype=np.int64), highest=np.array(highest, dtype=np.int64))

@@ -1,6 +1,5 @@
 """Hierarchy files: reading, missing values, domain, refusals."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -160,12 +159,9 @@ def test_spec_is_the_files_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.realdata
-def test_published_hierarchies_are_legal() -> None:
+def test_published_hierarchies_are_legal(real_data: Path) -> None:
     """The hierarchies of the adult, fars and diabetes tables pass the check as they are."""
-    folder = os.environ.get("CLOISTER_DATA")
-    if not folder:
-        pytest.skip("CLOISTER_DATA does not name the folder of the data sets")
-    paths = sorted(Path(folder).glob("**/*_hierarchy_*.csv"))
+    paths = sorted(real_data.glob("**/*_hierarchy_*.csv"))
 
     assert paths
     assert [path.name for path in paths if not check_file(path).is_legal] == []

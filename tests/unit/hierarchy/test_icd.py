@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,12 +153,12 @@ def test_tables_are_whole(kind: str) -> None:
 @pytest.mark.parametrize(
     ("builder", "name"), [(icd9, "icd9cm_generalization.csv.gz"), (icd10, "icd10cm2019_generalization.csv.gz")]
 )
-def test_grouping_agrees_with_the_published_lists(builder: Builder, name: str) -> None:
+def test_grouping_agrees_with_the_published_lists(real_data: Path, builder: Builder, name: str) -> None:
     """All codes of the lists are covered, and share category, section and chapter here where they do there.
 
     No exceptions: the ICD-10-CM sections are those of 2026, and no category of 2019 changed its block since.
     """
-    rows = _published(name)
+    rows = _published(real_data, name)
     ladder = builder().bind("code", [row["code"] for row in rows])
     position = {value: number for number, value in enumerate(ladder.values)}
 
@@ -170,9 +169,9 @@ def test_grouping_agrees_with_the_published_lists(builder: Builder, name: str) -
 
 
 @pytest.mark.realdata
-def test_counts_agree_with_the_published_list() -> None:
+def test_counts_agree_with_the_published_list(real_data: Path) -> None:
     """Bound to the whole of ICD-9-CM, every label covers just the codes present and the domain is the list."""
-    rows = _published("icd9cm_generalization.csv.gz")
+    rows = _published(real_data, "icd9cm_generalization.csv.gz")
     ladder = icd9().bind("code", [row["code"] for row in rows])
 
     assert ladder.n_leaves == len(rows)
@@ -181,9 +180,6 @@ def test_counts_agree_with_the_published_list() -> None:
         assert sum(covered.values()) == len(rows)
 
 
-def _published(name: str) -> list[dict[str, str]]:
-    folder = os.environ.get("CLOISTER_DATA")
-    if not folder:
-        pytest.skip("CLOISTER_DATA does not name the folder of the data sets")
-    with gzip.open(Path(folder) / "icd" / name, "rt", encoding="utf-8", newline="") as lines:
+def _published(folder: Path, name: str) -> list[dict[str, str]]:
+    with gzip.open(folder / "icd" / name, "rt", encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
