@@ -9,6 +9,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -24,11 +25,13 @@ from cloister.search.warm import must_compile as must_compile
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.codebook import codebook
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
-from cloister.tabular.encode import encode, suppression_limit
+from cloister.tabular.encode import encode
 from cloister.tabular.manifest import describe, exact_figures, promise_of
 from cloister.tabular.measure import class_sizes, measure_risk, public_utility
+from cloister.tabular.promise import Promise
+from cloister.tabular.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.protect import protect
-from cloister.tabular.verify import Original, Promise, verify
+from cloister.tabular.verify import verify
 
 RISK_THRESHOLD = 0.2
 
@@ -63,17 +66,25 @@ def protect_table(
         table = encode(source.frame, request, source.name)
     with watch.stage("protect"):
         protected = protect(table, request, report)
-    watch.move("protect", "search", protected.search.seconds)
+    if protected.search is not None:
+        watch.move("protect", "search", protected.search.seconds)
     with watch.stage("verify"):
-        promise = _promise(table, protected, request)
-        original = Original(table.frame, table.ladders)
-        verdict = verify(protected.frame, promise, original)
+        request = as_stated(request, protected.suppressed, table.frame.height)
+        promise = promise_for(table, protected, request)
+        check = partial(
+            verify,
+            promise=promise,
+            original=replace(original_of(table, request), records=protected.originals),
+            populations=populations_of(table, request),
+            every_rule=True,
+        )
+        verdict = check(protected.frame)
         if not verdict.holds:
             raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
     with watch.stage("measure"):
         manifest = _described(table, protected, request, verdict)
         _confirm_promise(manifest, promise)
-        book = codebook(protected.frame, table.roles, table.ladders, protected.search.levels, request)
+        book = codebook(protected.frame, table.roles, table.ladders, protected.levels, request)
     manifest = _header(source, seed) | manifest | {"seconds": watch.table(), "files": {}}
     manifest["settings"] = {"source": source.name} | manifest["settings"]
     return Release(
@@ -84,25 +95,10 @@ def protect_table(
         format=source.format,
         delimiter=source.delimiter or ",",
         custody=Custody(
-            exact_figures(protected.search, table.frame.height) | dict(custody or {}),
+            exact_figures(protected, table.frame.height) | dict(custody or {}),
             _crosswalk(table, protected, request),
         ),
-        _check=lambda frame: verify(frame, promise, original),
-    )
-
-
-def _promise(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Promise:
-    has_id = request.id is not None and request.ids is not Ids.DROP
-    return Promise(
-        columns=tuple(protected.frame.columns),
-        levels={column: protected.search.levels[column] for column in table.ladders},
-        k=request.k,
-        released=table.frame.height - protected.suppressed,
-        suppressed=protected.suppressed,
-        id=request.id if has_id else None,
-        numbered=has_id and request.ids is Ids.NUMBER,
-        stars=request.keep_suppressed,
-        limit=suppression_limit(request.suppression, table.frame.height),
+        _check=check,
     )
 
 
@@ -118,7 +114,7 @@ def _described(table: EncodedTable, protected: ProtectedTable, request: TableReq
     released = protected.frame.filter(protected.originals.is_not_null())
     risk = measure_risk(class_sizes(released, list(table.ladders)), RISK_THRESHOLD)
     utility = public_utility(table, protected, request)
-    return describe(table.roles, request, protected.search, released.height, verdict, risk, utility)
+    return describe(table.roles, request, protected, verdict, risk, utility)
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

@@ -19,6 +19,7 @@ def verify_folder(
     *,
     original: Any = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    populations: Mapping[str, Any] | None = None,
     k: int | None = None,
     quasi_identifiers: Sequence[str] = (),
 ) -> Verdict:
@@ -28,7 +29,8 @@ def verify_folder(
     ----------
     folder : a release
     original : dataframe it was made from
-    hierarchies : by column, those that came from files; needed with ``original``
+    hierarchies : by column, those that came from files; needed with ``original`` and ``populations``
+    populations : dataframes of the population tables that rules compare with, by the name that the rules call them
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
 
     Raises
@@ -46,7 +48,8 @@ def verify_folder(
         raise InputError(f"{place.name} is not a release of a table, the one shape this version can check.")
     frame = None if original is None else from_native(original).frame
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
-    verdict = recheck(place, manifest, expectation, frame, hierarchies)
+    people = {name: from_native(table).frame for name, table in (populations or {}).items()}
+    verdict = recheck(place, manifest, expectation, frame, hierarchies, people)
     if not verdict.holds:
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
     return verdict

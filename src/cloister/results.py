@@ -9,6 +9,54 @@ Levels = Mapping[str, int]
 
 
 @dataclass(frozen=True)
+class PropertyStatistics:
+    """What a search did with one inherited property of policies.
+
+    Attributes
+    ----------
+    inserts : policies stored
+    queries : policies asked for
+    hits : policies that had the property because a stored one has it
+    largest : most policies stored at a time
+    """
+
+    inserts: int
+    queries: int
+    hits: int
+    largest: int
+
+    @property
+    def hit_share(self) -> float:
+        """Share of the queries that were hits; 0 without any."""
+        return self.hits / self.queries if self.queries else 0.0
+
+    @property
+    def largest_share(self) -> float:
+        """Most policies stored at a time as a share of those inserted; 0 without any."""
+        return self.largest / self.inserts if self.inserts else 0.0
+
+
+@dataclass(frozen=True)
+class SearchStatistics:
+    """What a search did to narrow the lattice down.
+
+    Attributes
+    ----------
+    insufficient_quality : the property that generalization alone loses too much, inherited by coarser policies
+    insufficient_protection : the property of not being safe, inherited by finer policies
+    store_seconds : time spent on storing properties and asking for them
+    store_bytes : memory of what is known about policies, at the end
+    seconds_to_best : time until the policy returned was found
+    """
+
+    insufficient_quality: PropertyStatistics | None = None
+    insufficient_protection: PropertyStatistics | None = None
+    store_seconds: float = 0.0
+    store_bytes: int = 0
+    seconds_to_best: float = 0.0
+
+
+@dataclass(frozen=True)
 class SearchResult:
     """What a search found, and what it proved.
 
@@ -22,6 +70,8 @@ class SearchResult:
     lattice : number of policies in the lattice, all levels of all hierarchies
     checked : policies or sets of policies that were decided by counting records
     seconds : time from the first bound to the proof, or to the time limit
+    statistics : what the search did, where it says so
+    minimal : the safe policies below which nothing is safe, where the search finds them all
     """
 
     levels: Levels
@@ -32,6 +82,8 @@ class SearchResult:
     lattice: int
     checked: int
     seconds: float
+    statistics: SearchStatistics | None = None
+    minimal: tuple[Levels, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -84,13 +136,26 @@ class Risk:
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What one quasi-identifier lost: level, name of the level's form, loss in [0, 1] and distinct labels released."""
+    """What one quasi-identifier lost.
+
+    Attributes
+    ----------
+    column : its name
+    levels : levels that occur, ascending; one, unless they differ between classes
+    top : highest level of its hierarchy
+    loss : in [0, 1], suppressed records counted as lost
+    by_level : mean of level / top over the released records, in [0, 1]
+    labels : distinct labels released
+    variance_lost : share of the variance that averages lost within the released records; None if not averaged
+    """
 
     column: str
-    level: int
+    levels: tuple[int, ...]
     top: int
     loss: float
+    by_level: float
     labels: int
+    variance_lost: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from typing import Any
 from cloister.flow import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
-from cloister.privacy import KAnonymity, parse_rule
+from cloister.privacy import Rule
 from cloister.release import Release
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.roles import check_columns
+from cloister.tabular.rule_sources import read_rule
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 
@@ -22,7 +23,7 @@ def anonymize(
     frame: Any,
     *,
     quasi_identifiers: Mapping[str, Hierarchy | str],
-    rules: Sequence[KAnonymity | str],
+    rules: Sequence[Rule | str],
     id: str | None = None,  # noqa: A002  (the public name of the id column)
     sensitive: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -34,6 +35,9 @@ def anonymize(
     search: str = "optimal",
     time_limit: float | None = None,
     levels: Mapping[str, int] | None = None,
+    method: str = "full-domain",
+    local_recoding: bool = False,
+    microaggregate: Mapping[str, str] | None = None,
     level_bounds: Mapping[str, tuple[int, int | None]] | None = None,
     ids: str = "number",
     id_key: bytes | None = None,
@@ -49,15 +53,22 @@ def anonymize(
     frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept.
     quasi_identifiers : hierarchy of each quasi-identifier, as an object or as on the command line
         (``"interval:5,10,20"``)
-    rules : privacy rules, all of which must hold
+    rules : privacy rules, all of which must hold, as objects or as on the command line (``"l-diversity:diagnosis=2"``);
+        a column that a rule looks at is sensitive
     id : column that identifies patients; must not repeat; released as numbers (see ``ids``)
     sensitive, keep : columns released as recorded
     drop : columns not released
     rest : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
     suppression_limit : share of the records that may be suppressed, in [0, 1]
-    loss, weights : what is minimized (``"iyengar"`` or ``"arx"``), and weights of columns, 1 unless given
+    loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
+        ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
     search, time_limit : ``"optimal"`` or ``"exhaustive"``, and seconds after which the best found so far is returned
     levels : a fixed policy instead of a search
+    method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
+        class, which loses less and is harder to analyse)
+    local_recoding : after full-domain generalization, release suppressed records at coarser levels of their own
+    microaggregate : ``"mean"`` or ``"median"`` by column: a number that is a quasi-identifier is released as that of
+        its class, to two decimals
     level_bounds : lowest and highest level of a column; None for its top
     ids, id_key : ``"number"``, ``"drop"`` or ``"hmac"`` with a secret of at least 32 bytes
     keep_suppressed : keep suppressed records as rows of ``*``
@@ -103,13 +114,16 @@ def anonymize(
             column: QuasiIdentifier(_hierarchy(wanted), *bounds.get(column, (0, None)))
             for column, wanted in quasi_identifiers.items()
         },
-        rules=tuple(parse_rule(rule) if isinstance(rule, str) else rule for rule in rules),
+        rules=tuple(read_rule(rule) if isinstance(rule, str) else rule for rule in rules),
         suppression=suppression_share(suppression_limit),
         loss=parse_loss(loss),
         weights=dict(weights or {}),
         search=search,
         time_limit=time_limit,
         levels=levels,
+        method=method,
+        local_recoding=local_recoding,
+        microaggregate=dict(microaggregate or {}),
         id=id,
         drop=tuple(drop),
         sensitive=tuple(sensitive),

@@ -79,7 +79,16 @@ BASE = ("data.csv", "-k", "5", "--out", "release")
 
 
 @pytest.mark.parametrize(
-    "more", [*VARIANTS, ("--loss", "arx"), ("--ids", "drop"), ("--internal", "secret"), ("--crosswalk", "map.csv")]
+    "more",
+    [
+        *VARIANTS,
+        *(("--loss", "arx"), ("--ids", "drop"), ("--internal", "secret"), ("--crosswalk", "map.csv")),
+        *(
+            ("--local-recoding",),
+            ("--microaggregate", "age=mean"),
+            ("--local-recoding", "--microaggregate", "age=median"),
+        ),
+    ],
 )
 def test_a_release_without_the_record(look, place, more):
     """Where the marked record was suppressed, nothing of it is in the release, whatever was asked for."""
@@ -87,6 +96,18 @@ def test_a_release_without_the_record(look, place, more):
     assert (place / "release" / "report.html").is_file()
     crosswalk = place / "map.csv"
     assert not crosswalk.exists() or MARKER not in crosswalk.read_text()
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--verbose",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "method", [(), ("--local-recoding",), ("--method", "mondrian"), ("--method", "cluster")], ids=" ".join
+)
+def test_methods_that_fail(look, place, method, more):
+    """No method tells a value where text was to be averaged, or where levels are bounded so that nothing is safe."""
+    assert look(*BASE, *ROLES, *QI, *method, "--microaggregate", "ward=mean", *more) == 2
+    bounded = ("--qi", "age=interval:10/top=90/bottom=0@0", "--qi", "ward=suppress@0", "--suppression", "0")
+    assert look(*BASE, *ROLES, *bounded, *method, *more) == 1
+    assert not (place / "release").exists()
 
 
 @pytest.mark.parametrize("kind", ["gzip", "parquet", "categories"])
@@ -226,8 +247,8 @@ STAGES = [
     "cloister.flow.describe",
     "cloister.flow.codebook",
     "cloister.tabular.encode.distinct_rows",
-    "cloister.tabular.protect.search",
-    "cloister.tabular.protect.class_sizes",
+    "cloister.tabular.choice.search",
+    "cloister.tabular.choice.at_level",
     "cloister.release.write_csv",
     "cloister.release.read_data",
     "cloister.release.render_report",

@@ -9,24 +9,64 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import exp, log, prod
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One policy carried out."""
+    """One policy carried out: every record with its label vector, and whether it is kept."""
 
     levels: tuple[int, ...]
     suppressed: int
     kept: int
     losses: tuple[Fraction, ...]
+    by_level: tuple[Fraction, ...]
+    records: list[tuple[str, ...]]
+    general: list[tuple[str, ...]]
+    is_kept: list[bool]
+    covers: list[tuple[int, ...]]
+    domains: tuple[int, ...]
 
-    def loss(self, geometric, weights):
-        """Weighted mean of the attribute losses."""
-        whole = sum(weights)
-        if geometric:
+    def loss(self, name, weights):
+        """The loss of this name; weights count in proportion."""
+        n, whole = len(self.records), sum(weights)
+        sizes = Counter(self.general)
+        if name == "iyengar":
+            return float(sum(Fraction(w) * x for w, x in zip(weights, self.losses)) / Fraction(whole))
+        if name == "arx":
             return exp(sum(w * log(1 + x) for w, x in zip(weights, self.losses)) / whole) - 1
-        return float(sum(Fraction(w) * x for w, x in zip(weights, self.losses)) / Fraction(whole))
+        if name == "precision":
+            return float(sum(Fraction(w) * x for w, x in zip(weights, self.by_level)) / Fraction(whole))
+        if name == "discernibility":
+            return sum(sizes[record] if kept else n for record, kept in zip(self.general, self.is_kept)) / n**2
+        if name == "dm_star":
+            return sum(sizes[record] for record in self.general) / n**2
+        if name == "average_class_size":
+            return 1 / (self.kept + (self.suppressed > 0))
+        if name == "ambiguity":
+            exponents = [w * len(weights) / whole for w in weights]
+            most = prod(domain**e for domain, e in zip(self.domains, exponents))
+            if most == 1:
+                return self.suppressed / n
+            stands_for = [
+                prod(c**e for c, e in zip(covers, exponents)) if kept else most
+                for covers, kept in zip(self.covers, self.is_kept)
+            ]
+            return log(sum(stands_for) / n) / log(most)
+        return sum(w * self._entropy(j) for j, w in enumerate(weights)) / whole
+
+    def _entropy(self, j):
+        """Share of the information about the values of one attribute that is lost."""
+        n = len(self.records)
+        values, labels = Counter(r[j] for r in self.records), Counter(g[j] for g in self.general)
+        whole = sum(log(n / values[r[j]]) for r in self.records)
+        if whole == 0:
+            return self.suppressed / n
+        lost = [
+            log((labels[g[j]] if kept else n) / values[r[j]])
+            for r, g, kept in zip(self.records, self.general, self.is_kept)
+        ]
+        return sum(lost) / whole
 
 
 def generalize(records, hierarchies, levels):
@@ -35,28 +75,44 @@ def generalize(records, hierarchies, levels):
     return [tuple(ladder[value][level] for ladder, value, level in zip(ladders, record, levels)) for record in records]
 
 
-def carry_out(records, hierarchies, levels, k):
-    """Generalize, suppress, and count what each attribute lost."""
+def at_least(k):
+    """The rule of k-anonymity: which label vectors are kept, given the label vector of every record."""
+
+    def keeps(general):
+        sizes = Counter(general)
+        return {labels for labels, size in sizes.items() if size >= k}
+
+    return keeps
+
+
+def carry_out(records, hierarchies, levels, keeps):
+    """Generalize, suppress what ``keeps`` does not keep, and count what each attribute lost."""
     general = generalize(records, hierarchies, levels)
-    sizes = Counter(general)
-    kept = [record for record in general if sizes[record] >= k]
-    suppressed = len(records) - len(kept)
-    losses = []
+    released = keeps(general)
+    is_kept = [record in released for record in general]
+    n, suppressed = len(records), is_kept.count(False)
+    covered = [Counter(row[level] for row in hierarchy) for hierarchy, level in zip(hierarchies, levels)]
+    covers = [tuple(c[label] for c, label in zip(covered, record)) for record in general]
+    losses, by_level = [], []
     for j, (hierarchy, level) in enumerate(zip(hierarchies, levels)):
-        covered = Counter(row[level] for row in hierarchy)
-        others = len(hierarchy) - 1
-        lost = sum(Fraction(covered[record[j]] - 1, others) for record in kept) if others else Fraction(0)
-        losses.append((lost + suppressed) / len(records))
-    return Outcome(tuple(levels), suppressed, len(set(kept)), tuple(losses))
+        others, top = len(hierarchy) - 1, len(hierarchy[0]) - 1
+        lost = sum(Fraction(c[j] - 1, others) for c, kept in zip(covers, is_kept) if kept) if others else Fraction(0)
+        losses.append((lost + suppressed) / n)
+        by_level.append((Fraction(level, top) * (n - suppressed) + suppressed) / n)
+    domains = tuple(len(hierarchy) for hierarchy in hierarchies)
+    kept = len({record for record in general if record in released})
+    return Outcome(
+        tuple(levels), suppressed, kept, tuple(losses), tuple(by_level), records, general, is_kept, covers, domains
+    )
 
 
-def best_policy(records, hierarchies, k, limit, geometric, weights):
+def best_policy(records, hierarchies, keeps, limit, loss, weights):
     """Least loss over the whole lattice; ties by fewer suppressed, lower rank, smaller levels. None if none is safe."""
     outcomes = [
-        carry_out(records, hierarchies, levels, k)
+        carry_out(records, hierarchies, levels, keeps)
         for levels in product(*(range(len(hierarchy[0])) for hierarchy in hierarchies))
     ]
-    safe = [(o.loss(geometric, weights), o) for o in outcomes if o.suppressed <= limit and o.kept]
+    safe = [(o.loss(loss, weights), o) for o in outcomes if o.suppressed <= limit and o.kept]
     if not safe:
         return None
     least = min(loss for loss, _ in safe)

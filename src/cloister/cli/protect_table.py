@@ -48,6 +48,16 @@ def protect_table(
         list[str] | None, Option(metavar="COLUMN=LEVEL,...", help="A fixed policy instead of a search.")
     ] = None,
     like: Annotated[Path | None, Option(metavar="DIR", help="Use the levels of this earlier release.")] = None,
+    method: Annotated[
+        str, Option(help="full-domain: one level a column. mondrian, cluster: levels differ between classes.")
+    ] = TableOptions.method,
+    local_recoding: Annotated[
+        bool, Option("--local-recoding", help="Release suppressed records at coarser levels of their own.")
+    ] = False,
+    microaggregate: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN=mean|median", help="Release a number as the average of its class. Repeatable."),
+    ] = None,
     id: Annotated[  # noqa: A002  (as the option is called)
         str | None, Option("--id", metavar="COLUMN", help="Column that identifies patients; must not repeat.")
     ] = None,

@@ -9,6 +9,8 @@ from cloister.cli.output import facts, grid
 from cloister.release import REPORT
 from cloister.results import Manifest
 
+FULL_DOMAIN = "full-domain"
+
 
 def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     """Print what was released, under which guarantee, at what loss."""
@@ -18,7 +20,7 @@ def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
 
 
 def _rows(manifest: Manifest) -> list[tuple[str, str]]:
-    records, search = manifest["records"], manifest["search"]
+    records = manifest["records"]
     return [
         ("source", manifest["settings"]["source"]),
         (
@@ -29,7 +31,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
         ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),
         ("loss", f"{_loss(manifest['utility'])} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
-        ("search", _search(search, manifest["settings"]["search"])),
+        *_method(manifest),
         ("time", f"{manifest['seconds']['total']:.2f} s, of which search {manifest['seconds']['search']:.2f} s"),
     ]
 
@@ -42,20 +44,39 @@ def _loss(utility: dict[str, Any]) -> str:
     return f"{utility['loss']:.6f}" if utility["exact"] else f"about {utility['loss']:.2f}"
 
 
+def _method(manifest: Manifest) -> list[tuple[str, str]]:
+    """The method, where it is not the common one, and the search, where there was one."""
+    rows, method, settings = [], manifest["method"], manifest["settings"]
+    if method != FULL_DOMAIN:
+        rows.append(("method", f"{method}: levels differ between classes"))
+    if "search" in manifest:
+        rows.append(("search", _search(manifest["search"], settings["search"])))
+    averaged = [f"{column} ({how})" for column, how in settings["microaggregate"].items()]
+    return [*rows, ("averaged", f"{', '.join(averaged)}: not truthful there")] if averaged else rows
+
+
 def _search(search: dict[str, Any], name: str) -> str:
     if name == "fixed":
         return "none: the levels were fixed"
     if search["optimal"]:
         return f"proven optimal among {search['lattice']:,} policies"
-    if search["bound"] is None:
-        return "stopped by the time limit"
-    return f"stopped by the time limit; no policy loses less than {search['bound']:.6f} (gap {search['gap']:.2%})"
+    ended = "not proven optimal" if name != "optimal" else "stopped by the time limit"
+    if not search["bound"]:
+        return ended
+    return f"{ended}; no policy loses less than {search['bound']:.6f} (gap {search['gap']:.2%})"
 
 
 def _columns(manifest: Manifest) -> list[list[str]]:
     rows = []
     for column, described in manifest["columns"].items():
         lost = manifest["utility"]["columns"].get(column)
-        level = "" if lost is None else f"{described['level']} of {lost['top']}"
+        level = "" if lost is None else f"{_levels(described)} of {lost['top']}"
         rows.append([column, described["role"], level, "" if lost is None else f"{lost['loss']:.3f}"])
     return rows
+
+
+def _levels(described: dict[str, Any]) -> str:
+    """The level of a column; where it differs between classes, the lowest and the highest."""
+    if described["level"] is not None:
+        return str(described["level"])
+    return f"{described['levels'][0]}-{described['levels'][-1]}"

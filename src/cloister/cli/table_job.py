@@ -15,14 +15,15 @@ from cloister.cli.progress import watched
 from cloister.cli.release_at import release_at
 from cloister.cli.summary import print_summary
 from cloister.cli.table_options import TableOptions
-from cloister.cli.table_request import pairs, quasi_identifiers, whole_levels
+from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
 from cloister.errors import InputError
 from cloister.flow import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values, is_taken, read_table, write_csv
-from cloister.privacy import KAnonymity, parse_rule
+from cloister.privacy import KAnonymity
 from cloister.release import check_apart
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.data import Ids, TableRequest
+from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
+from cloister.tabular.rule_sources import read_rule
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 
@@ -103,13 +104,16 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
     request = TableRequest(
         quasi_identifiers=found.by_column,
-        rules=(KAnonymity(options.k), *map(parse_rule, options.rule or [])),
+        rules=(KAnonymity(options.k), *(read_rule(text, options.missing_as) for text in options.rule or [])),
         suppression=suppression_share(options.suppression),
         loss=parse_loss(options.loss),
         weights=pairs(options.weight or [], "--weight", source.frame.columns),
         search=options.search,
         time_limit=options.time_limit,
         levels=_levels(options, source.frame.columns),
+        method=options.method,
+        local_recoding=options.local_recoding,
+        microaggregate=averages(options.microaggregate or [], source.frame.columns),
         id=options.id,
         drop=tuple(options.drop or ()),
         sensitive=tuple(options.sensitive or ()),
@@ -131,7 +135,14 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
         return whole_levels(options.levels, columns)
     if options.like is None:
         return None
-    search = release_at(options.like).get("search")
+    earlier = release_at(options.like)
+    if earlier.get("method") != FULL_DOMAIN:
+        raise InputError(
+            f"The release {options.like.name} has levels that differ between classes; none can be like it. "
+            "Take a release by full-domain generalization.",
+            file="release.json",
+        )
+    search = earlier.get("search")
     levels = search.get("levels") if isinstance(search, dict) else None
     if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
         raise InputError(f"The release {options.like.name} states no levels to be like.", file="release.json")

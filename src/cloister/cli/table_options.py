@@ -21,6 +21,9 @@ class TableOptions:
     time_limit: float | None = None
     levels: list[str] | None = None
     like: Path | None = None
+    method: str = "full-domain"
+    local_recoding: bool = False
+    microaggregate: list[str] | None = None
     id: str | None = None
     drop: list[str] | None = None
     sensitive: list[str] | None = None

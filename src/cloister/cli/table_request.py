@@ -9,7 +9,7 @@ from pathlib import Path
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
-from cloister.tabular.data import QuasiIdentifier
+from cloister.tabular.data import AVERAGES, QuasiIdentifier
 
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
@@ -172,3 +172,22 @@ def whole_levels(texts: Sequence[str], columns: Sequence[str] = ()) -> dict[str,
         if not level.is_integer() or level < 0:
             raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
     return {column: int(level) for column, level in levels.items()}
+
+
+def averages(texts: Sequence[str], columns: Sequence[str] = ()) -> dict[str, str]:
+    """Return ``--microaggregate`` as a mapping from column to mean or median.
+
+    Raises
+    ------
+    InputError
+        One is not of that form.
+    """
+    found: dict[str, str] = {}
+    for part in (part for text in texts for part in _parts(text, columns)):
+        column, _, how = part.rpartition("=")
+        if not column or how not in AVERAGES:
+            raise InputError("--microaggregate takes COLUMN=mean or COLUMN=median, as in --microaggregate age=mean.")
+        if column in found:
+            raise InputError(f"--microaggregate names column {column!r} twice.", column=column)
+        found[column] = how
+    return found

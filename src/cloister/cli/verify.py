@@ -24,7 +24,11 @@ def verify(
         ),
     ] = None,
     hierarchies: Annotated[
-        Path | None, Option(metavar="DIR", help="Folder of hierarchy files, for --original.")
+        Path | None, Option(metavar="DIR", help="Folder of hierarchy files, for --original and --population.")
+    ] = None,
+    population: Annotated[
+        list[Path] | None,
+        Option(metavar="FILE", help="A population table that a rule compares with, by the file's name. Repeatable."),
     ] = None,
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
@@ -47,11 +51,15 @@ def verify(
     columns = release_at(folder).get("columns")
     named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in qi or [])
     found = {column: parse_hierarchy(spec, missing_as=missing_as) for column, spec in named.items() if spec}
-    if hierarchies is not None and original is not None:
-        files = hierarchy_files(hierarchies, original)
+    compared = [*([] if original is None else [original]), *(population or [])]
+    if hierarchies is not None and compared:
+        files = hierarchy_files(hierarchies, compared[0])
         found = {c: hierarchy_file(path, missing_as=missing_as) for c, path in files.items()} | found
     frame = None if original is None else read_table(original, missing=missing or ()).frame
-    verdict = verify_folder(folder, original=frame, hierarchies=found, k=k, quasi_identifiers=tuple(named))
+    people = {path.name: read_table(path, missing=missing or ()).frame for path in population or []}
+    verdict = verify_folder(
+        folder, original=frame, hierarchies=found, populations=people, k=k, quasi_identifiers=tuple(named)
+    )
     if as_json:
         print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
     elif not quiet:

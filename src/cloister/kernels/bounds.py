@@ -25,6 +25,9 @@ class Best(NamedTuple):
     levels : (n_attributes,) the reference: of the policies found, the one of least loss, ties decided
     found : (MOST_FOUND, n_attributes) policies found in this exploration that lost no more than the least then known
     n_found : (1,) how many
+    uppers, least : (MOST_FOUND, n_attributes), (MOST_FOUND,) where boxes are handed over: ``found`` holds their lower
+        policies, these their upper ones and the records suppressed throughout
+    is_final : whether class size alone decides what is suppressed; else settled boxes are handed over
 
     Equality of losses within a tolerance is not transitive, so which policy wins is decided only at the end, among
     all that were found. The reference does no more than rule policies out: what loses no less and stands behind it in
@@ -36,9 +39,12 @@ class Best(NamedTuple):
     levels: NDArray[np.int64]
     found: NDArray[np.int64]
     n_found: NDArray[np.int64]
+    uppers: NDArray[np.int64]
+    least: NDArray[np.int64]
+    is_final: bool
 
 
-def reference(loss: float, suppressed: int, levels: list[int]) -> Best:
+def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool = True) -> Best:
     """Start from one policy that is safe; an infinite loss stands for none."""
     return Best(
         loss=np.array([loss, loss], dtype=np.float64),
@@ -46,6 +52,9 @@ def reference(loss: float, suppressed: int, levels: list[int]) -> Best:
         levels=np.array(levels, dtype=np.int64),
         found=np.zeros((MOST_FOUND, len(levels)), dtype=np.int64),
         n_found=np.zeros(1, dtype=np.int64),
+        uppers=np.zeros((MOST_FOUND, len(levels)), dtype=np.int64),
+        least=np.zeros(MOST_FOUND, dtype=np.int64),
+        is_final=is_final,
     )
 
 
@@ -110,6 +119,15 @@ def keep(ladders, loss, suppressed, levels, best):
         best.loss[1] = loss
         best.suppressed[0] = suppressed
         best.levels[:] = levels
+
+
+@jit
+def hand_over(best, lower, upper, suppressed):
+    """Note a box whose policies cannot be told apart by class sizes."""
+    best.found[best.n_found[0]] = lower
+    best.uppers[best.n_found[0]] = upper
+    best.least[best.n_found[0]] = suppressed
+    best.n_found[0] += 1
 
 
 @jit

@@ -6,6 +6,7 @@ A box holds all policies between ``lower`` and ``upper``. Three facts end it:
   loss known;
 * more records than the limit are suppressed at ``upper``, hence at every policy of the box;
 * no segment is undecided: then the same records are suppressed throughout, and ``lower`` is the best of the box.
+  Where class size is not all that is asked of a class, such a box is handed over to be judged by other means.
 
 Otherwise ``upper`` is drawn in to where the bound still allows it, and the box is cut in two at one attribute: the
 half below is refuted or explored, the half above takes its place.
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import jit
-from .bounds import MOST_FOUND, TOLERANCE, Best, aggregate, bound_of, cannot_win, keep, term, width
+from .bounds import MOST_FOUND, TOLERANCE, Best, aggregate, bound_of, cannot_win, hand_over, keep, term, width
 from .classes import _measure
 from .layout import Task
 from .segments import Rise, Span, merge, move, raise_codes, split, suppressed_if_split
@@ -36,7 +37,7 @@ VISITS_OF_MEASURE = 4
 def _measure_lower(task, lower, best, statistics):
     """Measure one policy exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
-    suppressed, kept = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
+    suppressed, kept, _ = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
     statistics[MEASURED] += 1
     statistics[VISITED] += VISITS_OF_MEASURE * task.rows.records.shape[0]
     if suppressed > task.threshold.limit or kept == 0:
@@ -141,7 +142,10 @@ def _settle(task, pool, stack, d, best, statistics):
                 drawn = True
                 break
     if stack.span[d, 1] == 0 or not _has_room(stack, d):
-        _measure_lower(task, stack.lower[d], best, statistics)
+        if best.is_final:
+            _measure_lower(task, stack.lower[d], best, statistics)
+        else:
+            hand_over(best, stack.lower[d], stack.upper[d], stack.suppressed[d])
         return True
     return False
 
@@ -297,6 +301,24 @@ class Box(NamedTuple):
     suppressed: int
 
 
+def generalization_bound(task: Task, levels: NDArray[np.int64], suppressed: int = 0) -> float:
+    """Return what a policy loses at least if at least so many records are suppressed.
+
+    Parameters
+    ----------
+    levels : (n_attributes,) level of each attribute
+
+    Raises
+    ------
+    ValueError
+        A level does not exist.
+    """
+    if levels.shape != task.ladders.heights.shape or np.any(levels < 0) or np.any(levels >= task.ladders.heights):
+        raise ValueError(f"levels must be one per attribute, each below {task.ladders.heights.tolist()}")
+    terms = bound_of(task.costs, levels, suppressed / task.threshold.n_records)
+    return float(np.expm1(terms)) if task.costs.geometric else float(terms)
+
+
 def explore(
     task: Task, workspace: Workspace, box: Box, best: Best, statistics: NDArray[np.int64], work: int
 ) -> list[Box]:
@@ -324,7 +346,15 @@ def explore(
         if stack.cut[d, 0] >= 0:
             lower[stack.cut[d, 0]] = stack.cut[d, 1] + 1
         suppressed = int(stack.suppressed[d])
-        terms = bound_of(task.costs, lower, suppressed / task.threshold.n_records)
-        bound = float(np.expm1(terms)) if task.costs.geometric else float(terms)
-        left.append(Box(lower, stack.upper[d].copy(), bound, suppressed))
+        left.append(Box(lower, stack.upper[d].copy(), generalization_bound(task, lower, suppressed), suppressed))
     return left
+
+
+def settled(task: Task, best: Best) -> list[Box]:
+    """Return the boxes that an exploration handed over: settled as far as class sizes go, not judged otherwise."""
+    boxes = []
+    for found in range(int(best.n_found[0])):
+        lower, suppressed = best.found[found].copy(), int(best.least[found])
+        bound = generalization_bound(task, lower, suppressed)
+        boxes.append(Box(lower, best.uppers[found].copy(), bound, suppressed))
+    return boxes

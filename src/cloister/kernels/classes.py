@@ -13,11 +13,25 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Measured(NamedTuple):
-    """Suppressed records, classes that are kept, and the whole leaves lost by the kept records per attribute."""
+    """Suppressed records, classes that are kept, records of the smallest class, and leaves lost per attribute."""
 
     suppressed: int
     n_classes: int
+    smallest: int
     leaves: NDArray[np.int64]
+
+
+class Grouping(NamedTuple):
+    """The equivalence classes of rows at one policy, numbered in order of first appearance.
+
+    labels : (n_rows,) int64, class of each row
+    sizes : (n_classes,) int64, records of each class
+    first : (n_classes,) int64, the first row of each class
+    """
+
+    labels: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    first: NDArray[np.int64]
 
 
 @jit
@@ -72,28 +86,39 @@ def _classes(rows, ladders, levels, labels, sizes):
 
 
 @jit
+def _leaves_lost(rows, ladders, costs, levels, is_kept, leaves):
+    """Fill ``leaves`` with what the rows that are kept lose at these levels."""
+    for j in range(levels.shape[0]):
+        rise = ladders.start[j, 0, levels[j]]
+        cost = costs.start[j, levels[j]]
+        total = 0
+        for i in range(is_kept.shape[0]):
+            if is_kept[i]:
+                total += rows.records[i] * costs.leaves[cost + ladders.up[rise + rows.codes[j, i]]]
+        leaves[j] = total
+
+
+@jit
 def _measure(rows, ladders, costs, levels, k, leaves):
-    """Suppressed records and kept classes at these levels; fills ``leaves`` with what the kept records lose."""
+    """Suppressed records, kept classes and smallest class at these levels; fills ``leaves`` with what is lost."""
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
     found = _classes(rows, ladders, levels, labels, sizes)
     suppressed = 0
     kept = 0
+    smallest = sizes[0]
     for label in range(found):
+        smallest = min(smallest, sizes[label])
         if sizes[label] < k:
             suppressed += sizes[label]
         else:
             kept += 1
-    for j in range(levels.shape[0]):
-        rise = ladders.start[j, 0, levels[j]]
-        cost = costs.start[j, levels[j]]
-        total = 0
-        for i in range(n):
-            if sizes[labels[i]] >= k:
-                total += rows.records[i] * costs.leaves[cost + ladders.up[rise + rows.codes[j, i]]]
-        leaves[j] = total
-    return suppressed, kept
+    is_kept = np.empty(n, dtype=np.bool_)
+    for i in range(n):
+        is_kept[i] = sizes[labels[i]] >= k
+    _leaves_lost(rows, ladders, costs, levels, is_kept, leaves)
+    return suppressed, kept, smallest
 
 
 def _checked(ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -116,8 +141,48 @@ def measure(rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64
         A level does not exist.
     """
     leaves = np.zeros(ladders.heights.shape[0], dtype=np.int64)
-    suppressed, kept = _measure(rows, ladders, costs, _checked(ladders, levels), threshold.k, leaves)
-    return Measured(int(suppressed), int(kept), leaves)
+    suppressed, kept, smallest = _measure(rows, ladders, costs, _checked(ladders, levels), threshold.k, leaves)
+    return Measured(int(suppressed), int(kept), int(smallest), leaves)
+
+
+def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
+    """Return the classes of the rows at one policy.
+
+    Parameters
+    ----------
+    levels : (n_attributes,) level of each attribute
+
+    Raises
+    ------
+    ValueError
+        A level does not exist.
+    """
+    n = rows.records.shape[0]
+    labels = np.empty(n, dtype=np.int64)
+    sizes = np.empty(n, dtype=np.int64)
+    found = int(_classes(rows, ladders, _checked(ladders, levels), labels, sizes))
+    return Grouping(labels, sizes[:found].copy(), _first_of(labels, found))
+
+
+def leaves_lost(
+    rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], is_kept: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return the whole leaves that the kept rows lose at one policy, shape (n_attributes,) int64.
+
+    Parameters
+    ----------
+    is_kept : (n_rows,) whether each row is kept
+
+    Raises
+    ------
+    ValueError
+        A level does not exist, or not every row is either kept or not.
+    """
+    if is_kept.shape != rows.records.shape or is_kept.dtype != np.bool_:
+        raise ValueError("is_kept must be one truth value a row")
+    leaves = np.zeros(ladders.heights.shape[0], dtype=np.int64)
+    _leaves_lost(rows, ladders, costs, _checked(ladders, levels), is_kept, leaves)
+    return leaves
 
 
 def class_sizes(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -127,6 +192,13 @@ def class_sizes(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> NDAr
     sizes = np.empty(n, dtype=np.int64)
     _classes(rows, ladders, _checked(ladders, levels), labels, sizes)
     return sizes[labels]
+
+
+def _first_of(labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+    """Return the first row of each class."""
+    first = np.empty(n_classes, dtype=np.int64)
+    first[labels[::-1]] = np.arange(labels.shape[0] - 1, -1, -1)
+    return first
 
 
 class Distinct(NamedTuple):
@@ -149,6 +221,5 @@ def distinct_rows(codes: NDArray[np.uint32], ladders: Ladders, count: NDArray[np
     labels = np.empty(n_rows, dtype=np.int64)
     sizes = np.empty(n_rows, dtype=np.int64)
     found = _classes(every, ladders, np.zeros(n_attributes, dtype=np.int64), labels, sizes)
-    first = np.empty(found, dtype=np.int64)
-    first[labels[::-1]] = np.arange(n_rows - 1, -1, -1)
+    first = _first_of(labels, found)
     return Distinct(Rows(np.ascontiguousarray(codes[:, first]), sizes[:found].copy()), labels)

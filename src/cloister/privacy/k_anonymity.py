@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from cloister.errors import InputError
 
-MOST_RECORDS = 2**62
-"""No table has more, and counts stay exact."""
+from .parameters import whole_number
+from .rule import Classes, Mask
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,9 @@ class KAnonymity:
     *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
     narrow the patient's record down to fewer than ``k``. Not promised: that the records of a class differ in
     anything else, so a diagnosis they share is disclosed; anything about columns that are not quasi-identifiers.
+    Cost: one comparison a class.
+
+    Monotone and closed: a class only grows when records are added.
 
     Parameters
     ----------
@@ -30,20 +33,34 @@ class KAnonymity:
 
     model: ClassVar[str] = "k-anonymity"
     counts: ClassVar[str] = "records"
+    needs: ClassVar[str] = "sizes"
+    column: ClassVar[str | None] = None
     is_monotone: ClassVar[bool] = True
-    """A coarser policy never violates the rule where a finer one satisfies it, also after suppression."""
+    is_closed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+        if isinstance(self.k, int) and self.k < 2:
             raise InputError(
                 f"k is {self.k!r}, but a class of one protects nobody: k must be a whole number from 2 on."
             )
-        if self.k > MOST_RECORDS:
-            raise InputError(f"k is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
+        whole_number("k", self.k, 2)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least."""
+        return self.k
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        return classes.sizes >= self.k
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""
         return {"model": self.model, "k": self.k}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}={self.k}"
 
     def sentence(self) -> str:
         """Return the rule in words."""

@@ -1,30 +1,191 @@
-"""Rules as they are written on the command line: ``MODEL:COLUMN=VALUE`` or ``MODEL=VALUE``."""
+"""Rules as they are written on the command line: ``MODEL=VALUES`` or ``MODEL:NAME=VALUES``."""
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import PurePath
 
 from cloister.errors import InputError
 
+from .alpha_k_anonymity import AlphaKAnonymity
+from .average_risk import AverageRisk
+from .beta_likeness import BetaLikeness, EnhancedBetaLikeness
+from .delta_disclosure import DeltaDisclosure
+from .delta_presence import DeltaPresence
 from .k_anonymity import KAnonymity
+from .k_map import SIGNIFICANCE, KMap
+from .l_diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from .rule import Rule
+from .t_closeness import TCloseness
+from .uniqueness import PopulationUniqueness, SampleUniqueness
 
-MODELS = (KAnonymity.model,)
-MOST_DIGITS = 100
+WHOLE = re.compile(r"[0-9]{1,100}")
 """Python itself refuses to read numbers of some thousand digits."""
 
+REAL = re.compile(r"-?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
+BUILDER = re.compile(r"[a-z0-9]+(:[^/\\]*)?(/[a-z]+=[+-]?[0-9]+)*")
+"""A hierarchy in words, as against the path of a file."""
 
-def parse_rule(text: str) -> KAnonymity:
-    """Return the rule that ``text`` names, as ``k-anonymity=5``.
+CLOSENESS = re.compile(rf"(?P<column>.+?)=\s*(?P<t>{REAL.pattern})\s*(,(?P<distance>.*))?", re.DOTALL | re.IGNORECASE)
+"""A hierarchy may hold equal signs, as bounds do: the first one that a number follows, and no more, ends the column."""
+
+LONGEST_SHOWN = 100
+"""A longer word is a mistake that need not be repeated in a message."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one rule is written.
+
+    Attributes
+    ----------
+    usage : an example
+    make : from the name before the last equal sign and the values after it to the rule
+    is_named : whether a name must stand before the equal sign, or none may
+    """
+
+    usage: str
+    make: Callable[[str, list[str]], Rule]
+    is_named: bool = True
+
+
+class _NotWritten(Exception):
+    """A text is not of the form of its rule."""
+
+
+def parse_rule(text: str) -> Rule:
+    """Return the rule that ``text`` names, as ``k-anonymity=5`` or ``l-diversity:diagnosis=2``.
+
+    The name ends at the last equal sign, so names of columns may hold colons, commas and equal signs (for t-closeness:
+    at the first one that a number follows, since hierarchies may hold equal signs too). A population or
+    hierarchy is not read here: the rule holds where to find it as ``source``, to be replaced by `with_population` or
+    `with_hierarchy`.
 
     Raises
     ------
     InputError
-        The model is not known, or its number is not one.
+        The model is not known, or its values are not of its form or range.
+
+    Examples
+    --------
+    >>> parse_rule("recursive-l-diversity:diagnosis=3,2")
+    RecursiveLDiversity(c=3.0, l=2, column='diagnosis')
     """
-    name, _, value = text.partition("=")
-    model = name.partition(":")[0].strip()
-    if model not in MODELS:
-        near = get_close_matches(model, MODELS, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise InputError(f"The rule {model!r} is not known.{hint} Rules of this version: {', '.join(MODELS)}.")
-    if not value.strip().isdecimal() or len(value) > MOST_DIGITS:
-        raise InputError(f"The rule {model} needs a whole number, as in {model}=5.")
-    return KAnonymity(int(value))
+    model = re.split("[:=]", text, maxsplit=1)[0]
+    form = FORMS.get(model.strip())
+    if form is None:
+        raise _unknown(model.strip())
+    rest = text[len(model) :]
+    try:
+        if form.is_named != rest.startswith(":"):
+            raise _NotWritten
+        name, _, values = rest.removeprefix(":").rpartition("=")
+        if form.is_named != bool(name):
+            raise _NotWritten
+        return form.make(name, values.split(","))
+    except _NotWritten:
+        raise InputError(f"The rule {model.strip()} is written as in {form.usage}.") from None
+
+
+def _unknown(model: str) -> InputError:
+    near = get_close_matches(model[:LONGEST_SHOWN], FORMS, 1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    asked = f"The rule {model!r}" if len(model) <= LONGEST_SHOWN else "The rule asked for"
+    return InputError(f"{asked} is not known.{hint} Rules of this version: {', '.join(FORMS)}.")
+
+
+def _whole(text: str) -> int:
+    if not WHOLE.fullmatch(text.strip()):
+        raise _NotWritten
+    return int(text)
+
+
+def _real(text: str) -> float:
+    if not REAL.fullmatch(text.strip()):
+        raise _NotWritten
+    return float(text)
+
+
+def _one(values: list[str]) -> str:
+    (value,) = _several(values, 1)
+    return value
+
+
+def _several(values: list[str], n_values: int) -> list[str]:
+    if len(values) != n_values:
+        raise _NotWritten
+    return values
+
+
+def _k_map(name: str, values: list[str]) -> Rule:
+    if not WHOLE.fullmatch(name):
+        return KMap(_whole(_one(values)), name=PurePath(name).name, source=name)
+    significance = _real(values.pop()) if len(values) == 2 else SIGNIFICANCE
+    return KMap(_whole(_one(values)), size=int(name), significance=significance)
+
+
+def _recursive(name: str, values: list[str]) -> Rule:
+    c, least = _several(values, 2)
+    return RecursiveLDiversity(_real(c), _whole(least), name)
+
+
+def _presence(name: str, values: list[str]) -> Rule:
+    lower, upper = _several(values, 2)
+    return DeltaPresence(_real(lower), _real(upper), name=PurePath(name).name, source=name)
+
+
+def _alpha_k(name: str, values: list[str]) -> Rule:
+    alpha, k = _several(values, 2)
+    return AlphaKAnonymity(_real(alpha), _whole(k), name)
+
+
+def _population_uniqueness(name: str, values: list[str]) -> Rule:
+    estimator = values.pop().strip() if len(values) == 2 else "dankar"
+    return PopulationUniqueness(_real(_one(values)), _whole(name), estimator)
+
+
+def _closeness(text: str) -> Rule:
+    """The column ends before the first equal sign that a number and a comma, or a number alone, follows."""
+    match = CLOSENESS.fullmatch(text)
+    if match is None:
+        raise _NotWritten
+    column, t, distance = match["column"], _real(match["t"]), match["distance"]
+    if distance in (None, "equal", "ordered"):
+        return TCloseness(t, column, distance or "equal")
+    if distance in ("", "hierarchical"):
+        raise _NotWritten
+    spec = distance if BUILDER.fullmatch(distance) else PurePath(distance).name
+    return TCloseness(t, column, "hierarchical", spec=spec, source=distance)
+
+
+FORMS: dict[str, Form] = {
+    KAnonymity.model: Form("k-anonymity=5", lambda _, values: KAnonymity(_whole(_one(values))), is_named=False),
+    KMap.model: Form("k-map:census.csv=5 or, for a population of a million, k-map:1000000=5", _k_map),
+    LDiversity.model: Form("l-diversity:diagnosis=2", lambda name, values: LDiversity(_whole(_one(values)), name)),
+    EntropyLDiversity.model: Form(
+        "entropy-l-diversity:diagnosis=2.5", lambda name, values: EntropyLDiversity(_real(_one(values)), name)
+    ),
+    RecursiveLDiversity.model: Form("recursive-l-diversity:diagnosis=3,2 (c, l)", _recursive),
+    TCloseness.model: Form(
+        "t-closeness:diagnosis=0.2, t-closeness:age=0.2,ordered or t-closeness:diagnosis=0.2,icd9",
+        lambda name, values: _closeness(f"{name}={','.join(values)}"),
+    ),
+    DeltaPresence.model: Form("delta-presence:census.csv=0,0.5 (lower, upper)", _presence),
+    AlphaKAnonymity.model: Form("alpha-k-anonymity:diagnosis=0.5,5 (alpha, k)", _alpha_k),
+    BetaLikeness.model: Form("beta-likeness:diagnosis=1", lambda name, values: BetaLikeness(_real(_one(values)), name)),
+    EnhancedBetaLikeness.model: Form(
+        "enhanced-beta-likeness:diagnosis=1", lambda name, values: EnhancedBetaLikeness(_real(_one(values)), name)
+    ),
+    DeltaDisclosure.model: Form(
+        "delta-disclosure:diagnosis=1", lambda name, values: DeltaDisclosure(_real(_one(values)), name)
+    ),
+    AverageRisk.model: Form("average-risk=0.1", lambda _, values: AverageRisk(_real(_one(values))), is_named=False),
+    SampleUniqueness.model: Form(
+        "sample-uniqueness=0.01", lambda _, values: SampleUniqueness(_real(_one(values))), is_named=False
+    ),
+    PopulationUniqueness.model: Form(
+        "population-uniqueness:1000000=0.01 or population-uniqueness:1000000=0.01,zayatz", _population_uniqueness
+    ),
+}
+"""How each rule is written, by its model."""

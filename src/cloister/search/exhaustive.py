@@ -63,18 +63,23 @@ def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Rep
 
 def no_safe_policy(problem: Problem, complete: bool) -> NoSafeRelease:
     """Say why nothing can be released."""
-    k, n = problem.task.threshold.k, problem.task.threshold.n_records
+    n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:
         return NoSafeRelease(
-            f"No policy with classes of at least {k} records and at most {problem.limit} suppressed was found "
+            f"No policy with {problem.requirement} and at most {problem.limit} records suppressed was found "
             "within the time limit. Give more time, raise the suppression limit or allow coarser levels."
         )
     if n < k:
         return NoSafeRelease(
             f"Classes of at least {k} records were asked for, but the table has only {n}. "
-            "Lower k or release more records together."
+            "Ask for less or release more records together."
+        )
+    asked = f"Asked for were {problem.requirement}, with at most {problem.limit} of {n} records suppressed"
+    if not problem.is_monotone:
+        return NoSafeRelease(
+            f"{asked}, but no allowed policy keeps to it. Raise the suppression limit or ask for less."
         )
     return NoSafeRelease(
-        f"Classes of at least {k} records with at most {problem.limit} of {n} records suppressed were asked for, but "
-        "even the coarsest allowed levels suppress more. Raise the suppression limit, lower k or allow coarser levels."
+        f"{asked}, but even the coarsest allowed levels suppress more. "
+        "Raise the suppression limit, ask for less or allow coarser levels."
     )

@@ -1,8 +1,10 @@
 """The boxes of policies that a search has still to decide, and the policies that may win."""
 
 import heapq
+import math
 from collections.abc import Sequence
 from itertools import count
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +15,42 @@ from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box
 from .problem import Candidate, Problem, best_of, distinct_levels, restricted
 
 
-class Frontier:
+class Bounded(Protocol):
+    """Some policies, and what each of them loses at least."""
+
+    @property
+    def bound(self) -> float:
+        """Least loss that any of them can have."""
+
+
+Waiting = TypeVar("Waiting", bound=Bounded)
+
+
+class Frontier(Generic[Waiting]):
     """Boxes waiting, lowest bound first; the policies that may win; and what was counted.
 
     Parameters
     ----------
     problem : the whole problem
-    first : a safe policy
+    first : a safe policy; None if none is known
     """
 
-    def __init__(self, problem: Problem, first: Candidate) -> None:
+    def __init__(self, problem: Problem, first: Candidate | None) -> None:
         self._problem = problem
         self._levels = distinct_levels(problem)
         self.task = restricted(problem.task, self._levels)
         self.statistics = np.zeros(STATISTICS, dtype=np.int64)
         self._found: dict[tuple[int, ...], Candidate] = {}
-        self.suggest(first)
-        self._waiting: list[tuple[float, int, Box]] = []
+        self._waiting: list[tuple[float, int, Waiting]] = []
         self._order = count()
+        if first is not None:
+            self.suggest(first)
+
+    @property
+    def whole(self) -> Box:
+        """The box of all policies."""
         heights = self.task.ladders.heights
-        self.push(Box(np.zeros_like(heights), heights - 1, 0.0, 0))
+        return Box(np.zeros_like(heights), heights - 1, 0.0, 0)
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -49,41 +67,48 @@ class Frontier:
             heapq.heappop(self._waiting)
         return not self._waiting
 
-    def push(self, box: Box) -> None:
+    def push(self, box: Waiting) -> None:
         """Add a box unless nothing in it can lose as little as the best policy."""
         if self._matters(box):
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
-    def pop(self) -> Box | None:
+    def pop(self) -> Waiting | None:
         """Take the box of the lowest bound that still matters."""
         return None if self.is_decided else heapq.heappop(self._waiting)[2]
 
     @property
     def least(self) -> float:
-        """Least loss found."""
-        return min(candidate.loss for candidate in self._found.values())
+        """Least loss found; infinite before anything is."""
+        return min((candidate.loss for candidate in self._found.values()), default=math.inf)
 
-    def best(self) -> Candidate:
-        """Return the policy that wins among all found."""
-        return best_of(list(self._found.values()))
+    def best(self) -> Candidate | None:
+        """Return the policy that wins among all found; None if nothing was."""
+        return best_of(list(self._found.values())) if self._found else None
 
     def reference(self) -> Best:
         """Return what a worker should know: the least loss, and the policy of it that wins ties."""
+        is_final = self._problem.evaluator is None
+        if not self._found:
+            return reference(math.inf, 0, [0] * len(self._levels), is_final=is_final)
         candidate = min(self._found.values(), key=lambda c: (c.loss, c.tie_break))
-        return reference(candidate.loss, candidate.suppressed, self._index(candidate.levels))
+        return reference(candidate.loss, candidate.suppressed, self._index(candidate.levels), is_final=is_final)
 
     def bound(self, running: Sequence[float]) -> float:
         """Least loss that any policy can have, given the bounds of the boxes being worked on."""
         waiting = [self._waiting[0][0]] if self._waiting else []
         return min([self.least, *waiting, *running])
 
-    def learn(self, best: Best, statistics: NDArray[np.int64], left: Sequence[Box]) -> None:
+    def learn(self, best: Best, statistics: NDArray[np.int64], left: Sequence[Waiting]) -> None:
         """Take in what a worker found, counted and left undone."""
         self.statistics += statistics
         for index in best.found[: int(best.n_found[0])].tolist():
-            self._keep(self._problem.measure(self._named(index)))
+            self._keep(self.measure(index))
         for box in left:
             self.push(box)
+
+    def measure(self, index: Sequence[int]) -> Candidate:
+        """Measure a policy that is given by its place among the levels worth trying."""
+        return self._problem.measure(self._named(index))
 
     def suggest(self, candidate: Candidate) -> None:
         """Take in a safe policy found by other means; a level that merges nothing stands for the one below it."""
@@ -96,7 +121,7 @@ class Frontier:
         limit = self.least + TOLERANCE
         self._found = {levels: kept for levels, kept in self._found.items() if kept.loss <= limit}
 
-    def _matters(self, box: Box) -> bool:
+    def _matters(self, box: Waiting) -> bool:
         return box.bound <= self.least + TOLERANCE
 
     def _named(self, index: Sequence[int]) -> tuple[int, ...]:

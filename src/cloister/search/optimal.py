@@ -29,9 +29,11 @@ from cloister.kernels.layout import Task
 from cloister.kernels.workspace import Workspace
 from cloister.results import SearchResult
 
+from .bfs import bfs
 from .descent import descents
 from .exhaustive import no_safe_policy
 from .frontier import Frontier
+from .judged import judged
 from .problem import Candidate, Problem
 from .progress import Progress, Report
 
@@ -74,7 +76,7 @@ class _Workers:
     """Threads that explore boxes and, one of them, descend."""
 
     def __init__(
-        self, executor: ThreadPoolExecutor, threads: int, frontier: Frontier, descents: Iterator[Candidate]
+        self, executor: ThreadPoolExecutor, threads: int, frontier: Frontier[Box], descents: Iterator[Candidate]
     ) -> None:
         self._executor = executor
         self._threads = threads
@@ -132,7 +134,7 @@ class _Workers:
 
 
 def _search(
-    problem: Problem, frontier: Frontier, threads: int, deadline: float | None, report: Report | None
+    problem: Problem, frontier: Frontier[Box], threads: int, deadline: float | None, report: Report | None
 ) -> float | None:
     """Work until everything is decided, or time is up; then return the bound proven so far."""
     started = time.perf_counter()
@@ -159,10 +161,12 @@ def optimal(
 ) -> SearchResult:
     """Best policy of the lattice, proven, or the best found in time with a proven bound.
 
-    *Guarantee*: without a time limit, the policy that exhaustive search returns, for every loss that is the
-    arithmetic or geometric mean of attribute losses, for any number of threads. With one, ``bound`` is no more than
-    the least loss of any safe policy. Cost: grows with the number of boxes that must be refuted, about threefold per
-    further attribute on clinical tables; memory with the number of distinct rows, not with the lattice.
+    *Guarantee*: without a time limit, the policy that exhaustive search returns, for every loss and all
+    rules, for any number of threads. With one, ``bound`` is no more than the least loss of any safe
+    policy. Cost: where class size is all that is asked and the loss is a mean of attribute losses, it grows with the
+    number of boxes that must be refuted, about threefold per further attribute on clinical tables; memory with the
+    number of distinct rows, not with the lattice. With further rules boxes are refuted by class size and what is left
+    is judged policy by policy (`judged`); with another loss policies are taken best first (`bfs`).
 
     Parameters
     ----------
@@ -173,16 +177,21 @@ def optimal(
     Raises
     ------
     NoSafeRelease
-        Not even the most general policy is safe.
+        No allowed policy is safe.
     """
+    if not problem.is_mean_loss:
+        return bfs(problem, time_limit=time_limit, report=report)
+    if problem.evaluator is not None:
+        return judged(problem, time_limit=time_limit, report=report)
     started = time.perf_counter()
     top = problem.measure(problem.top)
     if not problem.is_safe(top):
         raise no_safe_policy(problem, complete=True)
-    frontier = Frontier(problem, top)
+    frontier = Frontier[Box](problem, top)
+    frontier.push(frontier.whole)
     deadline = None if time_limit is None else started + time_limit
     bound = _search(problem, frontier, threads, deadline, report)
-    found = frontier.best()
+    found = frontier.best() or top
     return SearchResult(
         levels=problem.by_name(found.levels),
         loss=found.loss,

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.bounds import TOLERANCE
-from cloister.kernels.classes import distinct_rows, measure
+from cloister.kernels.classes import Measured, class_sizes, distinct_rows, measure
 from cloister.kernels.layout import Ladders, Rows, Task, key_strides, make_task
 
 Aggregate = Callable[[Sequence[float]], float]
@@ -24,10 +25,13 @@ class Candidate:
     Attributes
     ----------
     levels : level of each attribute, as the user counts levels
-    suppressed : records in classes that violate the rule
-    kept : classes that satisfy it
-    losses : loss of each attribute in [0, 1], suppressed records counted as 1
-    loss : the losses aggregated
+    suppressed : records in classes that violate a rule
+    kept : classes that satisfy all rules
+    losses : loss of each attribute in [0, 1], suppressed records counted as 1; empty if the loss is not made of them
+    loss : of the release
+    bound : what this policy and every coarser one loses at least, by generalization alone
+    least_suppressed : records that this policy and every finer one suppresses at least
+    smallest : records of the smallest class, before suppression
     """
 
     levels: tuple[int, ...]
@@ -35,6 +39,9 @@ class Candidate:
     kept: int
     losses: tuple[float, ...]
     loss: float
+    bound: float
+    least_suppressed: int
+    smallest: int
 
     @property
     def tie_break(self) -> tuple[int, int, tuple[int, ...]]:
@@ -48,6 +55,16 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     return min((c for c in candidates if c.loss <= least + TOLERANCE), key=lambda c: c.tie_break)
 
 
+class Evaluator(Protocol):
+    """Measures policies where class size alone does not decide, or the loss is no mean of attribute losses."""
+
+    def measure(self, levels: Sequence[int]) -> Candidate:
+        """Suppress what violates a rule under one policy, and say what that loses."""
+
+    def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
+        """Return whether each distinct row is kept under one policy."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """A lattice over quasi-identifiers in the order of their names' UTF-8 bytes.
@@ -55,10 +72,16 @@ class Problem:
     Attributes
     ----------
     names : names of the attributes
-    task : the arrays that kernels work on
+    task : the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
     aggregate : loss of a release from the losses of its attributes
     lowest, highest : (n_attributes,) levels that a policy may have
     row_of_record : (n_records,) distinct row of each record
+    requirement : what is asked of classes, in words
+    evaluator : measures policies; None where class size and the mean of attribute losses are all there is
+    is_monotone : whether "not safe" holds for all finer policies as well, and "safe" for all coarser ones
+    is_nested : whether what a policy keeps, every coarser one keeps as well
+    is_mean_loss : whether the loss is a mean of the attribute losses in ``task.costs``
+    ignores_suppression : whether the loss is the same however many records are suppressed
     """
 
     names: tuple[str, ...]
@@ -67,6 +90,12 @@ class Problem:
     lowest: NDArray[np.int64]
     highest: NDArray[np.int64]
     row_of_record: NDArray[np.int64]
+    requirement: str = "the rules"
+    evaluator: Evaluator | None = None
+    is_monotone: bool = True
+    is_nested: bool = True
+    is_mean_loss: bool = True
+    ignores_suppression: bool = False
 
     @property
     def limit(self) -> int:
@@ -88,16 +117,48 @@ class Problem:
         """The most general policy."""
         return tuple(self.highest.tolist())
 
+    @property
+    def has_monotone_loss(self) -> bool:
+        """Whether a coarser safe policy never loses less than a finer safe one."""
+        return self.limit == 0 or self.ignores_suppression
+
+    def distinct(self, attribute: int, level: int) -> int:
+        """Return how many labels an attribute has at a level, among the values present."""
+        return int(self.task.ladders.sizes[attribute, level])
+
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates the rule under one policy, and say what that loses."""
+        """Suppress what violates a rule under one policy, and say what that loses."""
+        if self.evaluator is not None:
+            return self.evaluator.measure(levels)
         task = self.task
-        found = measure(task.rows, task.ladders, task.costs, np.array(levels, dtype=np.int64), task.threshold)
+        at = np.array(levels, dtype=np.int64)
+        return self.candidate(levels, measure(task.rows, task.ladders, task.costs, at, task.threshold))
+
+    def candidate(self, levels: Sequence[int], found: Measured) -> Candidate:
+        """Put a policy together from what was counted; where class size and the mean of losses are all there is."""
+        task = self.task
         n = task.threshold.n_records
         losses = tuple(
             (leaves + found.suppressed * domain) / (n * domain)
             for leaves, domain in zip(found.leaves.tolist(), task.costs.domain.tolist(), strict=True)
         )
-        return Candidate(tuple(levels), found.suppressed, found.n_classes, losses, self.aggregate(losses))
+        return Candidate(
+            levels=tuple(levels),
+            suppressed=found.suppressed,
+            kept=found.n_classes,
+            losses=losses,
+            loss=self.aggregate(losses),
+            bound=self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist()),
+            least_suppressed=found.suppressed,
+            smallest=found.smallest,
+        )
+
+    def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
+        """Return whether each distinct row is kept under one policy."""
+        if self.evaluator is not None:
+            return self.evaluator.kept_rows(levels)
+        at = np.array(levels, dtype=np.int64)
+        return class_sizes(self.task.rows, self.task.ladders, at) >= self.task.threshold.k
 
     def is_safe(self, candidate: Candidate) -> bool:
         """Whether a policy suppresses no more than allowed and leaves something to release."""

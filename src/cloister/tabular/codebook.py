@@ -8,7 +8,7 @@ import polars as pl
 
 from cloister.hierarchy import ROOT, Ladder
 from cloister.io import as_text
-from cloister.results import Levels, Manifest
+from cloister.results import Manifest
 
 from .data import Ids, Role, TableRequest
 
@@ -19,6 +19,7 @@ MEANING_OF_ROLE = {
     Role.SENSITIVE: "as recorded",
     Role.KEPT: "as recorded",
 }
+MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
 MEANING_OF_IDS = {
     Ids.NUMBER: "number of the record within this release",
     Ids.HMAC: "keyed hash of the original id",
@@ -29,7 +30,7 @@ def codebook(
     released: pl.DataFrame,
     roles: Mapping[str, Role],
     ladders: Mapping[str, Ladder],
-    levels: Levels,
+    levels: Mapping[str, tuple[int, ...]],
     request: TableRequest,
 ) -> pl.DataFrame:
     """One row for each label of each quasi-identifier that was released, and one for each other column.
@@ -42,7 +43,8 @@ def codebook(
         if role is Role.QUASI_IDENTIFIER:
             meaning = _Meaning(ladders[column].n_levels - 1, levels[column], request.keep_suppressed)
             kind = request.quasi_identifiers[column].hierarchy.kind
-            rows += _labels(released.get_column(column), kind, meaning)
+            how = request.microaggregate.get(column)
+            rows += _quasi_identifier(released.get_column(column), kind, meaning, how)
         else:
             rows.append(_other(column, role, request.ids))
     return _book(rows)
@@ -66,8 +68,9 @@ def codebook_of(released: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
         role = Role(described["role"])
         if role is Role.QUASI_IDENTIFIER:
             top: Any = manifest["utility"]["columns"][column]["top"]
-            meaning = _Meaning(top, described["level"], has_suppressed)
-            rows += _labels(released.get_column(column), str(described["hierarchy"]), meaning)
+            meaning = _Meaning(top, levels_of(described), has_suppressed)
+            kind, how = str(described["hierarchy"]), described.get("average")
+            rows += _quasi_identifier(released.get_column(column), kind, meaning, how)
         else:
             rows.append(_other(column, role, Ids(described["ids"]) if role is Role.IDENTIFIER else Ids.DROP))
     return _book(rows)
@@ -77,10 +80,23 @@ def _book(rows: list[Row]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
 
 
-def _labels(released: pl.Series, kind: str, meaning: "_Meaning") -> list[Row]:
-    """One row for each label of a quasi-identifier."""
+def levels_of(described: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the levels that a manifest states for a quasi-identifier.
+
+    Raises
+    ------
+    KeyError, TypeError
+        It states none.
+    """
+    return (described["level"],) if described.get("levels") is None else tuple(described["levels"])
+
+
+def _quasi_identifier(released: pl.Series, kind: str, meaning: "_Meaning", how: str | None) -> list[Row]:
+    """One row for each label of a quasi-identifier; one for all where it was averaged."""
+    role, level = str(Role.QUASI_IDENTIFIER), " ".join(map(str, meaning.levels))
+    if how is not None:
+        return [(released.name, role, kind, level, None, MEANING_OF_AVERAGE.format(how))]
     labels = as_text(released).unique().sort().to_list()
-    role, level = str(Role.QUASI_IDENTIFIER), str(meaning.level)
     return [(released.name, role, kind, level, label, meaning.of(label)) for label in labels]
 
 
@@ -92,10 +108,10 @@ def _other(column: str, role: Role, ids: Ids) -> Row:
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What the labels of one level mean."""
+    """What the labels of some levels mean."""
 
     top: int
-    level: int
+    levels: tuple[int, ...]
     has_suppressed: bool
 
     def of(self, label: str | None) -> str:
@@ -104,6 +120,12 @@ class _Meaning:
             return "any value, or a suppressed record"
         if label is None:
             return "missing"
-        if self.level == 0:
+        if self.levels == (0,):
             return "as recorded"
-        return "any value" if self.level == self.top else "a group of values of the hierarchy"
+        if self.levels == (self.top,):
+            return "any value"
+        return (
+            "a value or a group of values of the hierarchy"
+            if 0 in self.levels
+            else "a group of values of the hierarchy"
+        )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.hierarchy import Hierarchy, Ladder
-from cloister.privacy import KAnonymity
+from cloister.privacy import Rule
 from cloister.results import SearchResult
-from cloister.utility import IYENGAR, AttributeLoss
+from cloister.utility import IYENGAR, AttributeLoss, Loss
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import Problem
@@ -35,6 +35,11 @@ class Ids(StrEnum):
     HMAC = "hmac"
 
 
+FULL_DOMAIN = "full-domain"
+METHODS = (FULL_DOMAIN, "mondrian", "cluster")
+AVERAGES = ("mean", "median")
+
+
 @dataclass(frozen=True)
 class QuasiIdentifier:
     """How a quasi-identifier may be generalized: its hierarchy, and the levels allowed (``highest`` None: its top)."""
@@ -56,6 +61,9 @@ class TableRequest:
     loss, weights : what is minimized; weights of columns not named are 1
     search, time_limit : which search, and seconds after which it returns the best found so far
     levels : a fixed policy, level by column, instead of a search
+    method : full-domain, mondrian or cluster
+    local_recoding : release suppressed records at coarser levels of their own where that loses less
+    microaggregate : by column, mean or median, which replaces the values of each class
     id, drop, sensitive, keep, rest : roles of the other columns; ``rest`` is error, drop or keep
     ids, id_key : what becomes of the id; a secret of at least 32 bytes where ids are keyed hashes
     keep_suppressed : write suppressed records as rows of ``*`` instead of leaving them out
@@ -63,13 +71,16 @@ class TableRequest:
     """
 
     quasi_identifiers: Mapping[str, QuasiIdentifier]
-    rules: tuple[KAnonymity, ...]
+    rules: tuple[Rule, ...]
     suppression: Decimal = Decimal("0.05")
-    loss: AttributeLoss = IYENGAR
+    loss: Loss = IYENGAR
     weights: Mapping[str, float] = field(default_factory=dict)
     search: str = "optimal"
     time_limit: float | None = None
     levels: Mapping[str, int] | None = None
+    method: str = FULL_DOMAIN
+    local_recoding: bool = False
+    microaggregate: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     drop: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
@@ -81,9 +92,25 @@ class TableRequest:
     threads: int = 1
 
     @property
+    def class_size(self) -> int:
+        """Records that a class needs at least, whatever they are, if it is to satisfy all rules."""
+        return max(rule.class_size for rule in self.rules)
+
+    @property
     def k(self) -> int:
-        """The class size that satisfies all rules."""
-        return max(rule.k for rule in self.rules)
+        """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
+        return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
+
+    @property
+    def has_one_policy(self) -> bool:
+        """Whether all classes have the same levels."""
+        return self.method == FULL_DOMAIN and not self.local_recoding
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether class size alone decides what is suppressed, and the loss is a mean of attribute losses."""
+        by_size = all(getattr(rule, "needs", None) == "sizes" for rule in self.rules)
+        return by_size and isinstance(self.loss, AttributeLoss)
 
 
 def is_withheld(suppressed: int, k: int) -> bool:
@@ -116,12 +143,20 @@ class ProtectedTable:
     Attributes
     ----------
     frame : released records, sorted by their values
-    search : the policy and what is proven of it
+    search : the policy and what is proven of it; where levels differ between classes, of the whole table before
+        suppressed records were recoded; None where no policy was searched
     suppressed : records left out, or written as rows of ``*``
     originals : position in the input of each released record; secret
+    labels : labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``,
+        unless it was averaged
+    levels : levels that occur in each quasi-identifier, ascending, in the file's order
+    loss : loss that the method computed
     """
 
     frame: pl.DataFrame
-    search: SearchResult
+    search: SearchResult | None
     suppressed: int
     originals: pl.Series
+    labels: pl.DataFrame
+    levels: Mapping[str, tuple[int, ...]]
+    loss: float

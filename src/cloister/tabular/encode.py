@@ -1,24 +1,27 @@
 """From columns of values to the arrays that the search works on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, InternalError
+from cloister.errors import InputError
 from cloister.hierarchy import Ladder
 from cloister.io import as_text, distinct_values
 from cloister.kernels.classes import distinct_rows
-from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, key_strides, make_task
+from cloister.kernels.layout import CODE, Threshold, make_task
 from cloister.search.problem import Problem
+from cloister.utility import IYENGAR, AttributeLoss
 
+from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
+from .evaluate import PolicyEvaluator
+from .judge import Judge
+from .population import has_population, in_sample, population_texts
 from .roles import resolve_roles
-
-MOST_LEAVES = 2**62
-"""Sums of leaves over all records must fit into 64 bits."""
 
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
@@ -44,7 +47,9 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
     }
-    return EncodedTable(frame, roles, ladders, _problem(texts, ladders, request))
+    sensitive = {column: frame[column] for column, role in roles.items() if role is Role.SENSITIVE}
+    request = replace(request, rules=tuple(in_sample(rule, frame.height) for rule in request.rules))
+    return EncodedTable(frame, roles, ladders, _problem(texts, ladders, request, sensitive, columns))
 
 
 def _check_ids(frame: pl.DataFrame, column: str | None, file: str) -> None:
@@ -72,113 +77,55 @@ def suppression_limit(share: Decimal, n_records: int) -> int:
     return numerator * n_records // denominator
 
 
-def _problem(texts: Mapping[str, pl.Series], ladders: Mapping[str, Ladder], request: TableRequest) -> Problem:
+def _problem(
+    texts: Mapping[str, pl.Series],
+    ladders: Mapping[str, Ladder],
+    request: TableRequest,
+    sensitive: Mapping[str, pl.Series],
+    order: Sequence[str],
+) -> Problem:
     names = tuple(sorted(texts, key=lambda name: name.encode()))
-    in_order = [ladders[name] for name in names]
-    coded = [_Coded(ladder) for ladder in in_order]
-    kernel_ladders = _kernel_ladders(coded)
+    populations = [population_texts(rule, names) for rule in request.rules if has_population(rule)]
+    coded = [_coded(name, ladders[name], request, [texts[name], *(p[name] for p in populations)]) for name in names]
+    kernels = kernel_ladders(coded)
     codes = np.stack([c.rows(texts[name]).astype(CODE) for name, c in zip(names, coded, strict=True)])
     n_records = codes.shape[1]
-    distinct = distinct_rows(codes, kernel_ladders)
+    distinct = distinct_rows(codes, kernels)
     weights = [float(request.weights.get(name, 1.0)) for name in names]
-    costs = _costs(coded, codes, weights, request.loss.geometric)
-    threshold = Threshold(request.k, n_records, suppression_limit(request.suppression, n_records))
-    lowest, highest = _level_bounds(names, in_order, request.quasi_identifiers)
-    return Problem(
+    loss = request.loss if isinstance(request.loss, AttributeLoss) else IYENGAR
+    costs = costs_of(coded, codes, weights, loss)
+    limit = suppression_limit(request.suppression, n_records)
+    task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n_records, limit))
+    lowest, highest = _level_bounds(names, [ladders[name] for name in names], request.quasi_identifiers)
+    problem = Problem(
         names=names,
-        task=make_task(distinct.rows, kernel_ladders, costs, threshold),
-        aggregate=lambda losses: request.loss.aggregate(losses, weights),
+        task=task,
+        aggregate=lambda losses: loss.aggregate(losses, weights),
         lowest=lowest,
         highest=highest,
         row_of_record=distinct.labels,
+        requirement="; ".join(rule.sentence() for rule in request.rules),
+    )
+    if request.is_plain:
+        return problem
+    judge = Judge(request.rules, task, dict(zip(names, coded, strict=True)), distinct.labels, sensitive, order)
+    evaluator = PolicyEvaluator(task, coded, judge, request.loss, problem.aggregate, np.array(weights))
+    return replace(
+        problem,
+        evaluator=evaluator,
+        is_monotone=all(rule.is_monotone or (limit == 0 and rule.is_closed) for rule in request.rules),
+        is_nested=not judge.has_table_rules,
+        is_mean_loss=isinstance(request.loss, AttributeLoss),
+        ignores_suppression=request.loss.ignores_suppression,
     )
 
 
-class _Coded:
-    """A ladder with numbers for labels: at each level, the codes of its values and the leaves of its codes."""
-
-    def __init__(self, ladder: Ladder) -> None:
-        self.ladder = ladder
-        self.codes: list[NDArray[np.int64]] = []
-        self.leaves: list[NDArray[np.int64]] = []
-        for labels, leaves in zip(ladder.labels, ladder.leaves, strict=True):
-            number: dict[str | None, int] = {}
-            codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
-            covered = np.zeros(len(number), dtype=np.int64)
-            covered[codes] = leaves
-            if not np.array_equal(covered[codes], leaves):
-                raise InternalError(f"Column {ladder.column!r}: one label covers different numbers of leaves.")
-            self.codes.append(codes)
-            self.leaves.append(covered)
-
-    def rows(self, text: pl.Series) -> NDArray[np.int64]:
-        """Code at level 0 of each record."""
-        present = [value for value in self.ladder.values if value is not None]
-        position = text.cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present)).to_numpy()
-        codes: NDArray[np.int64] = self.codes[0][position]
-        return codes
-
-    def rise(self, low: int, high: int) -> NDArray[np.int64]:
-        """Code at level ``high`` of each code at level ``low``."""
-        up = np.zeros(self.leaves[low].size, dtype=np.int64)
-        up[self.codes[low]] = self.codes[high]
-        if not np.array_equal(up[self.codes[low]], self.codes[high]):
-            raise InternalError(f"Column {self.ladder.column!r}: levels {low} and {high} are not nested.")
-        return up
-
-
-def _kernel_ladders(coded: Sequence[_Coded]) -> Ladders:
-    n_levels = max(len(c.codes) for c in coded)
-    start = np.zeros((len(coded), n_levels, n_levels), dtype=np.int64)
-    sizes = np.zeros((len(coded), n_levels), dtype=np.int64)
-    tables: list[NDArray[np.int64]] = []
-    length = 0
-    for j, one in enumerate(coded):
-        for low in range(len(one.codes)):
-            sizes[j, low] = one.leaves[low].size
-            for high in range(low, len(one.codes)):
-                start[j, low, high] = length
-                tables.append(one.rise(low, high))
-                length += tables[-1].size
-    stride, exact = key_strides(sizes[:, 0])
-    return Ladders(
-        up=np.concatenate(tables).astype(CODE),
-        start=start,
-        sizes=sizes,
-        heights=np.array([len(c.codes) for c in coded], dtype=np.int64),
-        number=np.tile(np.arange(n_levels, dtype=np.int64), (len(coded), 1)),
-        stride=stride,
-        exact=exact,
-    )
-
-
-def _costs(coded: Sequence[_Coded], codes: NDArray[np.uint32], weights: Sequence[float], geometric: bool) -> Costs:
-    n_records = codes.shape[1]
-    n_levels = max(len(c.codes) for c in coded)
-    shape = (len(coded), n_levels)
-    start, mean, worst = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.ones(shape)
-    domain = np.array([max(1, c.ladder.n_leaves - 1) for c in coded], dtype=np.int64)
-    tables: list[NDArray[np.int64]] = []
-    length = 0
-    for one, leaves in zip(coded, domain.tolist(), strict=True):
-        if n_records * leaves > MOST_LEAVES:
-            raise InputError(
-                f"The hierarchy of column {one.ladder.column!r} spans {leaves + 1} values, too many to add up over "
-                f"{n_records} records. Bound it, as in interval:5,10/top=90/bottom=0, or correct extreme values.",
-                column=one.ladder.column,
-            )
-    for j, one in enumerate(coded):
-        records = np.bincount(codes[j], minlength=one.leaves[0].size)
-        for level, leaves in enumerate(one.leaves):
-            lost = leaves - 1
-            start[j, level] = length
-            tables.append(lost)
-            length += lost.size
-            mean[j, level] = int(records @ lost[one.rise(0, level)]) / (n_records * int(domain[j]))
-            worst[j, level] = int(lost.max()) / int(domain[j])
-    whole = sum(weights)
-    weight = np.array([w / whole for w in weights], dtype=np.float64)
-    return Costs(np.concatenate(tables), start, domain, mean, worst, weight, geometric)
+def _coded(name: str, ladder: Ladder, request: TableRequest, texts: Sequence[pl.Series]) -> Coded:
+    """Number the labels of a column; those of population tables as well."""
+    if len(texts) == 1:
+        return Coded(ladder, ladder)
+    every = distinct_values(pl.concat(texts))
+    return Coded(ladder, request.quasi_identifiers[name].hierarchy.bind(name, every))
 
 
 def _level_bounds(

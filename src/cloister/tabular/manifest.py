@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from cloister.privacy import KAnonymity
+from cloister.privacy import Rule, rule_of
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 
-from .data import Ids, Role, TableRequest, is_withheld
-from .verify import Promise
+from .codebook import levels_of
+from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .promise import Promise
 
 ROUNDED = 100
 """Losses are shown in hundredths where exact ones would give away a small number of suppressed records."""
@@ -21,12 +22,17 @@ RELEASED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.KEPT, Role.IDENTIFIER)
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
 
+LOCAL_RECODING = "local-recoding"
+"""Full-domain generalization with local recoding after it, as the manifest names it."""
+
+MOST_RECORDS = 2**62
+"""No table has more."""
+
 
 def describe(
     roles: Mapping[str, Role],
     request: TableRequest,
-    search: SearchResult,
-    released: int,
+    protected: ProtectedTable,
     verdict: Verdict,
     risk: Risk,
     utility: Utility,
@@ -41,13 +47,13 @@ def describe(
     ----------
     utility : as far as a recipient may know it
     """
-    withheld = is_withheld(search.suppressed, request.k)
-    return {
+    withheld, released = is_withheld(protected.suppressed, request.k), protected.labels.height
+    described = {
         "shape": "table",
-        "method": "full-domain",
+        "method": method_name(request),
         "settings": _settings(request, roles),
-        "columns": _columns(roles, request, search),
-        "records": _records(search.suppressed, released, request.k, withheld),
+        "columns": _columns(roles, request, protected),
+        "records": _records(protected.suppressed, released, request.k, withheld),
         "guarantee": {
             "rules": [rule.describe() for rule in request.rules],
             "sentences": _sentences(request.rules),
@@ -58,27 +64,36 @@ def describe(
         },
         "utility": _utility(utility, withheld),
         "risk": _risk(risk),
-        "search": _search(search, roles, _proof(search, utility, withheld or request.levels is not None)),
     }
+    if protected.search is not None:
+        hidden = withheld or request.levels is not None or not request.has_one_policy
+        described["search"] = _search(protected.search, roles, _proof(protected.search, utility, hidden))
+    return described
+
+
+def method_name(request: TableRequest) -> str:
+    """Return the method as the manifest names it."""
+    return LOCAL_RECODING if request.local_recoding else request.method
 
 
 def _one_row(ids: str | None) -> str:
     return "assumed" if ids is None else f"ids in {ids!r} are unique"
 
 
-def exact_figures(search: SearchResult, records: int) -> dict[str, Any]:
+def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
     """What the manifest keeps back where few records were suppressed; for the custodian."""
-    figures = {"loss": search.loss, "bound": search.bound, "gap": search.gap}
-    return {"records": records, "suppressed": search.suppressed} | figures
+    search = protected.search
+    proof = {} if search is None else {"bound": search.bound, "gap": search.gap}
+    return {"records": records, "suppressed": protected.suppressed, "loss": protected.loss} | proof
 
 
-def _sentences(rules: Sequence[KAnonymity]) -> list[str]:
+def _sentences(rules: Sequence[Rule]) -> list[str]:
     return [sentence[:1].upper() + sentence[1:] for sentence in (rule.sentence() for rule in rules)]
 
 
-def _words(rules: Sequence[KAnonymity]) -> list[str]:
+def _words(rules: Sequence[Rule]) -> list[str]:
     """Rules as on the command line."""
-    return [f"{rule.model}={rule.k}" for rule in rules]
+    return [rule.words() for rule in rules]
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any]:
@@ -88,7 +103,9 @@ def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any
         "suppression": float(request.suppression),
         "loss": request.loss.name,
         "weights": dict(request.weights),
-        "search": "fixed" if request.levels is not None else request.search,
+        "search": _search_name(request),
+        "local_recoding": request.local_recoding,
+        "microaggregate": dict(request.microaggregate),
         "time_limit": request.time_limit,
         "rest": request.rest,
         "ids": str(request.ids) if request.id is not None else None,
@@ -103,12 +120,31 @@ def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any
     }
 
 
-def _columns(roles: Mapping[str, Role], request: TableRequest, search: SearchResult) -> dict[str, Any]:
+def _search_name(request: TableRequest) -> str | None:
+    if request.method != FULL_DOMAIN:
+        return None
+    return "fixed" if request.levels is not None else request.search
+
+
+def _quasi_identifier(column: str, request: TableRequest, levels: tuple[int, ...]) -> dict[str, Any]:
+    """Level of a column; None where it differs between classes, beside the levels that occur."""
+    described: dict[str, Any] = {
+        "role": str(Role.QUASI_IDENTIFIER),
+        "hierarchy": request.quasi_identifiers[column].hierarchy.kind,
+        "level": levels[0] if len(levels) == 1 else None,
+    }
+    if not request.has_one_policy:
+        described["levels"] = list(levels)
+    if column in request.microaggregate:
+        described["average"] = request.microaggregate[column]
+    return described
+
+
+def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Any]:
     described: dict[str, Any] = {}
     for column, role in roles.items():
         if role is Role.QUASI_IDENTIFIER:
-            kind = request.quasi_identifiers[column].hierarchy.kind
-            described[column] = {"role": str(role), "hierarchy": kind, "level": search.levels[column]}
+            described[column] = _quasi_identifier(column, request, protected.levels[column])
         elif role in (Role.SENSITIVE, Role.KEPT):
             described[column] = {"role": str(role)}
         elif role is Role.IDENTIFIER and request.ids is not Ids.DROP:
@@ -133,6 +169,7 @@ def _utility(utility: Utility, withheld: bool) -> dict[str, Any]:
         "losses": {name: _shown(loss, withheld) for name, loss in utility.losses.items()},
         "columns": {
             column.column: {"loss": _shown(column.loss, withheld), "top": column.top, "labels": column.labels}
+            | ({} if column.variance_lost is None else {"variance_lost": column.variance_lost})
             for column in utility.columns
         },
     }
@@ -181,35 +218,52 @@ def promise_of(manifest: Manifest) -> Promise:
     """
     columns: dict[str, dict[str, Any]] = manifest["columns"]
     records = manifest["records"]
-    levels = {c: _whole(d["level"]) for c, d in columns.items() if d["role"] == Role.QUASI_IDENTIFIER}
-    if not levels or min(levels.values()) < 0:
+    described = {c: d for c, d in columns.items() if d["role"] == Role.QUASI_IDENTIFIER}
+    used = {c: tuple(map(_whole, levels_of(d))) for c, d in described.items()}
+    if not used or any(not levels or levels[0] < 0 or sorted(set(levels)) != [*levels] for levels in used.values()):
         raise ValueError("no quasi-identifiers, or levels that no hierarchy has")
     ids = [column for column, described in columns.items() if described["role"] == Role.IDENTIFIER]
+    rules = rules_of(manifest)
     return Promise(
         columns=tuple(columns),
-        levels=levels,
-        k=max(rule.k for rule in _rules(manifest)),
+        levels={c: max(levels) for c, levels in used.items()},
+        k=_least_told(rules),
         released=_whole(records["released"]),
         suppressed=None if isinstance(records["suppressed"], str) else _whole(records["suppressed"]),
+        rules=tuple(rule.describe() for rule in rules),
         id=ids[0] if ids else None,
         numbered=bool(ids) and columns[ids[0]]["ids"] == Ids.NUMBER,
         stars=bool(manifest["settings"]["keep_suppressed"]),
+        recoded={} if manifest["method"] == FULL_DOMAIN else used,
+        averaged={c: str(d["average"]) for c, d in described.items() if "average" in d},
     )
 
 
 def _whole(number: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError("not a whole number")
+    if abs(number) > MOST_RECORDS:
+        raise ValueError("more than any table has records")
     return number
 
 
-def _rules(manifest: Manifest) -> list[KAnonymity]:
-    """The rules that a manifest states; no others than this version knows, as it can check no others."""
-    stated = manifest["guarantee"]["rules"]
-    rules = [KAnonymity(rule["k"]) for rule in stated]
-    if not rules or [rule.describe() for rule in rules] != stated:
-        raise ValueError("no rules, or unknown ones")
+def rules_of(manifest: Manifest) -> list[Rule]:
+    """Return the rules that a manifest states; no others than this version knows, as it can check no others.
+
+    Raises
+    ------
+    AttributeError, KeyError, TypeError, ValueError
+        It states none, or an unknown one.
+    """
+    rules = [rule_of(stated) for stated in manifest["guarantee"]["rules"]]
+    if not rules:
+        raise ValueError("no rules")
     return rules
+
+
+def _least_told(rules: Sequence[Rule]) -> int:
+    """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
+    return max(2, *(rule.class_size for rule in rules), *(getattr(rule, "k", 2) for rule in rules))
 
 
 def contradictions(manifest: Manifest, promise: Promise) -> list[str]:
@@ -224,7 +278,7 @@ def contradictions(manifest: Manifest, promise: Promise) -> list[str]:
     AttributeError, KeyError, OverflowError, TypeError, ValueError
         The manifest is not one of a table.
     """
-    rules, guarantee, settings = _rules(manifest), manifest["guarantee"], manifest["settings"]
+    rules, guarantee, settings = rules_of(manifest), manifest["guarantee"], manifest["settings"]
     roles = [described["role"] for described in manifest["columns"].values()]
     agreements = {
         "guarantee.sentences do not say what the rules promise": guarantee["sentences"] == _sentences(rules),
@@ -232,6 +286,7 @@ def contradictions(manifest: Manifest, promise: Promise) -> list[str]:
         "guarantee.one_row_per_patient does not fit settings.ids": _one_row_agrees(manifest, promise),
         "settings.k is not the k of the rules": settings["k"] == promise.k,
         "settings.rules are not the rules of the guarantee": settings["rules"] == _words(rules),
+        "guarantee.rules are about columns that are not sensitive": _columns_agree(manifest, rules),
         "settings.ids are not those of the id column": _ids_agree(manifest, promise),
         "settings.hierarchies are not those of the quasi-identifiers": settings["hierarchies"].keys()
         == promise.levels.keys(),
@@ -240,9 +295,38 @@ def contradictions(manifest: Manifest, promise: Promise) -> list[str]:
         "several columns are the id": roles.count(Role.IDENTIFIER) <= 1,
         "records do not add up, or tell a number that must be kept back": _records_agree(manifest, promise),
         "more records were suppressed than settings.suppression allows": _share_agrees(manifest, promise),
-        "search.levels are not the levels of the columns": manifest["search"]["levels"] == promise.levels,
+        "search.levels are not the levels of the columns": _search_agrees(manifest, promise),
+        "the method does not fit settings and columns": _method_agrees(manifest, promise),
+        "settings.microaggregate are not the averages of the columns": settings["microaggregate"] == promise.averaged
+        and {*promise.averaged.values()} <= {*AVERAGES},
     }
     return [failure for failure, holds in agreements.items() if not holds]
+
+
+def _search_agrees(manifest: Manifest, promise: Promise) -> bool:
+    """Whether the policy searched has the levels of the columns; the columns alone where levels differ by class."""
+    if manifest["method"] == FULL_DOMAIN:
+        return bool(manifest["search"]["levels"] == promise.levels)
+    searched = manifest["search"]["levels"].keys() if "search" in manifest else promise.levels.keys()
+    return bool(searched == promise.levels.keys())
+
+
+def _method_agrees(manifest: Manifest, promise: Promise) -> bool:
+    """Whether a known method is named, and settings, columns and search are as it leaves them."""
+    method, settings = manifest["method"], manifest["settings"]
+    described = [d for d in manifest["columns"].values() if d["role"] == Role.QUASI_IDENTIFIER]
+    stated = all(("levels" in d) == (method != FULL_DOMAIN) for d in described)
+    agree = all(d["level"] == (d["levels"][0] if len(d["levels"]) == 1 else None) for d in described if "levels" in d)
+    searched = ("search" in manifest) == (method in (FULL_DOMAIN, LOCAL_RECODING)) == (settings["search"] is not None)
+    known = method in (*METHODS, LOCAL_RECODING) and settings["local_recoding"] is (method == LOCAL_RECODING)
+    return stated and agree and searched and known and bool(promise.recoded) == (method != FULL_DOMAIN)
+
+
+def _columns_agree(manifest: Manifest, rules: Sequence[Rule]) -> bool:
+    """Whether rules look at sensitive columns only."""
+    looked_at = {str(rule.describe()["column"]) for rule in rules if "column" in rule.describe()}
+    sensitive = {column for column, described in manifest["columns"].items() if described["role"] == Role.SENSITIVE}
+    return looked_at <= sensitive
 
 
 def _ids_agree(manifest: Manifest, promise: Promise) -> bool:

@@ -1,21 +1,24 @@
 """Risk and utility of a released table, counted on the release itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import Ladder
 from cloister.io import as_text, distinct_values
-from cloister.results import ColumnLoss, Levels, Risk, SearchResult, Utility
-from cloister.utility import LOSSES
+from cloister.results import ColumnLoss, Risk, Utility
+from cloister.utility import AVERAGE_CLASS_SIZE, DISCERNIBILITY, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
 
 from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
+from .microaggregation import variance_lost
 
-BANDS = (2, 5, 10, 20, 50, 100, 500, 1000)
+BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
 """Lower ends of the class sizes that the histogram puts together."""
 
 AGREEMENT = 1e-9
@@ -53,91 +56,254 @@ def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
 
 def _histogram(sizes: pl.Series) -> tuple[tuple[str, int], ...]:
     """Records by the size of their class."""
-    bands = [(f"{low}-{high - 1}", sizes.is_between(low, high - 1)) for low, high in pairwise(BANDS)]
+    bands = [("1", sizes == 1)]
+    bands += [(f"{low}-{high - 1}", sizes.is_between(low, high - 1)) for low, high in pairwise(BANDS[1:])]
     bands.append((f"{BANDS[-1]} and more", sizes >= BANDS[-1]))
     return tuple((label, int(sizes.filter(inside).sum())) for label, inside in bands)
 
 
 def measure_utility(
-    released: pl.DataFrame,
+    labels: pl.DataFrame,
     ladders: Mapping[str, Ladder],
-    levels: Levels,
+    levels: Mapping[str, tuple[int, ...]],
     suppressed: int,
     request: TableRequest,
+    table_loss: float | None = None,
 ) -> Utility:
     """Information lost by each quasi-identifier and altogether, a suppressed record counted as lost entirely.
 
+    A label that stands for several sets at the levels that occur counts as the largest: its reader cannot tell which.
+
     Parameters
     ----------
-    released : released records, without suppressed ones
+    labels : of released records, before anything was averaged
+    levels : levels that occur in each quasi-identifier
+    table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
     columns = tuple(
-        _column_loss(released[column], ladder, levels[column], suppressed) for column, ladder in ladders.items()
+        _column_loss(labels[column], ladder, levels[column], suppressed) for column, ladder in ladders.items()
     )
-    return _aggregated(columns, request)
+    losses = _losses(columns, class_sizes(labels, list(ladders)), suppressed, request)
+    if table_loss is not None:
+        losses.setdefault(request.loss.name, table_loss)
+    return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
 
 
 def public_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
     """Information lost, as far as a recipient may know it.
 
-    Exact figures can give suppressed records away: their number, or that the domain of a hierarchy reaches to values
-    that only they have. Where they would, the figures are worked out from the released records alone (hierarchies
-    bound anew to their values), with k - 1 suppressed records where a number below k is kept back.
+    Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
+    that only they have, or how they are spread over classes. Where they would, the figures are worked out from the
+    released records alone (hierarchies bound anew to their values), with k - 1 suppressed records where a number below
+    k is kept back.
 
     Raises
     ------
     InternalError
-        The release does not lose what the search said it would.
+        The release does not lose what the method said it would.
     """
-    search = protected.search
-    released = protected.frame.filter(protected.originals.is_not_null())
-    exact = measure_utility(released, table.ladders, search.levels, search.suppressed, request)
-    confirm_loss(exact, search)
-    withheld = is_withheld(search.suppressed, request.k)
-    suppressed = request.k - 1 if withheld else search.suppressed
+    labels, levels = protected.labels, protected.levels
+    table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
+    exact = measure_utility(labels, table.ladders, levels, protected.suppressed, request, table_loss)
+    confirm_loss(exact, protected.loss)
+    withheld = is_withheld(protected.suppressed, request.k)
+    suppressed = request.k - 1 if withheld else protected.suppressed
     originals = table.frame[protected.originals.drop_nulls()]
-    columns = tuple(_told_loss(as_text(originals[loss.column]), loss, request, suppressed) for loss in exact.columns)
-    if not withheld and columns == exact.columns:
-        return exact
-    return replace(_aggregated(columns, request), exact=False)
+    columns = tuple(
+        _told_loss(as_text(originals[loss.column]), labels[loss.column], loss, request, suppressed)
+        for loss in exact.columns
+    )
+    shown = protected.frame.filter(protected.originals.is_not_null())
+    losses = _losses(columns, class_sizes(shown, list(table.ladders)), suppressed, request)
+    told = exact.losses.keys() - losses.keys() if protected.suppressed else set()
+    is_exact = not withheld and not told and columns == exact.columns
+    for name in exact.losses.keys() - losses.keys():
+        alone = _loss_of_released(table, protected, request) if told else exact.losses[name]
+        losses[name] = (
+            exact.losses[name] if is_exact else (len(labels) * alone + suppressed) / (len(labels) + suppressed)
+        )
+    columns = tuple(_with_variance(column, originals, shown, request) for column in columns)
+    return Utility(loss=losses[request.loss.name], losses=losses, columns=columns, exact=is_exact)
 
 
-def _told_loss(text: pl.Series, exact: ColumnLoss, request: TableRequest, suppressed: int) -> ColumnLoss:
+def _with_variance(
+    column: ColumnLoss, originals: pl.DataFrame, shown: pl.DataFrame, request: TableRequest
+) -> ColumnLoss:
+    """Add what averages lost of a column."""
+    if column.column not in request.microaggregate:
+        return column
+    text = as_text(shown[column.column])
+    lost = variance_lost(as_text(originals[column.column]), text)
+    return replace(column, labels=text.n_unique(), variance_lost=lost)
+
+
+def _losses(
+    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, request: TableRequest
+) -> dict[str, float]:
+    """Losses that follow from those of the columns, from the sizes of released classes and the number suppressed."""
+    weights = [float(request.weights.get(column.column, 1.0)) for column in columns]
+    by_leaf = [column.loss for column in columns]
+    released = int(sizes.sum())
+    share = suppressed / (released + suppressed)
+    by_level = [(1 - share) * column.by_level + share for column in columns]
+    losses = {
+        name: loss.aggregate(by_level if loss.by_level else by_leaf, weights) for name, loss in MEAN_LOSSES.items()
+    }
+    classes = sizes.to_numpy()
+    lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
+    for loss in (DISCERNIBILITY, AVERAGE_CLASS_SIZE):
+        losses[loss.name] = loss.formula(classes, lost, released + suppressed)
+    return losses
+
+
+def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
+    """The loss that is minimized, measured on the records and their labels one by one."""
+    is_kept = np.zeros(table.frame.height, dtype=np.bool_)
+    is_kept[protected.originals.drop_nulls().to_numpy()] = True
+    if request.has_one_policy:
+        labels = [
+            _labelled(as_text(table.frame[column]), ladder, protected.levels[column][0])
+            for column, ladder in table.ladders.items()
+        ]
+    else:
+        labels = _labelled_variously(table.frame, table.ladders, protected)
+    return _table_loss(labels, table.ladders, is_kept, request)
+
+
+def _loss_of_released(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
+    """The same if the released records were all there are."""
+    originals = table.frame[protected.originals.drop_nulls()]
+    ladders = {
+        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
+        for column in table.ladders
+    }
+    alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
+    labels = _labelled_variously(originals, ladders, alone)
+    return _table_loss(labels, ladders, np.ones(originals.height, dtype=np.bool_), request)
+
+
+def _table_loss(
+    labels: Sequence[pl.DataFrame], ladders: Mapping[str, Ladder], is_kept: NDArray[np.bool_], request: TableRequest
+) -> float:
+    assert not isinstance(request.loss, AttributeLoss)
+    columns = pl.DataFrame([one["label"].alias(f"c{j}") for j, one in enumerate(labels)])
+    classes = (
+        columns.with_columns(pl.Series("is_kept", is_kept))
+        .group_by([*columns.columns, "is_kept"])
+        .agg(pl.len().alias("records"))
+    )
+    generalized = Generalized(
+        sizes=classes["records"].cast(pl.Int64).to_numpy(),
+        is_kept=classes["is_kept"].to_numpy(),
+        records=np.ones(is_kept.size, dtype=np.int64),
+        is_kept_row=is_kept,
+        domains=np.array([ladder.n_leaves for ladder in ladders.values()], dtype=np.int64),
+        weights=np.array([float(request.weights.get(column, 1.0)) for column in ladders]),
+        log_leaves=lambda: _logarithms(labels, "leaves"),
+        log_label_records=lambda: _logarithms(labels, "label_records"),
+        log_value_records=lambda: _logarithms(labels, "value_records"),
+    )
+    return request.loss.measure(generalized).loss
+
+
+def _labelled_variously(
+    frame: pl.DataFrame, ladders: Mapping[str, Ladder], protected: ProtectedTable
+) -> list[pl.DataFrame]:
+    """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
+    originals = protected.originals.drop_nulls()
+    columns = []
+    for column, ladder in ladders.items():
+        text = as_text(frame[column])
+        released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
+        rungs = [_labelled(text, ladder, level) for level in protected.levels[column]]
+        best = _largest_sets(ladder, protected.levels[column])
+        told = released.join(best, on="label", how="left", nulls_equal=True)
+        shared = pl.concat(
+            [
+                rung.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
+                for rung, level in zip(rungs, protected.levels[column], strict=True)
+            ]
+        )
+        told = told.join(shared, on=["label", "level"], how="left", nulls_equal=True)
+        every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
+        every = every.with_columns(rungs[0]["value_records"]).join(told, on="record", how="left", maintain_order="left")
+        columns.append(
+            every.with_columns(
+                pl.col("leaves").fill_null(ladder.n_leaves), pl.col("label_records").fill_null(frame.height)
+            )
+        )
+    return columns
+
+
+def _largest_sets(ladder: Ladder, levels: Sequence[int]) -> pl.DataFrame:
+    """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
+    schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
+    rungs = [
+        pl.DataFrame(
+            {"label": ladder.labels[level], "leaves": ladder.leaves[level], "level": [level] * len(ladder.values)},
+            schema=schema,
+        )
+        for level in levels
+    ]
+    ordered = pl.concat(rungs).sort("leaves", "level", descending=[True, False])
+    return ordered.unique("label", keep="first", maintain_order=True)
+
+
+def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
+    return np.stack([np.log(column[name].to_numpy()) for column in columns])
+
+
+def _labelled(text: pl.Series, ladder: Ladder, level: int) -> pl.DataFrame:
+    """Label of each value at a level, the leaves it covers, and how many records share label and value."""
+    rungs = pl.DataFrame(
+        {"value": ladder.values, "label": ladder.labels[level], "leaves": ladder.leaves[level]},
+        schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64},
+    )
+    joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(
+        pl.len().over("label").cast(pl.Int64).alias("label_records"),
+        pl.len().over("value").cast(pl.Int64).alias("value_records"),
+    )
+
+
+def _told_loss(
+    text: pl.Series, labels: pl.Series, exact: ColumnLoss, request: TableRequest, suppressed: int
+) -> ColumnLoss:
     """Loss of a column if the released values were all there are."""
     hierarchy = request.quasi_identifiers[exact.column].hierarchy
     ladder = hierarchy.bind(exact.column, distinct_values(text))
-    leaves = dict(zip(ladder.values, ladder.leaves[exact.level].tolist(), strict=True))
-    return replace(exact, loss=_loss(text, leaves, ladder.n_leaves, suppressed))
+    return replace(exact, loss=_loss(labels, _largest_sets(ladder, exact.levels), ladder.n_leaves, suppressed))
 
 
-def _aggregated(columns: tuple[ColumnLoss, ...], request: TableRequest) -> Utility:
-    weights = [float(request.weights.get(column.column, 1.0)) for column in columns]
-    losses = {name: loss.aggregate([c.loss for c in columns], weights) for name, loss in LOSSES.items()}
-    return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
+def _column_loss(labels: pl.Series, ladder: Ladder, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
+    sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
+    counts = _counted(labels).join(sets, on="label", how="left", nulls_equal=True)
+    risen = int((counts["records"] * counts["level"]).sum())
+    loss = _loss(labels, sets, ladder.n_leaves, suppressed)
+    return ColumnLoss(ladder.column, levels, top, loss, risen / (len(labels) * max(1, top)), labels.n_unique())
 
 
-def _column_loss(labels: pl.Series, ladder: Ladder, level: int, suppressed: int) -> ColumnLoss:
-    leaves = dict(zip(ladder.labels[level], ladder.leaves[level].tolist(), strict=True))
-    loss = _loss(labels, leaves, ladder.n_leaves, suppressed)
-    return ColumnLoss(ladder.column, level, ladder.n_levels - 1, loss, labels.n_unique())
+def _counted(labels: pl.Series) -> pl.DataFrame:
+    return labels.alias("label").to_frame().group_by("label").agg(pl.len().cast(pl.Int64).alias("records"))
 
 
-def _loss(texts: pl.Series, leaves: Mapping[str | None, int], n_leaves: int, suppressed: int) -> float:
-    """Mean loss of these texts, of which each covers some leaves, and of suppressed records."""
-    counts = texts.alias("text").to_frame().group_by("text").len()
-    lost = sum(records * (leaves[text] - 1) for text, records in counts.iter_rows())
+def _loss(labels: pl.Series, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
+    """Mean loss of these labels, of which each covers some leaves, and of suppressed records."""
+    counts = _counted(labels).join(sets, on="label", how="left", nulls_equal=True)
+    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
+    lost = sum(records * (leaves - 1) for records, leaves in counts.select("records", "leaves").iter_rows())
     domain = max(1, n_leaves - 1)
-    records = len(texts) + suppressed
+    records = len(labels) + suppressed
     return float(Fraction(lost + suppressed * domain, records * domain))
 
 
-def confirm_loss(utility: Utility, search: SearchResult) -> None:
-    """Refuse to go on if the release does not lose what the search said it would.
+def confirm_loss(utility: Utility, loss: float) -> None:
+    """Refuse to go on if the release does not lose what the method said it would.
 
     Raises
     ------
     InternalError
         The two differ.
     """
-    if abs(utility.loss - search.loss) > AGREEMENT:
-        raise InternalError(f"The release loses {utility.loss:.12f}, but the search computed {search.loss:.12f}.")
+    if abs(utility.loss - loss) > AGREEMENT:
+        raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")

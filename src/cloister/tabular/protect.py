@@ -1,8 +1,4 @@
-"""Full-domain generalization with record suppression: choose a policy, apply it, order the result by its values.
-
-Source: Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
-formalism"; k-anonymity by suppression of violating classes.
-"""
+"""What a method chose, carried out: labels and averages in, the rest as recorded, ordered by its values."""
 
 import hashlib
 import hmac
@@ -12,129 +8,109 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError, NoSafeRelease
-from cloister.hierarchy import ROOT, Ladder
+from cloister.hierarchy import ROOT
 from cloister.io import as_text
-from cloister.kernels.classes import class_sizes
-from cloister.results import SearchResult
-from cloister.search import search
-from cloister.search.problem import Problem
 from cloister.search.progress import Report
 
+from .choice import Choice, choose, is_safe
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
+from .microaggregation import check_numbers, microaggregated
 
 SHORTEST_KEY = 32
 
 
 def protect(table: EncodedTable, request: TableRequest, report: Report | None = None) -> ProtectedTable:
-    """Return the least lossy safe release of a table by full-domain generalization and suppression.
+    """Return a safe release of a table by the method asked for.
 
-    *Guarantee*: every released combination of quasi-identifiers is shared by at least k released records, against
-    anybody who knows the quasi-identifiers of a patient. No more than the limit is suppressed; the loss is the least
-    of all policies where the search says so. Not promised: anything about sensitive and kept columns. Cost: the
-    search, then one pass over the records.
+    *Guarantee*: every class of released records with equal quasi-identifiers satisfies every rule, and so does the
+    release as a whole, against anybody who knows the quasi-identifiers of a patient. No more than the limit is
+    suppressed. What each method promises of the loss stands with it (`choose`). Not promised: what no rule speaks of.
+    Cost: the method, then one pass over the records.
 
     Raises
     ------
     NoSafeRelease
-        No allowed policy satisfies the rules within the suppression limit, or rows of ``*`` would tell a small number.
+        The rules cannot be satisfied within the suppression limit, or rows of ``*`` would tell a small number.
     """
-    result = choose_policy(table.problem, request, report)
-    if request.keep_suppressed and 0 < result.suppressed < request.k:
+    for column in request.microaggregate:
+        check_numbers(as_text(table.frame[column]))
+    choice = choose(table, request, report)
+    if request.keep_suppressed and 0 < choice.suppressed < request.k:
         raise NoSafeRelease(
             f"Suppressed records were to be kept as rows of *, but they are fewer than {request.k}, a number that must "
             "not be told. Leave them out, or change the suppression limit."
         )
-    released = _is_released(table.problem, result)
-    frame = _recoded(table, result, request).filter(released)
-    originals = pl.Series("record", np.flatnonzero(released), dtype=pl.Int64)
-    return _finished(frame, originals, result, request)
+    labels = choice.labels.filter(choice.is_released)
+    originals = pl.Series("record", np.flatnonzero(choice.is_released), dtype=pl.Int64)
+    records = table.frame[originals]
+    shown = labels.with_columns(averaged(records, labels, request.microaggregate))
+    if request.microaggregate:
+        _check_alike(table, shown, originals, request)
+    return _finished(_columns(table, records, shown, request), labels, originals, choice, request)
 
 
-def choose_policy(problem: Problem, request: TableRequest, report: Report | None = None) -> SearchResult:
-    """Search the lattice, or measure the one policy that was fixed."""
-    if request.levels is not None:
-        return _fixed(problem, request.levels)
-    return search(request.search, problem, threads=request.threads, time_limit=request.time_limit, report=report)
+def _check_alike(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series, request: TableRequest) -> None:
+    """Refuse classes that came to look alike by averaging and violate the rules together.
 
-
-def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
-    unknown = sorted(set(levels) - set(problem.names))
-    absent = sorted(set(problem.names) - set(levels))
-    if unknown or absent:
-        raise InputError(
-            "Fixed levels must name every quasi-identifier and nothing else. "
-            f"Not named: {', '.join(absent) or 'none'}; not a quasi-identifier: {', '.join(unknown) or 'none'}."
-        )
-    heights = dict(zip(problem.names, problem.task.ladders.heights.tolist(), strict=True))
-    for column, level in levels.items():
-        if not 0 <= level < heights[column]:
-            raise InputError(
-                f"Level {level} of column {column!r} was asked for, but its hierarchy has levels 0 to "
-                f"{heights[column] - 1}.",
-                column=column,
-            )
-    candidate = problem.measure([levels[name] for name in problem.names])
-    if not problem.is_safe(candidate):
-        k, n = problem.task.threshold.k, problem.task.threshold.n_records
+    Raises
+    ------
+    NoSafeRelease
+        There are some.
+    """
+    if not is_safe(table, shown, originals, request):
         raise NoSafeRelease(
-            f"The fixed levels leave {candidate.suppressed} of {n} records in classes smaller than {k}, but at most "
-            f"{problem.limit} may be suppressed. Fix coarser levels or raise the suppression limit."
+            "Classes came to look alike because their averages are the same, and together they violate the rules. "
+            "Average fewer columns, or take other rules."
         )
-    return SearchResult(
-        levels=problem.by_name(candidate.levels),
-        loss=candidate.loss,
-        suppressed=candidate.suppressed,
-        bound=0.0,
-        optimal=False,
-        lattice=problem.lattice,
-        checked=1,
-        seconds=0.0,
-    )
 
 
-def _is_released(problem: Problem, result: SearchResult) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether each record is in a class that satisfies the rule."""
-    task = problem.task
-    levels = np.array([result.levels[name] for name in problem.names], dtype=np.int64)
-    kept = class_sizes(task.rows, task.ladders, levels) >= task.threshold.k
-    return kept[problem.row_of_record]
+def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
+    """Return the columns to be averaged, with the average of the class of each record.
+
+    Parameters
+    ----------
+    records : as read
+    labels : quasi-identifiers of the same records; equal ones are a class
+    """
+    if not aggregates:
+        return []
+    keys = pl.DataFrame([labels[column].alias(f"c{j}") for j, column in enumerate(labels.columns)])
+    classes = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    return [microaggregated(as_text(records[column]), classes, how) for column, how in aggregates.items()]
 
 
-def _recoded(table: EncodedTable, result: SearchResult, request: TableRequest) -> pl.DataFrame:
-    """Released columns of all records, quasi-identifiers at their level, as text."""
+def _columns(table: EncodedTable, records: pl.DataFrame, shown: pl.DataFrame, request: TableRequest) -> pl.DataFrame:
+    """Released columns of released records: quasi-identifiers as they are shown, others as recorded."""
     columns = []
     for column, role in table.roles.items():
-        series = table.frame[column]
         if role is Role.QUASI_IDENTIFIER:
-            columns.append(at_level(as_text(series), table.ladders[column], result.levels[column]))
+            columns.append(shown[column])
         elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
-            columns.append(series)
+            columns.append(records[column])
     return pl.DataFrame(columns)
 
 
-def at_level(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
-    """Return the label of each value at a level."""
-    labels = dict(zip(ladder.values, ladder.labels[level], strict=True))
-    present = [value for value in ladder.values if value is not None]
-    named = pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String)
-    position = text.cast(pl.Enum(present)).to_physical().fill_null(len(present))
-    return named.gather(position).alias(text.name)
-
-
-def _finished(frame: pl.DataFrame, originals: pl.Series, result: SearchResult, request: TableRequest) -> ProtectedTable:
+def _finished(
+    frame: pl.DataFrame, labels: pl.DataFrame, originals: pl.Series, choice: Choice, request: TableRequest
+) -> ProtectedTable:
     """Add suppressed rows where wanted, renew the ids, and sort by released values."""
-    if request.keep_suppressed and result.suppressed:
-        stars = pl.Series([ROOT] * result.suppressed, dtype=pl.String)
+    place = pl.Series(np.arange(len(originals)), dtype=pl.Int64)
+    if request.keep_suppressed and choice.suppressed:
+        stars = pl.Series([ROOT] * choice.suppressed, dtype=pl.String)
         frame = pl.DataFrame([pl.concat([as_text(series), stars.alias(series.name)]) for series in frame])
-        originals = originals.extend_constant(None, result.suppressed)
+        originals = originals.extend_constant(None, choice.suppressed)
+        place = place.extend_constant(None, choice.suppressed)
     has_id = request.id in frame.columns
     if has_id and request.ids is Ids.HMAC:
         frame = _with(frame, _keyed(frame[str(request.id)], request.id_key or b"", originals.is_not_null()))
     order = _order(frame, request.id)
-    frame, originals = frame[order], originals.gather(order)
+    frame, originals, place = frame[order], originals.gather(order), place.gather(order)
     if has_id and request.ids is Ids.NUMBER:
         frame = _with(frame, _numbers(str(request.id), originals.is_not_null()))
-    return ProtectedTable(_compact(frame), result, result.suppressed, originals)
+    labels = labels[place.drop_nulls()]
+    return ProtectedTable(
+        _compact(frame), choice.search, choice.suppressed, originals, labels, choice.levels, choice.loss
+    )
 
 
 def _with(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:

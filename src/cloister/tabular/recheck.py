@@ -13,22 +13,22 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import as_text, distinct_values
 from cloister.release import CODEBOOK, check_files, data_file, read_data
 from cloister.results import Manifest, Verdict
 from cloister.utility import LOSSES
 
 from .codebook import codebook_of
-from .manifest import allowed_suppression, contradictions, promise_of
+from .manifest import allowed_suppression, contradictions, promise_of, rules_of
+from .promise import Original, Population, Promise, bound_ladders
 from .roles import check_columns
-from .verify import Original, Promise, class_sizes, released_records, verify
+from .verify import class_sizes, released_records, verify
 
 T = TypeVar("T")
 
 AGREEMENT = 1e-9
 """How far a figure may be from the one recomputed."""
 
-BANDS = (2, 5, 10, 20, 50, 100, 500, 1000)
+BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
 """Lower ends of the class sizes that are told together."""
 
 
@@ -46,13 +46,15 @@ def recheck(
     expectation: Expectation,
     original: pl.DataFrame | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    populations: Mapping[str, pl.DataFrame] | None = None,
 ) -> Verdict:
     """Check hashes, columns, counts, classes, order, ids, figures and codebook of a release folder.
 
     Parameters
     ----------
     original : the table it was made from
-    hierarchies : those that came from files, by column; needed with an original
+    hierarchies : those that came from files, by column; needed with an original or a population
+    populations : tables that rules compare with, by the name of their files
 
     Raises
     ------
@@ -73,12 +75,13 @@ def recheck(
         source = _original(original, manifest, promise, hierarchies or {})
         limit = _stated(lambda: allowed_suppression(manifest, original.height))
         promise = replace(promise, limit=limit)
-    verdict = verify(frame, promise, source)
+    people = _populations(populations or {}, manifest, promise, hierarchies or {})
+    verdict = verify(frame, promise, source, people)
     check_columns(expectation.quasi_identifiers, frame.columns, "the release")
     if tuple(frame.columns) == promise.columns and not any("roles" in failure for failure in failures):
         failures += _stated(lambda: _codebook_failures(folder, frame, manifest))
         failures += _stated(lambda: _figure_failures(frame, manifest, promise, source))
-        failures += _expectation_failures(frame, promise, expectation)
+        failures += _expectation_failures(frame, manifest, promise, expectation)
     checks = (
         verdict.checks if failures else (*verdict.checks, *_checked(_is_exact(manifest, promise), source is not None))
     )
@@ -119,13 +122,46 @@ def _original(
     frame: pl.DataFrame, manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
 ) -> Original:
     check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
-    ladders = {}
+    ladders = _ladders(frame, manifest, promise, hierarchies)
+    groups = {}
+    for rule in promise.rules:
+        if "hierarchy" in rule and rule["column"] in frame.columns:
+            column, spec = rule["column"], rule["hierarchy"]
+            hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
+            groups[column, spec] = bound_ladders(frame, {column: hierarchy})[column]
+    return Original(frame, ladders, groups)
+
+
+def _populations(
+    frames: Mapping[str, pl.DataFrame], manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, Population]:
+    asked = {rule["population"] for rule in promise.rules if "population" in rule}
+    strange = sorted(frames.keys() - asked)
+    if strange:
+        raise InputError(
+            f"No rule of the release compares with the population {strange[0]}. Its rules name: "
+            f"{', '.join(sorted(asked)) or 'none'}.",
+            file=strange[0],
+        )
+    people = {}
+    for name, frame in frames.items():
+        check_columns(list(promise.levels), frame.columns, f"the population {name}")
+        people[name] = Population(frame, _ladders(frame, manifest, promise, hierarchies))
+    return people
+
+
+def _ladders(
+    frame: pl.DataFrame, manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, Ladder]:
+    """Ladders of the quasi-identifiers, bound to the values of a table."""
+    chosen = {
+        column: hierarchies[column] if column in hierarchies else _built(manifest, column) for column in promise.levels
+    }
+    ladders = bound_ladders(frame, chosen)
     for column, level in promise.levels.items():
-        hierarchy = hierarchies[column] if column in hierarchies else _built(manifest, column)
-        ladders[column] = hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
         if not level < ladders[column].n_levels:
             raise InputError(f"The manifest states level {level} of column {column!r}, which its hierarchy lacks.")
-    return Original(frame, ladders)
+    return ladders
 
 
 def _built(manifest: Manifest, column: str) -> Hierarchy:
@@ -135,9 +171,12 @@ def _built(manifest: Manifest, column: str) -> Hierarchy:
     spec = specs.get(column) if isinstance(specs, dict) else None
     if not isinstance(spec, str):
         raise InputError(f"The manifest does not name the hierarchy of column {column!r}.", column=column)
+    return _by_words(column, spec, is_file=manifest["columns"][column].get("hierarchy") == "file")
+
+
+def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
     name, colon, _ = spec.partition("/")[0].partition(":")
-    builds = name in BUILDERS and (bool(colon) or "/" not in spec)
-    if not builds or manifest["columns"][column].get("hierarchy") == "file":
+    if is_file or name not in BUILDERS or not (colon or "/" not in spec):
         raise InputError(
             f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
             f"--hierarchies DIR or --qi {column}=FILE.",
@@ -203,7 +242,7 @@ def _differences(found: Any, expected: Any, name: str) -> Iterator[str]:
 def _risk(sizes: pl.Series, threshold: float) -> dict[str, Any]:
     """Risk of the released records by the sizes of their classes, smallest first."""
     records, smallest, largest = int(sizes.sum()), int(sizes[0]), int(sizes[-1])
-    bands = {f"{low}-{high - 1}": (low, high) for low, high in pairwise(BANDS)}
+    bands = {"1" if high == low + 1 else f"{low}-{high - 1}": (low, high) for low, high in pairwise(BANDS)}
     bands[f"{BANDS[-1]} and more"] = (BANDS[-1], largest + 1)
     return {
         "highest": 1 / smallest,
@@ -227,18 +266,40 @@ def _utility(frame: pl.DataFrame, manifest: Manifest, promise: Promise, source: 
     columns = {}
     for column, level in promise.levels.items():
         top, loss = stated["columns"][column]["top"], _share(stated["columns"][column]["loss"])
-        if source is not None and exact:
-            ladder = source.ladders[column]
-            top, loss = ladder.n_levels - 1, _column_loss(labels[column], ladder, level, promise.suppressed or 0)
+        if source is not None and exact and column not in promise.averaged:
+            ladder, levels = source.ladders[column], promise.recoded.get(column, (level,))
+            top, loss = ladder.n_levels - 1, _column_loss(labels[column], ladder, levels, promise.suppressed or 0)
         if not level <= top:
             raise ValueError("a level above the top")
         columns[column] = {"loss": loss, "top": top, "labels": labels[column].n_unique()}
-    losses = {name: _share(stated["losses"][name]) for name in LOSSES}
+        if column in promise.averaged:
+            columns[column]["variance_lost"] = _share(stated["columns"][column]["variance_lost"])
+    losses = {name: _share(loss) for name, loss in stated["losses"].items() if name in LOSSES}
     if exact:
-        shares = [columns[column]["loss"] for column in columns]
         weights = [float(settings["weights"].get(column, 1)) for column in columns]
-        losses = {name: _mean(shares, weights, geometric=loss.geometric) for name, loss in LOSSES.items()}
+        losses |= _recomputed(columns, weights, promise, class_sizes(frame, promise, list(promise.levels)))
     return {"loss": losses[settings["loss"]], "exact": exact, "losses": losses, "columns": columns}
+
+
+def _recomputed(
+    columns: Mapping[str, Mapping[str, Any]], weights: Sequence[float], promise: Promise, sizes: pl.Series
+) -> dict[str, float]:
+    """Losses that follow from those of the columns, from levels and from class sizes."""
+    released, suppressed = int(sizes.sum()), promise.suppressed or 0
+    records = released + suppressed
+    by_leaf = [column["loss"] for column in columns.values()]
+    by_level = [
+        (released * level / max(1, columns[column]["top"]) + suppressed) / records
+        for column, level in promise.levels.items()
+    ]
+    # Where levels differ between classes, labels alone do not tell at which they are.
+    precision = {} if promise.recoded else {"precision": _mean(by_level, weights, geometric=False)}
+    return precision | {
+        "iyengar": _mean(by_leaf, weights, geometric=False),
+        "arx": _mean(by_leaf, weights, geometric=True),
+        "discernibility": (sum(size * size for size in sizes) + suppressed * records) / records**2,
+        "average_class_size": 1 / (len(sizes) + (suppressed > 0)),
+    }
 
 
 def _is_exact(manifest: Manifest, promise: Promise) -> bool:
@@ -252,12 +313,15 @@ def _share(number: Any) -> float:
     return float(number)
 
 
-def _column_loss(labels: pl.Series, ladder: Ladder, level: int, suppressed: int) -> float:
-    """Mean over all records of (leaves covered - 1) / (leaves of the domain - 1); 1 where suppressed."""
-    covered = pl.DataFrame(
-        {"label": ladder.labels[level], "leaves": ladder.leaves[level]}, schema={"label": pl.String, "leaves": pl.Int64}
-    )
-    joined = labels.to_frame("label").join(covered.unique(), on="label", how="left", nulls_equal=True)
+def _column_loss(labels: pl.Series, ladder: Ladder, levels: Sequence[int], suppressed: int) -> float:
+    """Mean over all records of (leaves covered - 1) / (leaves of the domain - 1); 1 where suppressed.
+
+    A label that stands for several sets counts as the largest.
+    """
+    schema = {"label": pl.String, "leaves": pl.Int64}
+    rungs = [pl.DataFrame({"label": ladder.labels[at], "leaves": ladder.leaves[at]}, schema=schema) for at in levels]
+    covered = pl.concat(rungs).group_by("label").agg(pl.col("leaves").max())
+    joined = labels.to_frame("label").join(covered, on="label", how="left", nulls_equal=True)
     domain = max(1, ladder.n_leaves - 1)
     lost = int((joined["leaves"] - 1).sum()) / domain
     return (lost + suppressed) / (len(labels) + suppressed)
@@ -271,10 +335,12 @@ def _mean(losses: Sequence[float], weights: Sequence[float], *, geometric: bool)
     return math.fsum(weight / whole * loss for loss, weight in pairs)
 
 
-def _expectation_failures(frame: pl.DataFrame, promise: Promise, expectation: Expectation) -> list[str]:
-    """What the recipient asks for beyond the manifest."""
+def _expectation_failures(
+    frame: pl.DataFrame, manifest: Manifest, promise: Promise, expectation: Expectation
+) -> list[str]:
+    """What the recipient asks for beyond the manifest; without a class size, that which the rules ask for."""
     columns: Sequence[str] = expectation.quasi_identifiers or tuple(promise.levels)
-    k = expectation.k or promise.k
+    k = expectation.k or max(rule.class_size for rule in rules_of(manifest))
     sizes = class_sizes(frame, promise, columns)
     small = len(sizes.filter(sizes < k))
     if not small:

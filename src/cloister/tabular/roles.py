@@ -25,6 +25,7 @@ def resolve_roles(frame: pl.DataFrame, request: TableRequest, file: str) -> dict
         raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
     named = _named(request)
     check_columns([column for column, _ in named], frame.columns, file)
+    named += [(column, Role.SENSITIVE) for column in _of_rules(request, [column for column, _ in named], file, frame)]
     roles: dict[str, Role] = {}
     for column, role in named:
         if column in roles:
@@ -45,6 +46,26 @@ def _named(request: TableRequest) -> list[tuple[str, Role]]:
     if request.id is not None:
         named.append((request.id, Role.IDENTIFIER))
     return named
+
+
+def _of_rules(request: TableRequest, named: Sequence[str], file: str, frame: pl.DataFrame) -> list[str]:
+    """Columns that a rule makes sensitive, because it looks at them and nobody said otherwise.
+
+    Raises
+    ------
+    InputError
+        A rule looks at a column that is something else.
+    """
+    wanted = [column for rule in request.rules if (column := getattr(rule, "column", None)) is not None]
+    check_columns(wanted, frame.columns, file)
+    for column in wanted:
+        if column in named and column not in request.sensitive:
+            raise InputError(
+                f"A rule looks at the values of column {column!r}, which must be sensitive for that: released as "
+                "recorded and no quasi-identifier. Name it with --sensitive and nothing else.",
+                column=column,
+            )
+    return [column for column in dict.fromkeys(wanted) if column not in named]
 
 
 def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> None:

@@ -2,11 +2,12 @@
 
 import os
 from decimal import Decimal
+from difflib import get_close_matches
 
 from cloister.errors import InputError
 from cloister.search import check_search
 
-from .data import Ids, TableRequest
+from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, TableRequest
 
 REST = ("error", "drop", "keep")
 
@@ -59,6 +60,8 @@ def check_settings(request: TableRequest) -> TableRequest:
         raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
     if request.threads < 1:
         raise InputError(f"{request.threads} threads were asked for, but at least 1 is needed.")
+    if request.weights and not request.loss.takes_weights:
+        raise InputError(f"The loss {request.loss.name} looks at class sizes only: columns cannot be weighted in it.")
     for column, weight in request.weights.items():
         if column not in request.quasi_identifiers:
             raise InputError(f"Column {column!r} has a weight but is no quasi-identifier.", column=column)
@@ -68,7 +71,40 @@ def check_settings(request: TableRequest) -> TableRequest:
                 f"{1 / LEAST_WEIGHT:g}.",
                 column=column,
             )
+    _check_method(request)
     return request
+
+
+def _check_method(request: TableRequest) -> None:
+    if request.method not in METHODS:
+        near = get_close_matches(request.method, METHODS, 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise InputError(f"The method {request.method!r} is not known.{hint} Methods: {', '.join(METHODS)}.")
+    for column, aggregate in request.microaggregate.items():
+        if column not in request.quasi_identifiers:
+            raise InputError(f"Column {column!r} was to be averaged but is no quasi-identifier.", column=column)
+        if aggregate not in AVERAGES:
+            raise InputError(
+                f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {' or '.join(AVERAGES)}.",
+                column=column,
+            )
+    if request.local_recoding and request.method != FULL_DOMAIN:
+        raise InputError(f"Local recoding follows full-domain generalization, but the method is {request.method}.")
+    if request.time_limit is not None and request.method != FULL_DOMAIN:
+        raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
+    if request.levels is not None and not request.has_one_policy:
+        raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
+    if not request.has_one_policy and request.loss.ignores_suppression:
+        raise InputError(
+            f"The loss {request.loss.name} needs one policy for all records: it counts suppressed classes. Take "
+            "another loss, or full-domain generalization."
+        )
+    compared = [rule.model for rule in request.rules if getattr(rule, "needs", None) == "population"]
+    if compared and (request.microaggregate or not request.has_one_policy):
+        raise InputError(
+            f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "
+            "nothing averaged. Leave out the rule or the method."
+        )
 
 
 def parse_ids(text: str) -> Ids:

@@ -6,7 +6,7 @@ on: Polars takes some names for patterns, and any name may be that of another co
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
@@ -14,46 +14,13 @@ from cloister.hierarchy import ROOT, Ladder
 from cloister.io import as_text
 from cloister.results import Verdict
 
-COUNT = "records"
-"""Name of the counting column; the columns of the table are called c0, c1 and so on."""
+from .promise import Description, Original, Population, Promise
+from .verify_classes import COUNT, Classes, Reference, natural_order
+from .verify_recoding import by_labels, not_compared, record_by_record
+from .verify_rules import is_about_table, judge, name_of, releasable, table_holds
 
 KEYED = "^[0-9a-f]{64}$"
 """A keyed hash of an id: HMAC-SHA256 in hexadecimal."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a released table promises, as its manifest states it.
-
-    Attributes
-    ----------
-    columns : released columns, in order
-    levels : level of each quasi-identifier
-    k : records per class
-    released, suppressed : records; None where the manifest keeps the number back
-    id : the id column, if released
-    numbered : whether it holds numbers; else it holds keyed hashes
-    stars : whether suppressed records are written as rows of ``*``
-    limit : records that may be suppressed at most, if known
-    """
-
-    columns: tuple[str, ...]
-    levels: Mapping[str, int]
-    k: int
-    released: int | None
-    suppressed: int | None
-    id: str | None = None
-    numbered: bool = False
-    stars: bool = False
-    limit: int | None = None
-
-
-@dataclass(frozen=True)
-class Original:
-    """The table a release was made from: its quasi-identifiers and the ladders they were generalized by."""
-
-    frame: pl.DataFrame
-    ladders: Mapping[str, Ladder]
 
 
 class _Checks:
@@ -62,6 +29,7 @@ class _Checks:
     def __init__(self) -> None:
         self.passed: list[str] = []
         self.failures: list[str] = []
+        self.n_unjudged = 0
 
     def expect(self, holds: bool, check: str, failure: str) -> None:
         if holds:
@@ -70,33 +38,47 @@ class _Checks:
             self.failures.append(failure)
 
 
-def verify(frame: pl.DataFrame, promise: Promise, original: Original | None = None) -> Verdict:
+def verify(
+    frame: pl.DataFrame,
+    promise: Promise,
+    original: Original | None = None,
+    populations: Mapping[str, Population] | None = None,
+    *,
+    every_rule: bool = False,
+) -> Verdict:
     """Check a released table against its promise, and against its original if that is given.
+
+    Rules are recomputed from the released records. What a rule compares with beyond them must be given; where it is
+    not, a check says that the rule was not recomputed.
 
     Parameters
     ----------
     frame : the released table as read from its file
+    populations : population tables by the name that rules call them
+    every_rule : whether a rule that cannot be recomputed is a failure
     """
     checks = _Checks()
-    checks.expect(
-        tuple(frame.columns) == promise.columns,
-        "the columns are those declared",
-        f"the file has {len(frame.columns)} columns that are not, in order, the {len(promise.columns)} declared",
-    )
+    _check_columns(frame, promise, checks)
     if checks.failures:
         return _verdict(checks, original)
     places = _places(promise)
     texts, promise = _placed(frame, places), _promise_by_place(promise, places)
     shown = _without_stars(texts, promise, checks)
     _check_counts(shown, promise, checks)
-    classes = _classes(shown, list(promise.levels))
-    _check_classes(classes, promise.k, checks)
+    if not shown.height:
+        return _verdict(checks, original)
+    source = None if original is None else _original_by_place(original, places)
+    reference = _reference(shown.height, promise, places, original, source, populations or {})
+    classes = Classes(shown, list(promise.levels), places)
+    _check_rules(classes, promise, reference, checks, every_rule=every_rule)
     _check_order(texts, promise, checks)
     if promise.id is not None:
         _check_ids(shown[promise.id], promise.numbered, checks)
-    if original is not None:
-        source = _original_by_place(original, places)
-        _check_original(shown, classes, promise, source, checks)
+    if source is not None:
+        if promise.has_one_policy:
+            _check_original(classes, promise, source, reference, checks)
+        else:
+            _check_recoding(texts, classes, promise, source, checks)
         _check_original_ids(shown, promise, source, checks)
     return _verdict(checks, original)
 
@@ -117,7 +99,7 @@ def class_sizes(frame: pl.DataFrame, promise: Promise, columns: Sequence[str]) -
     """Return the number of released records of each combination of values in these columns, smallest first."""
     texts = [text.alias(f"c{place}") for place, text in enumerate(released_records(frame, promise, columns))]
     shown = pl.DataFrame(texts)
-    return _classes(shown, shown.columns)[COUNT].sort()
+    return Classes(shown, shown.columns, {}).sizes[COUNT].sort()
 
 
 def _places(promise: Promise) -> dict[str, str]:
@@ -136,19 +118,50 @@ def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
         promise,
         columns=tuple(places.values()),
         levels={places[column]: level for column, level in promise.levels.items()},
+        recoded={places[column]: levels for column, levels in promise.recoded.items()},
+        averaged={places[column]: how for column, how in promise.averaged.items()},
         id=None if promise.id is None else places[promise.id],
     )
 
 
 def _original_by_place(original: Original, places: Mapping[str, str]) -> Original:
-    ladders = {places[column]: ladder for column, ladder in original.ladders.items() if column in places}
-    return Original(_placed(original.frame, places), ladders)
+    ladders = _ladders_by_place(original.ladders, places)
+    return Original(_placed(original.frame, places), ladders, original.groups, original.records)
+
+
+def _ladders_by_place(ladders: Mapping[str, Ladder], places: Mapping[str, str]) -> dict[str, Ladder]:
+    return {places[column]: ladder for column, ladder in ladders.items() if column in places}
+
+
+def _reference(
+    n_released: int,
+    promise: Promise,
+    places: Mapping[str, str],
+    original: Original | None,
+    source: Original | None,
+    populations: Mapping[str, Population],
+) -> Reference:
+    """What rules compare with; ``source`` is the original by place, where the order of values is lost."""
+    people = {}
+    for name in {rule["population"] for rule in promise.rules if rule.get("population") in populations}:
+        table = populations[name]
+        ladders = _ladders_by_place(table.ladders, places)
+        people[name] = _generalized(_placed(table.frame, places), ladders, promise.levels)
+    if original is None or source is None:
+        few, most = (1, promise.k - 1) if promise.suppressed is None else (promise.suppressed, promise.suppressed)
+        return Reference(n_released + few, n_released + most, populations=people)
+    ordered = {rule["column"] for rule in promise.rules if rule.get("distance") == "ordered"}
+    order = {places[column]: natural_order(original.frame.get_column(column)) for column in ordered}
+    n_records = original.frame.height
+    return Reference(n_records, n_records, source.frame, order, source.groups, people)
 
 
 def _verdict(checks: _Checks, original: Original | None) -> Verdict:
     how = "recounted with Polars from the released file, independently of the search"
     if original is not None:
         how += "; compared with the original, generalized again by table look-up"
+    if checks.n_unjudged:
+        how += f"; rules that could not be recomputed: {checks.n_unjudged}"
     return Verdict(not checks.failures, how, tuple(checks.passed), tuple(checks.failures))
 
 
@@ -169,6 +182,23 @@ def _without_stars(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> pl
     return texts.filter(~star)
 
 
+def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
+    """Check the columns, and that there are rules about them: without any, nothing is promised."""
+    checks.expect(
+        tuple(frame.columns) == promise.columns,
+        "the columns are those declared",
+        f"the file has {len(frame.columns)} columns that are not, in order, the {len(promise.columns)} declared",
+    )
+    if not promise.rules:
+        checks.failures.append("no privacy rule is declared")
+    recorded = {*promise.columns} - {*promise.levels} - {promise.id}
+    checks.failures += [
+        f"{name_of(rule)} is about a column that was not released as recorded"
+        for rule in promise.rules
+        if "column" in rule and rule["column"] not in recorded
+    ]
+
+
 def _check_counts(shown: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
     checks.expect(shown.height > 0, "there are records", "the file has no released record")
     if promise.released is not None:
@@ -179,19 +209,37 @@ def _check_counts(shown: pl.DataFrame, promise: Promise, checks: _Checks) -> Non
         )
 
 
-def _classes(texts: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Number of records of each combination of quasi-identifiers; missing is a value of its own."""
-    return texts.select(columns).group_by(columns).agg(pl.len().alias(COUNT))
+def _check_rules(
+    classes: Classes, promise: Promise, reference: Reference, checks: _Checks, *, every_rule: bool
+) -> None:
+    sizes = classes.sizes[COUNT].sort()
+    for rule in promise.rules:
+        if is_about_table(rule):
+            name, holds = name_of(rule), table_holds(rule, sizes.to_list())
+            checks.expect(holds, f"the release satisfies {name}", f"the release violates {name}")
+            continue
+        judged = judge(rule, classes, reference)
+        if isinstance(judged, str):
+            checks.n_unjudged += 1
+            said = checks.failures if every_rule else checks.passed
+            said.append(f"{name_of(rule)} was not recomputed: {judged}")
+            continue
+        n_violating = len(sizes) - int(judged.sum())
+        kept, broken = _in_words(rule, int(sizes[0]))
+        checks.expect(
+            n_violating == 0, f"all {len(sizes)} classes {kept}", f"{n_violating} of {len(sizes)} classes {broken}"
+        )
 
 
-def _check_classes(classes: pl.DataFrame, k: int, checks: _Checks) -> None:
-    small = classes.filter(pl.col(COUNT) < k)
-    smallest = 0 if classes.height == 0 else int(classes[COUNT].sort()[0])
-    checks.expect(
-        small.height == 0 and classes.height > 0,
-        f"all {classes.height} classes have at least {k} records (the smallest {smallest})",
-        f"{small.height} of {classes.height} classes have fewer than {k} records (the smallest {smallest})",
-    )
+def _in_words(rule: Description, smallest: int) -> tuple[str, str]:
+    """What classes do that satisfy a rule, and what those that violate it."""
+    if rule["model"] == "k-anonymity":
+        k = rule["k"]
+        return (
+            f"have at least {k} records (the smallest {smallest})",
+            f"have fewer than {k} records (the smallest {smallest})",
+        )
+    return f"satisfy {name_of(rule)}", f"violate {name_of(rule)}"
 
 
 def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
@@ -233,30 +281,64 @@ def _check_original_ids(shown: pl.DataFrame, promise: Promise, original: Origina
 
 
 def _check_original(
-    shown: pl.DataFrame, classes: pl.DataFrame, promise: Promise, original: Original, checks: _Checks
+    classes: Classes, promise: Promise, original: Original, reference: Reference, checks: _Checks
 ) -> None:
-    """Released are exactly the classes of the generalized original that reach k, with all their records."""
-    columns = list(promise.levels)
-    expected = _generalized(promise, original)
-    large = _classes(expected, columns).filter(pl.col(COUNT) >= promise.k)
-    differing = _differing(large, classes, columns)
+    """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
+    columns = classes.columns
+    labels = _generalized(original.frame, original.ladders, promise.levels)
+    judged = {classes.places[rule["column"]] for rule in promise.rules if "column" in rule}
+    every = Classes(labels.hstack(original.frame.select(sorted(judged))), columns, classes.places)
+    expected = releasable(promise.rules, every, reference, classes.sizes.height)
+    if expected is None:
+        checks.passed.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
+        expected = every.sizes.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+    differing = _differing(expected, classes.sizes, columns)
     checks.expect(
         differing == 0,
         "released classes are the classes of the original at the stated levels, complete",
         f"{differing} classes differ from the original generalized to the stated levels",
     )
+    if not differing:
+        _check_other_columns(classes, promise, labels, original, checks)
+    _check_suppressed(original.frame.height - int(expected[COUNT].sum()), promise, checks)
+
+
+def _check_recoding(
+    texts: pl.DataFrame, classes: Classes, promise: Promise, original: Original, checks: _Checks
+) -> None:
+    """Labels and averages are those of the original: record by record, or as far as labels tell."""
+    if original.records is not None:
+        findings = record_by_record(texts, promise, original)
+    else:
+        findings = by_labels(classes, promise, original)
+        checks.passed += not_compared(promise)
+    for found in findings:
+        checks.expect(found.holds, found.check, found.failure)
+    _check_suppressed(original.frame.height - classes.records.height, promise, checks)
+
+
+def _check_other_columns(
+    classes: Classes, promise: Promise, labels: pl.DataFrame, original: Original, checks: _Checks
+) -> None:
+    """Columns that were not generalized are as recorded, record by record of the released classes."""
+    columns = classes.columns
     others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
-    if others and not differing:
-        every = [*columns, *others]
-        recorded = expected.hstack([original.frame[column] for column in others])
-        kept = recorded.filter(pl.len().over(columns) >= promise.k)
-        moved = _differing(_classes(kept, every), _classes(shown, every), every)
-        checks.expect(
-            moved == 0,
-            "columns that were not generalized are as in the original",
-            f"{moved} combinations of values differ from the original in columns that were not generalized",
-        )
-    suppressed = original.frame.height - int(large[COUNT].sum())
+    if not others:
+        return
+    recorded = labels.hstack([original.frame[column] for column in others])
+    kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+    found = classes.records.select([*columns, *others])
+    expected, counted = (Classes(records, found.columns, {}).sizes for records in (kept, found))
+    moved = _differing(expected, counted, found.columns)
+    checks.expect(
+        moved == 0,
+        "columns that were not generalized are as in the original",
+        f"{moved} combinations of values differ from the original in columns that were not generalized",
+    )
+
+
+def _check_suppressed(suppressed: int, promise: Promise, checks: _Checks) -> None:
+    """Compare the number of records that had to be suppressed with what was declared and allowed."""
     if promise.limit is not None:
         checks.expect(
             suppressed <= promise.limit,
@@ -283,16 +365,15 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
     return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 
 
-def _generalized(promise: Promise, original: Original) -> pl.DataFrame:
-    return pl.DataFrame([_looked_up(original, column, level) for column, level in promise.levels.items()])
+def _generalized(frame: pl.DataFrame, ladders: Mapping[str, Ladder], levels: Mapping[str, int]) -> pl.DataFrame:
+    """Ancestors of the values of each quasi-identifier, columns named by place."""
+    return pl.DataFrame([_looked_up(frame[column], ladders[column], level) for column, level in levels.items()])
 
 
-def _looked_up(original: Original, column: str, level: int) -> pl.Series:
-    """Ancestor of each original value at a level, by a join with the ladder's rows."""
-    ladder = original.ladders[column]
+def _looked_up(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
+    """Ancestor of each value at a level, by a join with the ladder's rows."""
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
     )
-    text = original.frame[column].to_frame("value")
-    joined = text.join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["label"].alias(column)
+    joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return joined["label"].alias(text.name)

@@ -5,16 +5,15 @@ of an attribute is the mean over all records of the input.
 
 References
 ----------
-Iyengar (2002), "Transforming data to satisfy privacy constraints"; Prasser, Kohlmayer, Kuhn (2016), BMC Medical
-Informatics and Decision Making 16:49, section "Quality models" (quality there is 1 - loss).
+Iyengar (2002), "Transforming data to satisfy privacy constraints"; Sweeney (2002), "Achieving k-anonymity privacy
+protection using generalization and suppression" (precision there is 1 - loss); Prasser, Kohlmayer, Kuhn (2016), BMC
+Medical Informatics and Decision Making 16:49, section "Quality models" (quality there is 1 - loss).
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-
-from cloister.errors import InputError
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,7 @@ class AttributeLoss:
     name : as the user writes it
     geometric : the geometric mean of (1 + loss), minus 1; else the arithmetic mean
     meaning : the formula in words
+    by_level : the loss of a value is level / highest level of its hierarchy, whatever it covers
 
     Notes
     -----
@@ -36,6 +36,11 @@ class AttributeLoss:
     name: str
     geometric: bool
     meaning: str
+    by_level: bool = False
+
+    is_mean: ClassVar[bool] = True
+    ignores_suppression: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = True
 
     def aggregate(self, losses: Sequence[float], weights: Sequence[float]) -> float:
         """Return the weighted mean, in [0, 1]; the same in whatever order the attributes come.
@@ -53,19 +58,6 @@ class AttributeLoss:
 
 IYENGAR = AttributeLoss("iyengar", False, "mean over the quasi-identifiers of their loss")
 ARX = AttributeLoss("arx", True, "geometric mean of (1 + loss) over the quasi-identifiers, minus 1")
-LOSSES = {loss.name: loss for loss in (IYENGAR, ARX)}
-
-
-def parse_loss(name: str) -> AttributeLoss:
-    """Return the loss of this name.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
-    if name in LOSSES:
-        return LOSSES[name]
-    near = get_close_matches(name, LOSSES, 1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    raise InputError(f"The loss {name!r} is not known.{hint} Losses: {', '.join(LOSSES)}.")
+PRECISION = AttributeLoss(
+    "precision", False, "mean over the quasi-identifiers of level / highest level, 1 where suppressed", by_level=True
+)

@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.patients import COMMON, HEADER, RARE
 
 from cloister.cli.main import run
 
-HEADER = "mrn,name,age,sex,zip,diagnosis\n"
-COMMON = [
-    f"M{i:03d},Name {i},{30 + 10 * (i % 2) + i % 3},{'FM'[i % 2]},0213{i % 2},{('001', '250.10', 'V51')[i % 3]}\n"
-    for i in range(60)
-]
-RARE = ["M900,Name 900,77,F,99999,001\n", "M901,Name 901,88,X,88888,001\n"]
 OPTIONS = (
     *("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "-k", "5"),
     *("--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5"),

@@ -8,8 +8,7 @@ import subprocess
 import sys
 
 import pytest
-
-from conftest import COMMON, HEADER
+from tests.patients import COMMON, HEADER
 
 
 def mode(path):
@@ -128,7 +127,7 @@ SETTINGS = {
     "loss": (("--loss", "irengar"), "Did you mean iyengar?"),
     "search": (("--search", "optimum"), "Did you mean optimal?"),
     "rule": (("--rule", "k-anonimity=3"), "Did you mean k-anonymity?"),
-    "rule without number": (("--rule", "k-anonymity=many"), "whole number"),
+    "rule without number": (("--rule", "k-anonymity=many"), "is written as in k-anonymity=5"),
     "builder": (("--qi", "diagnosis=intervall:5"), "Did you mean interval?"),
     "builder without arguments": (("--qi", "diagnosis=interval"), "interval:5,10,20"),
     "weight of no column": (("--weight", "hight=2"), "'hight'"),
@@ -206,7 +205,7 @@ def test_k_that_cannot_be_reached(protect, refused):
 
 def test_limits_that_cannot_be_kept(protect, bare, refused):
     """Fixed levels or level bounds that suppress too much are exit 1."""
-    assert "2 of 62 records in classes smaller than 5" in refused(
+    assert "2 of 62 records in classes that violate the rules" in refused(
         protect("--levels", "age=0,sex=0,zip=0", "--suppression", "0"), 1
     )
     bounded = ("--qi", "age=interval:10/top=90/bottom=0@0", "--qi", "sex=suppress@0", "--qi", "zip=prefix:5@0-1")
@@ -330,9 +329,9 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
 
 def test_a_verifier_that_refuses_our_output_is_exit_3(protect, refused, monkeypatch):
     """If protection went wrong, verification stops the release: that is our bug and not the user's."""
-    import cloister.tabular.protect as room
+    from cloister.search import Problem
 
-    monkeypatch.setattr(room, "_is_released", lambda problem, result: problem.row_of_record >= 0)
+    monkeypatch.setattr(Problem, "kept_rows", lambda problem, _levels: problem.task.rows.records > 0)
     message = refused(protect(), 3)
 
     assert "did not pass verification" in message

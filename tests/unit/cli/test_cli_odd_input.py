@@ -7,8 +7,7 @@ import sys
 
 import polars as pl
 import pytest
-
-from conftest import COMMON, HEADER
+from tests.patients import COMMON, HEADER
 
 LONG = "x" * 300
 DIGITS = "9" * 5000

@@ -11,8 +11,7 @@ import stat
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-
-from conftest import COMMON, HEADER, RARE
+from tests.patients import COMMON, HEADER, RARE
 
 
 def mode(path):

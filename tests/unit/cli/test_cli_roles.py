@@ -5,8 +5,7 @@ import hmac
 import stat
 
 import pytest
-
-from conftest import COMMON, HEADER, RARE
+from tests.patients import COMMON, HEADER, RARE
 
 
 def mode(path):

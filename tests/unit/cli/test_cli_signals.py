@@ -1,11 +1,13 @@
 """Stopped from outside: the exit code of the signal, one sentence, and nothing left behind."""
 
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,18 @@ def start(hard, folder, *more):
     )
 
 
+def let_it_work(process, seconds=3.0):
+    """Wait until a process has used so much processor time: it has started by then, and searches."""
+    ticks = seconds * os.sysconf("SC_CLK_TCK")
+    place = Path(f"/proc/{process.pid}/stat")
+    until = time.monotonic() + (60 if place.exists() else seconds)
+    while time.monotonic() < until and process.poll() is None:
+        if place.exists() and sum(map(int, place.read_text().rpartition(")")[2].split()[11:13])) >= ticks:
+            break
+        time.sleep(0.05)
+    assert process.poll() is None
+
+
 @pytest.mark.parametrize(
     ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
@@ -42,10 +56,9 @@ def start(hard, folder, *more):
 def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, more):
     """Ctrl-C is 130, a request to end is 143; both within seconds, and no file is left."""
     process = start(hard, tmp_path, *more)
-    time.sleep(2.5)
-    assert process.poll() is None
+    let_it_work(process)
     process.send_signal(number)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=30)
 
     assert process.returncode == code
     said = json.loads(out)["error"]["message"] if more else err

@@ -6,8 +6,7 @@ import io
 import json
 
 import pytest
-
-from conftest import COMMON, HEADER
+from tests.patients import COMMON, HEADER
 
 
 def seal(folder):
@@ -513,7 +512,7 @@ def test_exact_losses_are_recomputed(cloister, exact):
     assert "does not: utility.losses.arx." in ran.err
 
     def halve(m):
-        m["utility"].update(loss=0.5, losses={"iyengar": 0.5, "arx": 0.5})
+        m["utility"].update(loss=0.5, losses=m["utility"]["losses"] | {"iyengar": 0.5, "arx": 0.5})
         for column in m["utility"]["columns"].values():
             column["loss"] = 0.5
 

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verify import Original, Promise, class_sizes, verify
+from cloister.tabular.promise import Original, Promise
+from cloister.tabular.verify import class_sizes, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])
 TABLE = pl.DataFrame(
@@ -14,7 +15,15 @@ TABLE = pl.DataFrame(
 )
 ORIGINAL = Original(TABLE, {"age": AGES.bind("age", ["31", "35", "42", "99"])})
 GOOD = pl.DataFrame({"id": [1, 2, 3, 4, 5], "age": ["30s", "30s", "40s", "40s", "40s"], "dx": list("xyxyz")})
-PROMISE = Promise(("id", "age", "dx"), {"age": 1}, 2, 5, 1, id="id", numbered=True, limit=1)
+
+
+def with_k(k, promise=None):
+    """The good promise, or another, with k-anonymity of this k."""
+    return replace(promise or PROMISE, k=k, rules=({"model": "k-anonymity", "k": k},))
+
+
+K2 = ({"model": "k-anonymity", "k": 2},)
+PROMISE = Promise(("id", "age", "dx"), {"age": 1}, 2, 5, 1, K2, id="id", numbered=True, limit=1)
 
 
 def test_a_good_release_holds():
@@ -38,7 +47,7 @@ BROKEN = {
     "columns in another order": (GOOD.select("age", "id", "dx"), PROMISE, "3 columns that are not, in order"),
     "a record less": (GOOD.head(4), PROMISE, "5 released records are declared, but 4 were found"),
     "no record": (GOOD.head(0), PROMISE, "the file has no released record"),
-    "a small class": (GOOD, replace(PROMISE, k=3), "1 of 2 classes have fewer than 3 records (the smallest 2)"),
+    "a small class": (GOOD, with_k(3), "1 of 2 classes have fewer than 3 records (the smallest 2)"),
     "a value put back": (
         set_cell(0, "age", "31"),
         PROMISE,
@@ -103,11 +112,11 @@ def test_what_is_kept_back_is_not_judged():
 def test_missing_sorts_first_and_forms_classes():
     """A missing value is someone: it has a class of its own, and stands first."""
     frame = pl.DataFrame({"a": [None, None, "x", "x"]}, schema={"a": pl.String})
-    promise = Promise(("a",), {"a": 0}, 2, 4, 0)
+    promise = Promise(("a",), {"a": 0}, 2, 4, 0, K2)
 
     assert verify(frame, promise).holds
     assert not verify(frame[[2, 3, 0, 1]], promise).holds
-    assert not verify(frame, replace(promise, k=3)).holds
+    assert not verify(frame, with_k(3, promise)).holds
 
 
 def test_no_failure_tells_a_value():
@@ -134,7 +143,7 @@ def test_names_of_columns_are_names(one, other):
 
     assert verify(frame, promise, original).failures == ()
     assert class_sizes(frame, promise, [one, "sex"]).to_list() == [2, 3]
-    assert not verify(frame, replace(promise, k=3), original).holds
+    assert not verify(frame, with_k(3, promise), original).holds
     assert not verify(frame.with_columns(sex=pl.Series(list("FFFFM"))), promise, original).holds
     moved = pl.Series(other, list("yxxyz"))
     changed = pl.DataFrame([moved if series.name == other else series for series in frame])

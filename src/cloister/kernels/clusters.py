@@ -1,0 +1,212 @@
+"""Growing clusters of rows whose least common labels lose little."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+from .layout import Ladders, Rows
+
+
+class Prices(NamedTuple):
+    """What labels cost, and how far they may rise.
+
+    price : flat float64; ``price[start[j, a] + c]`` is the weighted loss of code c at level a of attribute j
+    start : (n_attributes, n_levels) int64, offsets into ``price``
+    lowest, highest : (n_attributes,) int64, levels allowed
+    """
+
+    price: NDArray[np.float64]
+    start: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+
+
+class Clusters(NamedTuple):
+    """Clusters by their labels.
+
+    levels, codes : (n_clusters, n_attributes) int64, the label of each attribute
+    sizes : (n_clusters,) int64, records; 0 where a cluster is no more
+    """
+
+    levels: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+@jit
+def _joint_price(ladders, prices, clusters, one, other, most):
+    """What a record of two clusters costs at their least common labels; infinite where these are not allowed."""
+    total = 0.0
+    for j in range(clusters.levels.shape[1]):
+        low = clusters.levels[one, j]
+        level = clusters.levels[other, j]
+        code = clusters.codes[one, j]
+        goal = clusters.codes[other, j]
+        if low < level:
+            code = np.int64(ladders.up[ladders.start[j, low, level] + code])
+        elif level < low:
+            goal = np.int64(ladders.up[ladders.start[j, level, low] + goal])
+            level = low
+        while code != goal and level < prices.highest[j]:
+            rise = ladders.start[j, level, level + 1]
+            code = np.int64(ladders.up[rise + code])
+            goal = np.int64(ladders.up[rise + goal])
+            level += 1
+        if code != goal:
+            return np.inf
+        total += prices.price[prices.start[j, level] + code]
+        if total > most:
+            break
+    return total
+
+
+@jit
+def _join(ladders, clusters, one, other):
+    """Raise the labels of one cluster until they cover another, and add its records."""
+    for j in range(clusters.levels.shape[1]):
+        level = max(clusters.levels[one, j], clusters.levels[other, j])
+        code = ladders.up[ladders.start[j, clusters.levels[one, j], level] + clusters.codes[one, j]]
+        goal = ladders.up[ladders.start[j, clusters.levels[other, j], level] + clusters.codes[other, j]]
+        while code != goal and level + 1 < ladders.heights[j]:
+            rise = ladders.start[j, level, level + 1]
+            code = ladders.up[rise + code]
+            goal = ladders.up[rise + goal]
+            level += 1
+        clusters.levels[one, j] = level
+        clusters.codes[one, j] = code
+    clusters.sizes[one] += clusters.sizes[other]
+
+
+@jit
+def _grow(ladders, prices, pool, owner, one, least):
+    """Add the row that makes a record of the cluster cheapest until there are enough records or nothing fits."""
+    while pool.sizes[one] < least:
+        best = -1
+        lowest = np.inf
+        for row in range(owner.shape[0]):
+            if owner[row] < 0:
+                price = _joint_price(ladders, prices, pool, one, row, lowest)
+                if price < lowest:
+                    lowest = price
+                    best = row
+        if best < 0:
+            break
+        _join(ladders, pool, one, best)
+        owner[best] = one
+
+
+@jit
+def _furthest(ladders, prices, pool, owner, one):
+    """The free row that costs most together with another row; -1 if none is free."""
+    best = -1
+    highest = -1.0
+    for row in range(owner.shape[0]):
+        if owner[row] < 0:
+            price = _joint_price(ladders, prices, pool, one, row, np.inf)
+            if price > highest:
+                highest = price
+                best = row
+    return best
+
+
+@jit
+def _nearest(ladders, prices, clusters, one):
+    """The other cluster that costs least to join with one; -1 if none can be joined."""
+    best = -1
+    lowest = np.inf
+    own = _joint_price(ladders, prices, clusters, one, one, np.inf)
+    for other in range(clusters.sizes.shape[0]):
+        if other != one and clusters.sizes[other] > 0:
+            joint = _joint_price(ladders, prices, clusters, one, other, np.inf)
+            if joint < np.inf:
+                alone = _joint_price(ladders, prices, clusters, other, other, np.inf)
+                cost = clusters.sizes[one] * (joint - own) + clusters.sizes[other] * (joint - alone)
+                if cost < lowest:
+                    lowest = cost
+                    best = other
+    return best
+
+
+def single_clusters(rows: Rows, ladders: Ladders, lowest: NDArray[np.int64], spare: int = 0) -> Clusters:
+    """Return each row as a cluster of its own at the lowest levels, and empty ones after them.
+
+    Raises
+    ------
+    ValueError
+        A level does not exist.
+    """
+    if lowest.shape != ladders.heights.shape or np.any(lowest < 0) or np.any(lowest >= ladders.heights):
+        raise ValueError(f"levels must be one per attribute, each below {ladders.heights.tolist()}")
+    n_rows = rows.records.shape[0]
+    codes = np.zeros((n_rows + spare, lowest.size), dtype=np.int64)
+    for j, level in enumerate(lowest.tolist()):
+        codes[:n_rows, j] = ladders.up[ladders.start[j, 0, level] + rows.codes[j].astype(np.int64)]
+    sizes = np.concatenate([rows.records, np.zeros(spare, dtype=np.int64)])
+    return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, sizes)
+
+
+def _checked(clusters: Clusters, *places: int) -> None:
+    n_clusters = clusters.sizes.shape[0]
+    if clusters.levels.shape != clusters.codes.shape or clusters.levels.shape[0] != n_clusters:
+        raise ValueError("clusters must have one level and one code for each attribute")
+    if not all(0 <= place < n_clusters for place in places):
+        raise ValueError(f"clusters must be numbered from 0 to {n_clusters - 1}")
+
+
+def grow(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int, least: int) -> None:
+    """Add free rows to a cluster until it has enough records or nothing fits; the first of equal rows is taken.
+
+    Parameters
+    ----------
+    pool : the rows, and after them at least one cluster; its labels and sizes are changed in place
+    owner : (n_rows,) int64, cluster of each row, -1 where it is free; changed in place
+    one : number of the cluster in the pool, beyond the rows
+    least : records wanted
+
+    Raises
+    ------
+    ValueError
+        There is no such cluster, or it is a row.
+    """
+    _checked(pool, one)
+    if one < owner.shape[0]:
+        raise ValueError("a row cannot grow: copy it to a cluster first")
+    _grow(ladders, prices, pool, owner, one, least)
+
+
+def furthest(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int) -> int:
+    """Return the free row that costs most together with row ``one``, the first of equal ones; -1 if none is free.
+
+    Raises
+    ------
+    ValueError
+        There is no such row.
+    """
+    _checked(pool, one, *([owner.shape[0] - 1] if owner.shape[0] else []))
+    return int(_furthest(ladders, prices, pool, owner, one))
+
+
+def nearest(ladders: Ladders, prices: Prices, clusters: Clusters, one: int) -> int:
+    """Return the cluster whose joining with ``one`` adds least to the loss of their records; -1 if none may be joined.
+
+    Raises
+    ------
+    ValueError
+        There is no such cluster.
+    """
+    _checked(clusters, one)
+    return int(_nearest(ladders, prices, clusters, one))
+
+
+def join(ladders: Ladders, clusters: Clusters, one: int, other: int) -> None:
+    """Raise the labels of a cluster until they cover another one, and add its records; the other is left as it is.
+
+    Raises
+    ------
+    ValueError
+        There is no such cluster.
+    """
+    _checked(clusters, one, other)
+    _join(ladders, clusters, one, other)

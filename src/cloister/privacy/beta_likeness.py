@@ -1,0 +1,159 @@
+"""Beta-likeness: no sensitive value becomes much more likely in a class than it is in the whole input.
+
+Missing is no value that anybody gains certainty of, and there are two readings of the share of the others, neither
+always the stricter: among all records, as for somebody who does not know whether the patient's value is recorded, and
+among the records in which it is, as for somebody who does. Both are asked here, each with the share p in the input and
+the share q in the class taken in the same way. A class without any recorded value violates the rules. A value that
+becomes less likely is no violation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .cells import Counts, class_sums, largest, recorded, recorded_whole
+from .parameters import name_of, real_number, written
+from .rule import Classes, Histogram, Mask
+from .threshold import Figures, at_most
+
+
+@dataclass(frozen=True)
+class BetaLikeness:
+    """In every class the share of each sensitive value exceeds that in the input by at most ``beta`` of it.
+
+    For every value, (q - p) / p <= beta.
+
+    *Guarantee*: finding the class of a patient makes no value of the column more than 1 + ``beta`` times as likely as
+    it is for anybody in the input; unlike with t-closeness this holds for rare values as for frequent ones. Not
+    promised: that a value cannot be excluded; that one with p >= 1 / (1 + beta) is not certain (see the enhanced
+    form). Cost: one pass over the cells.
+
+    Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
+    parts.
+
+    Parameters
+    ----------
+    beta : above 0
+    column : the sensitive column
+
+    References
+    ----------
+    Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee", section 3, basic beta-likeness.
+    """
+
+    beta: float
+    column: str
+
+    model: ClassVar[str] = "beta-likeness"
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+    class_size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", _checked(self.beta))
+        name_of("The sensitive column", self.column)
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        return _gains_within(classes.histogram(self), lambda share: np.full_like(share, self.beta))
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "column": self.column, "beta": self.beta}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.column}={written(self.beta)}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"in every class each value of {self.column!r} is at most {written(1 + self.beta)} times as frequent as"
+            " among all input records"
+        )
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness:
+    """In every class the share of each sensitive value exceeds that in the input by at most min(beta, -ln p) of it.
+
+    For every value, (q - p) / p <= min(beta, -ln p).
+
+    *Guarantee*: as for basic beta-likeness; besides, no value becomes certain that is not so in the input, since the
+    bound p (1 - ln p) is below 1. Not promised: that a value cannot be excluded. Cost: one pass over the cells.
+
+    Not monotone and closed, as the basic form: there is one upper bound for the share of each value.
+
+    Parameters
+    ----------
+    beta : above 0
+    column : the sensitive column
+
+    References
+    ----------
+    Cao, Karras (2012), section 3, enhanced beta-likeness.
+    """
+
+    beta: float
+    column: str
+
+    model: ClassVar[str] = "enhanced-beta-likeness"
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+    class_size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", _checked(self.beta))
+        name_of("The sensitive column", self.column)
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        return _gains_within(classes.histogram(self), lambda share: np.minimum(self.beta, -np.log(share)))
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "column": self.column, "beta": self.beta}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.column}={written(self.beta)}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"in every class each value of {self.column!r} is at most 1 + min({written(self.beta)}, -ln p) times as"
+            " frequent as its share p among all input records"
+        )
+
+
+def _checked(beta: object) -> float:
+    return real_number("beta", beta, "above 0", lambda number: number > 0)
+
+
+def _gains_within(histogram: Histogram, limit: Callable[[Figures], Figures]) -> Mask:
+    """Whether each class has recorded values, none of which gains more than the limit for its share in the input."""
+    known, known_whole = class_sums(histogram, recorded(histogram)), int(recorded_whole(histogram).sum())
+    sizes, whole = class_sums(histogram, histogram.records), int(histogram.whole.sum())
+    among_all = _excess(histogram, sizes, whole, limit)
+    among_known = _excess(histogram, known, known_whole, limit)
+    return at_most(np.maximum(among_all, among_known), 0.0) & (known > 0)
+
+
+def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[Figures], Figures]) -> Figures:
+    """By how much the largest gain of a recorded value passes its limit, shape (n_classes,); negative where none does.
+
+    Parameters
+    ----------
+    totals, whole : what shares are of: records of each class, shape (n_classes,), and of the input
+    """
+    share = np.minimum(histogram.whole / max(whole, 1), 1.0)  # that of missing is not looked at
+    bound = limit(share)[histogram.value]
+    found = histogram.records / np.repeat(np.maximum(totals, 1), np.diff(histogram.start))
+    gain = found / share[histogram.value] - 1
+    return largest(histogram, np.where(histogram.value == histogram.missing, -1.0, gain - bound))

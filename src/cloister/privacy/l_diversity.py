@@ -1,0 +1,218 @@
+"""l-diversity: the sensitive values of a class are many (distinct), spread (entropy) or not too uneven (recursive).
+
+In all three a missing value is no value: it is not one of the l, and shares are those among the records of the class in
+which the value is recorded. That is the strict reading: counting missing records in the total would make each recorded
+value look rarer than it is to somebody who knows that the patient has one. A class without any recorded value violates
+each of the rules.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .cells import Counts, class_maxima, class_of_cell, class_sums, class_totals, recorded
+from .parameters import name_of, real_number, whole_number, written
+from .rule import Classes, Histogram, Mask
+from .threshold import TOLERANCE, Figures, at_least, below
+
+
+@dataclass(frozen=True)
+class LDiversity:
+    """Every class has at least ``l`` distinct values of a sensitive column.
+
+    *Guarantee*: somebody who finds the class of a patient is left with at least ``l`` possible values of the column.
+    Not promised: that they are equally likely (one value may stand in nearly all records of the class) or differ in
+    meaning (two names of one disease are two values). Missing is not one of the ``l``. Cost: one pass over the cells.
+
+    Monotone and closed: no value leaves a class when records are added.
+
+    Parameters
+    ----------
+    l : distinct values per class, at least 2
+    column : the sensitive column
+
+    References
+    ----------
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity", section 4.
+    """
+
+    l: int  # noqa: E741 - the literature's name
+    column: str
+
+    model: ClassVar[str] = "l-diversity"
+    counts: ClassVar[str] = "distinct sensitive values"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = True
+    is_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole_number("l", self.l, 2)
+        name_of("The sensitive column", self.column)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least: one for each value."""
+        return self.l
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
+        return distinct >= self.l
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "column": self.column, "l": self.l}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.column}={self.l}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return f"every class has at least {self.l} different values of {self.column!r}"
+
+
+@dataclass(frozen=True)
+class EntropyLDiversity:
+    """The entropy of a sensitive column in every class is at least the logarithm of ``l``.
+
+    *Guarantee*: the values of a class are at least as uncertain as ``l`` equally frequent ones, on average over the
+    values. Not promised: a bound for the single value (the most frequent may have more than 1 / ``l``); different
+    meanings. Missing values are left out. Cost: one pass over the cells.
+
+    Not monotone: records that repeat one value lower the entropy. Closed: entropy is concave, so that of a union is at
+    least the mean of those of its parts.
+
+    Parameters
+    ----------
+    l : above 1; need not be whole
+    column : the sensitive column
+
+    References
+    ----------
+    Machanavajjhala et al. (2007), section 4, entropy l-diversity.
+    """
+
+    l: float  # noqa: E741 - the literature's name
+    column: str
+
+    model: ClassVar[str] = "entropy-l-diversity"
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", real_number("l", self.l, "above 1", lambda number: number > 1))
+        name_of("The sensitive column", self.column)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least: fewer than ``l`` values cannot have the entropy of ``l``."""
+        return math.ceil(self.l * (1 - 2 * TOLERANCE))
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        counts = recorded(histogram)
+        total = class_sums(histogram, counts)
+        logarithms: Figures = np.log(np.maximum(counts, 1))
+        weighted = class_totals(histogram, counts * logarithms)
+        entropy = np.log(np.maximum(total, 1)) - weighted / np.maximum(total, 1)
+        return at_least(entropy, math.log(self.l)) & (total > 0)
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "column": self.column, "l": self.l}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.column}={written(self.l)}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"the values of {self.column!r} in every class are as uncertain as at least {written(self.l)} equally"
+            " frequent ones (entropy)"
+        )
+
+
+@dataclass(frozen=True)
+class RecursiveLDiversity:
+    """In every class the most frequent sensitive value is rarer than ``c`` times all but the ``l`` - 1 most frequent.
+
+    With the counts of the values in descending order, r1 < c (rl + ... + rm).
+
+    *Guarantee*: somebody who can exclude up to ``l`` - 2 values for a patient still does not see one value with a
+    probability of c / (1 + c) or more. Not promised: anything against who excludes more; different meanings. Missing
+    values are left out. Cost: one sort of the cells.
+
+    Not monotone: records that repeat the most frequent value break it. Closed: over a union, r1 is at most the sum of
+    those of the parts, and the tail at least the sum of theirs.
+
+    Parameters
+    ----------
+    c : above 0; the smaller, the stricter
+    l : at least 2
+    column : the sensitive column
+
+    References
+    ----------
+    Machanavajjhala et al. (2007), section 4, recursive (c, l)-diversity.
+    """
+
+    c: float
+    l: int  # noqa: E741 - the literature's name
+    column: str
+
+    model: ClassVar[str] = "recursive-l-diversity"
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", real_number("c", self.c, "above 0", lambda number: number > 0))
+        whole_number("l", self.l, 2)
+        name_of("The sensitive column", self.column)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least: with counts of one, a tail of more than 1 / c after l - 1 values."""
+        return self.l + (math.floor(1 / self.c) if self.c > TOLERANCE else 0)
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        counts = _descending(histogram, recorded(histogram))
+        place = np.arange(len(counts)) - np.repeat(histogram.start[:-1], np.diff(histogram.start))
+        total = np.maximum(class_sums(histogram, counts), 1)
+        tail = class_sums(histogram, np.where(place >= self.l - 1, counts, 0))
+        most = class_maxima(histogram, counts)
+        return below(most / total, self.c * (tail / total)) & (tail > 0)
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "column": self.column, "c": self.c, "l": self.l}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.column}={written(self.c)},{self.l}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        others = "the most frequent" if self.l == 2 else f"the {self.l - 1} most frequent"
+        return (
+            f"in every class the most frequent value of {self.column!r} is rarer than {written(self.c)} times all"
+            f" values but {others}"
+        )
+
+
+def _descending(histogram: Histogram, counts: Counts) -> Counts:
+    """Sort the counts of each class in descending order; shape (n_cells,)."""
+    most = counts.max(initial=0)
+    keys = class_of_cell(histogram) * (most + 1) + (most - counts)
+    return np.asarray(most - np.sort(keys) % (most + 1))

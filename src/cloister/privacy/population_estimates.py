@@ -1,0 +1,237 @@
+"""Estimates of the share of a sample that is unique in the population, from the class sizes of the sample.
+
+In the formulas N and n are people and records, f = n / N, u the classes and s(i) those of i records. Every estimate is
+of the expected number of population uniques over N. Gamma functions are taken in logarithms throughout.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST_FRACTION_OF_PITMAN = 0.1
+"""Dankar et al. (2012): above this sampling fraction their rule leaves Pitman's estimator."""
+
+SMALLEST = 1e-9
+"""How close to its limits a parameter is looked for."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Class sizes of a sample.
+
+    Attributes
+    ----------
+    sizes : (n_sizes,) int64, the sizes that occur, ascending, the first at least 1
+    classes : (n_sizes,) int64, classes of each size, from 0 on
+    population : people, at least as many as records
+    """
+
+    sizes: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    population: int
+
+    @property
+    def n_records(self) -> int:
+        """Records of all classes."""
+        return int((self.sizes * self.classes).sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.classes.sum())
+
+    def n_of(self, size: int) -> int:
+        """Return the number of classes of a size."""
+        return int(self.classes[self.sizes == size].sum())
+
+    @property
+    def fraction(self) -> float:
+        """Share of the population that was sampled."""
+        return self.n_records / self.population
+
+
+def estimated_share(sample: Sample, estimator: str) -> float:
+    """Return the estimated share of population uniques among the records, from 0 to the share of sample uniques."""
+    uniques = sample.n_of(1)
+    if uniques == 0:
+        return 0.0
+    bound = uniques / sample.n_records
+    if sample.n_records == sample.population:
+        return bound
+    return min(ESTIMATORS[estimator](sample), bound)
+
+
+def zayatz(sample: Sample) -> float:
+    """Return Zayatz's estimate: the probability that a sample unique is a population unique, times their share.
+
+    By Bayes' rule, with the sizes of the population's classes taken to be spread like those of the sample, and one
+    record of a class of i people sampled with probability i C(N - i, n - 1) / C(N, n).
+
+    References
+    ----------
+    Zayatz (1991), "Estimation of the number of unique population elements using a sample".
+    """
+    from scipy.special import gammaln
+
+    people, records = sample.population, sample.n_records
+    possible = sample.sizes <= people - records + 1
+    sizes, classes = sample.sizes[possible], sample.classes[possible]
+    chance = gammaln(people - sizes + 1) - gammaln(people - sizes - records + 2)
+    chance -= math.lgamma(people) - math.lgamma(people - records + 1)
+    uniques = sample.n_of(1)
+    return float(uniques * uniques / (classes * sizes * np.exp(chance)).sum() / records)
+
+
+def pitman(sample: Sample) -> float:
+    """Return the estimate by Pitman's sampling formula with the likeliest parameters; Zayatz's if there are none.
+
+    The expected uniques are N G(t + 1) G(t + a + N - 1) / (G(t + a) G(t + N)), G the gamma function: the exact mean,
+    where the literature uses its limit for large N.
+
+    References
+    ----------
+    Hoshino (2001), "Applying Pitman's sampling formula to microdata disclosure risk assessment".
+    """
+    fitted = _likeliest_pitman(sample)
+    if fitted is None:
+        return zayatz(sample)
+    a, t = fitted
+    people = sample.population
+    mean = math.lgamma(t + 1) - math.lgamma(t + a) + math.lgamma(t + a + people - 1) - math.lgamma(t + people)
+    return math.exp(mean)
+
+
+def snb(sample: Sample) -> float:
+    """Return the estimate by the slide negative binomial model; Zayatz's if the model cannot be fitted.
+
+    Class sizes of the population are 1 + a negative binomial variable of parameters a and p, so K p^a of the K classes
+    are unique. K is Shlosser's estimate as modified by Haas and Stokes; a and p give the classes of one and of two
+    records their expected numbers.
+
+    References
+    ----------
+    Chen, McNulty (1998), "Estimation of identification disclosure risk in microdata"; Haas, Stokes (1998), "Estimating
+    the number of classes in a finite population".
+    """
+    n_classes = _shlosser(sample)
+    fitted = _fitted_snb(sample, n_classes)
+    if fitted is None:
+        return zayatz(sample)
+    a, p = fitted
+    return n_classes * math.exp(a * math.log(p)) / sample.population
+
+
+def dankar(sample: Sample) -> float:
+    """Return the estimate that the rule of Dankar et al. picks.
+
+    Where at most a tenth is sampled, Pitman's; else the lesser of the slide negative binomial and Zayatz's.
+
+    References
+    ----------
+    Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets".
+    """
+    if sample.fraction <= LARGEST_FRACTION_OF_PITMAN:
+        return pitman(sample)
+    return min(snb(sample), zayatz(sample))
+
+
+ESTIMATORS: dict[str, Callable[[Sample], float]] = {
+    "dankar": dankar,
+    "pitman": pitman,
+    "zayatz": zayatz,
+    "snb": snb,
+}
+
+
+def _likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
+    """Parameters (a, t), 0 < a < 1 and t > -a, at which both derivatives of the likelihood are 0; None without any.
+
+    For each a there is one t; along that curve a is found where the other derivative changes its sign.
+    """
+    from scipy.optimize import brentq
+
+    if not 1 < sample.n_classes < sample.n_records:
+        return None
+
+    def slope(a: float) -> float:
+        return _slope_in_a(sample, a, _likeliest_t(sample, a))
+
+    low, high = 1e-4, 1 - SMALLEST
+    if not (slope(low) > 0 > slope(high)):
+        return None
+    a = float(brentq(slope, low, high, xtol=1e-12))
+    return a, _likeliest_t(sample, a)
+
+
+def _likeliest_t(sample: Sample, a: float) -> float:
+    """The t at which the likelihood is largest for this a: its derivative falls from infinity to below 0 at 10 n^2."""
+    from scipy.optimize import brentq
+    from scipy.special import digamma
+
+    u, n = sample.n_classes, sample.n_records
+
+    def slope(logarithm: float) -> float:
+        t = math.exp(logarithm) - a
+        climb = (digamma(t / a + u) - digamma(t / a + 1)) / a
+        return float(climb - digamma(t + n) + digamma(t + 1))
+
+    low, high = math.log(SMALLEST), math.log(10) + 2 * math.log(n)
+    return math.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-13)) - a
+
+
+def _slope_in_a(sample: Sample, a: float, t: float) -> float:
+    """Derivative by a of the logarithm of the likelihood."""
+    from scipy.special import digamma
+
+    u = sample.n_classes
+    climb = (u - 1) / a - t / a**2 * (digamma(t / a + u) - digamma(t / a + 1))
+    return float(climb - (sample.classes * (digamma(sample.sizes - a) - digamma(1 - a))).sum())
+
+
+def _shlosser(sample: Sample) -> float:
+    """Number of classes in the population, by Shlosser's estimator as modified by Haas and Stokes."""
+    f, i, s = sample.fraction, sample.sizes.astype(np.float64), sample.classes
+    unseen = s * (1 - f) ** i
+    first = (i * f**2 * (1 - f**2) ** (i - 1) * s).sum() / (s * (1 - f**2) ** i - unseen).sum()
+    second = unseen.sum() / (i * f * (1 - f) ** (i - 1) * s).sum()
+    return float(sample.n_classes + sample.n_of(1) * first * second**2)
+
+
+def _fitted_snb(sample: Sample, n_classes: float) -> tuple[float, float] | None:
+    """Parameters (a, p) that give classes of one and two records their expected numbers; None if there are none.
+
+    With w = (1 - p)(1 - f) / (1 - (1 - p)(1 - f)) and b = a w the expected numbers are
+    s(1) = K f (1 - w f / (1 - f))^a (1 + b) and s(2) / s(1) = f / (2 (1 - f)) b (2 + w + b) / (1 + b).
+    The second gives w for each b; b is found where the first is met.
+    """
+    from scipy.optimize import brentq
+
+    s1, s2, f = sample.n_of(1), sample.n_of(2), sample.fraction
+    if s2 == 0:
+        return None
+    ratio = 2 * (1 - f) * s2 / (f * s1)
+
+    def off(b: float) -> float:
+        w = _w(b, ratio)
+        return math.log(n_classes * f * (1 + b) / s1) + b / w * math.log1p(-w * f / (1 - f))
+
+    low, high = _positive_root(2 + (1 - f) / f - ratio, ratio), _positive_root(2 - ratio, ratio)
+    low, high = low + SMALLEST * (high - low), high - SMALLEST * (high - low)
+    if not (0 < low < high and _w(high, ratio) > 0 and off(low) < 0 < off(high)):
+        return None
+    b = float(brentq(off, low, high, xtol=1e-14))
+    w = _w(b, ratio)
+    return b / w, 1 - w / ((1 + w) * (1 - f))
+
+
+def _w(b: float, ratio: float) -> float:
+    """The w that meets the second equation of the slide negative binomial model."""
+    return ratio * (1 + b) / b - 2 - b
+
+
+def _positive_root(middle: float, last: float) -> float:
+    """The positive b with b^2 + middle b = last."""
+    return 2 * last / (middle + math.sqrt(middle**2 + 4 * last))

@@ -1,0 +1,111 @@
+"""What a privacy rule is, and what it may look at: class sizes, histograms of sensitive values, population counts."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How the values of one sensitive column are spread over equivalence classes.
+
+    Attributes
+    ----------
+    start : (n_classes + 1,) int64, where the cells of each class begin in ``value`` and ``records``
+    value : (n_cells,) int64, number of a value in [0, n_values); each at most once in a class, ascending.
+        Values are numbered in their natural order: numbers and dates by size, else text by UTF-8 bytes; missing last.
+    records : (n_cells,) int64, records of the class that have this value, at least 1
+    whole : (n_values,) int64, records of each value in the whole input
+    missing : number of the value that stands for missing; -1 if nothing is missing
+    groups : (n_levels, n_values) int64, group of each value at each level of the hierarchy that a rule brought
+        along, level 0 the values themselves, the last level one group; None if no rule needs one
+    """
+
+    start: NDArray[np.int64]
+    value: NDArray[np.int64]
+    records: NDArray[np.int64]
+    whole: NDArray[np.int64]
+    missing: int
+    groups: NDArray[np.int64] | None = None
+
+
+class Classes(Protocol):
+    """The equivalence classes of a table at one policy, as far as rules may see them."""
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Records of each class, shape (n_classes,), at least 1."""
+
+    def histogram(self, rule: "ClassRule") -> Histogram:
+        """Return the values of the column of a rule in each class."""
+
+    def population(self, rule: "ClassRule") -> NDArray[np.int64]:
+        """Return the records of the rule's population table in each class, shape (n_classes,), from 0 on."""
+
+    def is_covering(self, rule: "ClassRule") -> bool:
+        """Return whether every record of the rule's population table falls into one of the classes."""
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """What all rules say of themselves.
+
+    ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser policy
+    never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser policy never
+    violates it where a finer one satisfies it *without suppression*. The search prunes by nothing else.
+    """
+
+    model: ClassVar[str]
+    counts: ClassVar[str]
+    is_monotone: ClassVar[bool]
+    is_closed: ClassVar[bool]
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least if it is to satisfy the rule, whatever they are; 1 if that is unknown."""
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it: ``model``, ``column`` if there is one, and its numbers."""
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+
+
+@runtime_checkable
+class ClassRule(Rule, Protocol):
+    """A rule about each class by itself: a class that violates it is suppressed.
+
+    ``column`` is the sensitive column it looks at, or None; ``needs`` is what the tabular room must prepare:
+    ``"sizes"``, ``"histogram"``, ``"ordered histogram"``, ``"grouped histogram"`` or ``"population"``.
+    """
+
+    @property
+    def needs(self) -> str:
+        """What the tabular room must prepare; for some rules this depends on their settings."""
+
+    @property
+    def column(self) -> str | None:
+        """The sensitive column that the rule looks at."""
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+
+
+@runtime_checkable
+class TableRule(Rule, Protocol):
+    """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
+
+    def n_violating(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many of the smallest classes must be suppressed, from 0 to all of them.
+
+        Parameters
+        ----------
+        sizes : (n_classes,) int64, ascending
+        """

@@ -1,0 +1,68 @@
+"""IGreedy: from the finest policy upwards to where the smallest class is largest, until the table is safe.
+
+References
+----------
+Babu, Reddy, Kumar, Elliot, Jena (2013), "Achieving k-anonymity using improved greedy heuristics for very large
+relational databases", Transactions on Data Privacy 6(1):1-17, as Prasser, Kohlmayer, Kuhn (2016), BMC Medical
+Informatics and Decision Making 16:49, compare with it.
+"""
+
+from functools import partial
+
+from cloister.results import SearchResult
+
+from .course import Course
+from .datafly import check_variant
+from .greedy import first_safe
+from .lattice import Policy, direct_generalizations
+from .problem import Candidate, Problem
+from .progress import Report
+
+
+def igreedy(
+    problem: Problem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
+    """A safe policy, fast: of the direct generalizations the one whose smallest class is largest, again and again.
+
+    *Guarantee*: the policy is safe; nothing is proven about its loss. Cost: one measurement for each attribute and
+    level risen.
+
+    Parameters
+    ----------
+    variant : how ties are decided: ``original`` by generalizing the attribute with the most distinct values, ``arx``
+        by what leaves the attribute with the most distinct values largest; then by the order of the attributes
+    time_limit : seconds; asked after each measurement
+    report : called now and then with the progress made
+
+    Raises
+    ------
+    NoSafeRelease
+        The path has come to the coarsest policy, or the time was up.
+    InputError
+        There is no such variant.
+    """
+    check_variant(variant)
+    course = Course(problem, time_limit, report)
+    return first_safe(course, partial(_step, course, variant))
+
+
+def _step(course: Course, variant: str, current: Candidate) -> Candidate | None:
+    """Measure all direct generalizations and take the best."""
+    best, best_key = None, (-1, -1)
+    for levels in direct_generalizations(current.levels, course.problem.top):
+        if course.is_over:
+            return None
+        candidate = course.measure(levels)
+        key = candidate.smallest, _distinct(course.problem, current.levels, levels, variant)
+        if key > best_key:
+            best, best_key = candidate, key
+    return best
+
+
+def _distinct(problem: Problem, before: Policy, after: Policy, variant: str) -> int:
+    """Distinct values that decide a tie: of the attribute generalized, before; or the most that any has left."""
+    if variant == "arx":
+        return max(problem.distinct(j, level) for j, level in enumerate(after))
+    return next(
+        problem.distinct(j, low) for j, (low, high) in enumerate(zip(before, after, strict=True)) if low != high
+    )

@@ -1,0 +1,121 @@
+"""Incognito: all minimal safe policies, from few attributes to many: what is unsafe on some is unsafe on more.
+
+A policy on some of the attributes is that policy with all others at the root of their hierarchy.
+
+References
+----------
+LeFevre, DeWitt, Ramakrishnan (2005), "Incognito: Efficient full-domain k-anonymity", SIGMOD, section 3.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.results import SearchResult
+
+from .course import Course
+from .lattice import MOST_FLAGS
+from .problem import Candidate, Problem
+from .progress import Report
+
+Attributes = tuple[int, ...]
+"""Some of the attributes, in order."""
+
+
+class _Incognito:
+    """One run."""
+
+    def __init__(self, problem: Problem, course: Course) -> None:
+        self._problem = problem
+        self._course = course
+        self._lowest = problem.lowest.tolist()
+        self._heights = (problem.highest - problem.lowest + 1).tolist()
+        self._roots = (problem.task.ladders.heights - 1).tolist()
+        self.minimal: list[Candidate] = []
+
+    def run(self) -> bool:
+        """Decide all attributes together, after all smaller sets of them; False if the time is up."""
+        n = len(self._heights)
+        safe: dict[Attributes, NDArray[np.bool_]] = {(): np.ones((), dtype=np.bool_)}
+        for size in range(1, n + 1):
+            found: dict[Attributes, NDArray[np.bool_]] = {}
+            for attributes in combinations(range(n), size):
+                decided = self._safe_policies(attributes, self._joined(attributes, safe))
+                if decided is None:
+                    return False
+                found[attributes] = decided
+            safe = found
+        return True
+
+    def _joined(self, attributes: Attributes, safe: dict[Attributes, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Policies that are safe on all sets of one attribute less."""
+        joined = np.ones([self._heights[j] for j in attributes], dtype=np.bool_)
+        for place, left_out in enumerate(attributes):
+            rest = tuple(j for j in attributes if j != left_out)
+            joined &= np.expand_dims(safe[rest], place)
+        return joined
+
+    def _safe_policies(self, attributes: Attributes, candidates: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Which policies on these attributes are safe, lowest ranks first; None if the time is up."""
+        safe = np.zeros_like(candidates)
+        self.minimal = []
+        for index in _by_rank(candidates):
+            if safe[index]:
+                continue
+            if self._course.is_over:
+                return None
+            candidate = self._measure(attributes, index)
+            if self._problem.is_safe(candidate):
+                safe[tuple(slice(level, None) for level in index)] = True
+                self.minimal.append(candidate)
+        return safe
+
+    def _measure(self, attributes: Attributes, index: tuple[int, ...]) -> Candidate:
+        levels = list(self._roots)
+        for j, level in zip(attributes, index, strict=True):
+            levels[j] = self._lowest[j] + level
+        is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
+        return self._course.measure(tuple(levels), is_allowed=is_allowed)
+
+
+def _by_rank(candidates: NDArray[np.bool_]) -> Iterator[tuple[int, ...]]:
+    """Yield the places that are true, by their rank, then in order."""
+    places = np.argwhere(candidates)
+    for index in places[np.argsort(places.sum(axis=1), kind="stable")].tolist():
+        yield tuple(index)
+
+
+def incognito(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+    """Best of the minimal safe policies, all of which are found.
+
+    *Guarantee*: as `ola`. Cost: the lattices of all sets of attributes, twice the work for each further attribute even
+    where its hierarchy has one level; measurements of what smaller sets do not rule out.
+
+    Parameters
+    ----------
+    time_limit : seconds; asked after each measurement
+    report : called now and then with the progress made
+
+    Raises
+    ------
+    NoSafeRelease
+        No policy measured is safe.
+    InputError
+        "Not safe" is not inherited by finer policies, or the lattices are too large to be kept policy by policy.
+    """
+    course = Course(problem, time_limit, report)
+    course.need_monotone("incognito")
+    policies = math.prod((problem.highest - problem.lowest + 2).tolist())
+    if policies > MOST_FLAGS:
+        raise InputError(
+            f"The lattices of all sets of attributes have {policies} policies, too many for incognito (at most "
+            f"{MOST_FLAGS}). Use optimal, bfs or flash."
+        )
+    run = _Incognito(problem, course)
+    if not run.run():
+        return course.result(complete=False, bound=0.0)
+    return course.best_minimal(run.minimal)

@@ -1,0 +1,197 @@
+"""The optimal search where class size is not all that is asked of a class.
+
+What the rules ask of class sizes at least is refuted box by box, as in `optimal`. A box whose policies cannot be told
+apart by class sizes is judged by its corners: its lower policy is measured; if that suppresses no more than must be
+suppressed throughout, it is the best of the box. Otherwise the box is cut in two. Where the rules are monotone its
+upper policy says how much must be suppressed throughout, or refutes the box.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.kernels.bounds import TOLERANCE
+from cloister.kernels.boxes import STATISTICS, Box, explore, generalization_bound, settled
+from cloister.kernels.workspace import Workspace
+from cloister.results import SearchResult
+
+from .descent import descents
+from .exhaustive import no_safe_policy
+from .frontier import Frontier
+from .problem import Candidate, Problem
+from .progress import Progress, Report
+
+WORK = 20_000_000
+"""Visits of row groups before an exploration hands back what is left."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A box settled as far as class sizes go, with what is known of its corners.
+
+    Attributes
+    ----------
+    lower, upper : (n_attributes,) its corners, by place among the levels worth trying
+    bound : least loss of any of its policies that is not yet measured
+    suppressed : records suppressed at each of its policies at least
+    by_size : records suppressed throughout because of the size of their class
+    at_lower, at_upper : the corners measured; None before that
+    """
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    bound: float
+    suppressed: int
+    by_size: int
+    at_lower: Candidate | None = None
+    at_upper: Candidate | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the lower policy is all there is."""
+        return bool(np.array_equal(self.lower, self.upper))
+
+
+class _Judge:
+    """Takes boxes off the frontier and puts back what is left of them."""
+
+    def __init__(self, problem: Problem, frontier: Frontier[Box | Settled]) -> None:
+        self._problem = problem
+        self._frontier = frontier
+        self._workspace: Workspace | None = None
+        self.measured = 0
+
+    def take(self, box: Box | Settled) -> None:
+        """Work on a box."""
+        rest = self._explored(box) if isinstance(box, Box) else self._judged(box)
+        for part in rest:
+            self._frontier.push(part)
+
+    def _explored(self, box: Box) -> Iterator[Box | Settled]:
+        """Search a box as far as class sizes go."""
+        task = self._frontier.task
+        workspace = self._workspace or Workspace(task)
+        statistics = np.zeros(STATISTICS, dtype=np.int64)
+        best, work = self._frontier.reference(), WORK
+        left = explore(task, workspace, box, best, statistics, work)
+        while len(left) == 1 and not best.n_found[0] and _is_same(left[0], box):
+            workspace, work = Workspace(task, 2 * workspace.lists), 2 * work
+            left = explore(task, workspace, box, best, statistics, work)
+        self._workspace = workspace
+        self._frontier.statistics += statistics
+        yield from left
+        for found in settled(task, best):
+            yield Settled(found.lower, found.upper, found.bound, found.suppressed, found.suppressed)
+
+    def _judged(self, box: Settled) -> Iterator[Settled]:
+        """Measure the corners of a box; what they do not decide comes back in halves."""
+        lower = box.at_lower or self._measure(box.lower)
+        box = self._drawn_in(replace(box, at_lower=lower))
+        if box.is_single or lower.suppressed == box.by_size:
+            return
+        if self._problem.is_monotone:
+            upper = box.at_upper or self._measure(box.upper)
+            # The same number throughout is the same records only where what is kept stays kept.
+            same = self._problem.is_nested and upper.suppressed == lower.suppressed
+            if upper.suppressed > self._problem.limit or same:
+                return
+            box = replace(box, at_upper=upper, suppressed=upper.suppressed)
+        yield from self._halves(box)
+
+    def _measure(self, index: NDArray[np.int64]) -> Candidate:
+        candidate = self._frontier.measure(index.tolist())
+        self.measured += 1
+        if self._problem.is_safe(candidate):
+            self._frontier.suggest(candidate)
+        return candidate
+
+    def _drawn_in(self, box: Settled) -> Settled:
+        """Lower the upper policy, attribute by attribute, to where the bound still leaves a chance."""
+        upper = box.upper.copy()
+        for j in range(upper.size):
+            corner = box.lower.copy()
+            while upper[j] > box.lower[j]:
+                corner[j] = upper[j]
+                if self._bound(corner, box.suppressed) <= self._frontier.least + TOLERANCE:
+                    break
+                upper[j] -= 1
+        return box if np.array_equal(upper, box.upper) else replace(box, upper=upper, at_upper=None)
+
+    def _halves(self, box: Settled) -> Iterator[Settled]:
+        """Cut a box, whose lower policy is measured, at the attribute whose levels differ most in cost."""
+        mean = self._frontier.task.costs.mean
+        attribute = np.arange(box.lower.size)
+        spread = np.where(box.upper > box.lower, mean[attribute, box.upper] - mean[attribute, box.lower] + 1e-9, -1.0)
+        j = int(np.argmax(spread))
+        middle = (box.lower[j] + box.upper[j]) // 2
+        upper, lower = box.upper.copy(), box.lower.copy()
+        upper[j], lower[j] = middle, middle + 1
+        yield replace(box, lower=lower, bound=self._bound(lower, box.suppressed), at_lower=None)
+        if not np.array_equal(box.lower, upper):
+            yield replace(box, upper=upper, bound=self._bound_beyond(box.lower, upper, box.suppressed), at_upper=None)
+
+    def _bound_beyond(self, lower: NDArray[np.int64], upper: NDArray[np.int64], suppressed: int) -> float:
+        """Least loss of a box without its lower policy: one attribute is at least one level higher."""
+        steps = np.eye(lower.size, dtype=np.int64)[upper > lower]
+        return min(self._bound(lower + step, suppressed) for step in steps)
+
+    def _bound(self, index: NDArray[np.int64], suppressed: int) -> float:
+        return generalization_bound(self._frontier.task, index, suppressed)
+
+
+def _is_same(one: Box, other: Box) -> bool:
+    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)
+
+
+def judged(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+    """Best policy of the lattice under any rules, proven, or the best found in time with a proven bound.
+
+    *Guarantee*: as `optimal`. Cost: as there for what class sizes refute, and one measurement of each policy that
+    these leave and whose bound is below the least loss; less where the rules are monotone.
+
+    Parameters
+    ----------
+    problem : its loss a mean of attribute losses
+    time_limit : seconds; overrun by some tenths of a second
+    report : called now and then with the progress made
+
+    Raises
+    ------
+    NoSafeRelease
+        No allowed policy is safe, or none was found in time.
+    """
+    started = time.perf_counter()
+    top = problem.measure(problem.top)
+    safe = problem.is_safe(top)
+    if problem.is_monotone and not safe:
+        raise no_safe_policy(problem, complete=True)
+    frontier = Frontier[Box | Settled](problem, top if safe else None)
+    if safe:
+        frontier.suggest(next(descents(problem)))
+    frontier.push(frontier.whole)
+    judge = _Judge(problem, frontier)
+    bound = None
+    while (box := frontier.pop()) is not None:
+        if time_limit is not None and time.perf_counter() - started > time_limit:
+            bound = min(box.bound, frontier.least)
+            break
+        judge.take(box)
+        if report is not None:
+            state = frontier.least, frontier.bound([]), len(frontier), frontier.checked + judge.measured
+            report(Progress(time.perf_counter() - started, *state))
+    found = frontier.best()
+    if found is None:
+        raise no_safe_policy(problem, complete=bound is None)
+    return SearchResult(
+        levels=problem.by_name(found.levels),
+        loss=found.loss,
+        suppressed=found.suppressed,
+        bound=found.loss if bound is None else bound,
+        optimal=bound is None,
+        lattice=problem.lattice,
+        checked=frontier.checked + judge.measured + 1,
+        seconds=time.perf_counter() - started,
+    )

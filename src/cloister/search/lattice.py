@@ -1,0 +1,245 @@
+"""What a search knows about the policies of a lattice: by a few of them that stand for many, or by a flag for each."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.kernels.antichain import LIST, make_antichain
+from cloister.kernels.ranks import Known, Order, climb, collect, first_of_rank, in_order, next_open, which_known
+from cloister.results import PropertyStatistics, SearchStatistics
+
+from .problem import Problem
+from .stores import make_store
+
+QUALITY, PROTECTION, SAFE = 1, 2, 4
+"""Properties: insufficient quality, insufficient protection, safe. Their sums are sets of them."""
+
+MEASURED = 8
+BLOCK = 1 << 14
+"""Policies of one rank that are held and ordered at a time."""
+
+DECIMALS = 9
+"""Sums of floats that differ by rounding alone shall not decide the order."""
+
+MOST_FLAGS = 1 << 28
+"""Policies of the largest lattice that is kept explicitly."""
+
+Policy = tuple[int, ...]
+
+
+class Properties(Protocol):
+    """What is known about policies."""
+
+    seconds: float
+
+    def known(self) -> Known:
+        """Return the arrays for the kernels."""
+
+    def note(self, levels: Policy, properties: int) -> None:
+        """Note properties of a policy: quality and safe are inherited by coarser, protection by finer policies."""
+
+    def note_measured(self, levels: Policy) -> None:
+        """Note that this very policy was measured."""
+
+    def is_measured(self, levels: Policy) -> bool:
+        """Whether it was."""
+
+    def statistics(self) -> SearchStatistics:
+        """What was stored and asked."""
+
+
+class ImplicitProperties:
+    """Inherited properties in stores: memory grows with what was found, not with the lattice.
+
+    Parameters
+    ----------
+    store : name of the store, see `search.stores`
+    """
+
+    def __init__(self, problem: Problem, store: str) -> None:
+        top = problem.top
+        self._lowest, self._highest = problem.lowest, problem.highest
+        self._stores = {
+            QUALITY: make_store(store, top, is_upward=True),
+            PROTECTION: make_store(store, top, is_upward=False),
+            SAFE: make_store(store, top, is_upward=True),
+        }
+        self._measured: set[Policy] = set()
+        self._spare = np.zeros(0, dtype=np.uint8), np.zeros(len(top), dtype=np.int64)
+        self.seconds = 0.0
+
+    def known(self) -> Known:
+        """Return the arrays for the kernels."""
+        quality, protection, safe = (store.antichain for store in self._stores.values())
+        return Known(self._lowest, self._highest, *self._spare, quality, protection, safe)
+
+    def note(self, levels: Policy, properties: int) -> None:
+        """Note properties of a policy."""
+        for name, store in self._stores.items():
+            if properties & name:
+                store.insert(levels)
+
+    def note_measured(self, levels: Policy) -> None:
+        """Note that this very policy was measured; needed only where no property says so."""
+        self._measured.add(levels)
+
+    def is_measured(self, levels: Policy) -> bool:
+        """Whether it was noted as measured."""
+        return levels in self._measured
+
+    def statistics(self) -> SearchStatistics:
+        """Return what was stored and asked."""
+        quality, protection, _ = (store.statistics for store in self._stores.values())
+        seconds = self.seconds + sum(store.seconds for store in self._stores.values())
+        n_bytes = sum(store.n_bytes for store in self._stores.values())
+        return SearchStatistics(quality, protection, seconds, n_bytes)
+
+
+class ExplicitProperties:
+    """A flag for each policy of the lattice, tagged by slices.
+
+    Raises
+    ------
+    InputError
+        The lattice is too large for that.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if problem.lattice > MOST_FLAGS:
+            raise InputError(
+                f"The lattice has {problem.lattice} policies, too many to keep one by one (at most {MOST_FLAGS}). "
+                "Use optimal, bfs, or flash with the implicit representation."
+            )
+        shape = tuple((problem.highest - problem.lowest + 1).tolist())
+        self._lowest, self._highest = problem.lowest, problem.highest
+        self.flags = np.zeros(shape, dtype=np.uint8)
+        self._stride = np.array(self.flags.strides, dtype=np.int64)
+        self._empty = make_antichain(LIST, problem.highest, True)
+        self._inserts = {QUALITY: 0, PROTECTION: 0, SAFE: 0}
+        self.seconds = 0.0
+
+    def known(self) -> Known:
+        """Return the arrays for the kernels."""
+        empty = self._empty
+        return Known(self._lowest, self._highest, self.flags.reshape(-1), self._stride, empty, empty, empty)
+
+    def note(self, levels: Policy, properties: int) -> None:
+        """Note properties of a policy, and of all that inherit them."""
+        started = time.perf_counter()
+        at = self._at(levels)
+        above = self.flags[tuple(slice(level, None) for level in at)]
+        above |= np.uint8(properties & (QUALITY | SAFE))
+        if properties & PROTECTION:
+            below = self.flags[tuple(slice(0, level + 1) for level in at)]
+            below |= np.uint8(PROTECTION)
+        for name in self._inserts:
+            self._inserts[name] += bool(properties & name)
+        self.seconds += time.perf_counter() - started
+
+    def note_measured(self, levels: Policy) -> None:
+        """Note that this very policy was measured."""
+        self.flags[self._at(levels)] |= MEASURED
+
+    def is_measured(self, levels: Policy) -> bool:
+        """Whether it was noted as measured."""
+        return bool(self.flags[self._at(levels)] & MEASURED)
+
+    def statistics(self) -> SearchStatistics:
+        """Return how often policies were tagged; flags are looked up, so nothing is counted as a query."""
+        quality, protection, _ = (PropertyStatistics(n, 0, 0, 0) for n in self._inserts.values())
+        return SearchStatistics(quality, protection, self.seconds, self.flags.nbytes)
+
+    def _at(self, levels: Policy) -> Policy:
+        return tuple(level - low for level, low in zip(levels, self._lowest.tolist(), strict=True))
+
+
+class Lattice:
+    """Walks through the policies that are not yet known, in the order that the Flash algorithm tries them."""
+
+    def __init__(self, problem: Problem, properties: Properties) -> None:
+        self.properties = properties
+        self.n_ranks = int((problem.highest - problem.lowest).sum()) + 1
+        self.order = order_of(problem)
+        self._first, self._second = self.order.first.tolist(), self.order.second.tolist()
+        self._highest = problem.top
+
+    def open_policies(self, rank: int, known: int) -> Iterator[Policy]:
+        """Yield policies so many ranks above the lowest that have none of these properties when their turn comes."""
+        cursor = first_of_rank(self.properties.known(), rank)
+        while cursor is not None:
+            started = time.perf_counter()
+            found, cursor = collect(self.properties.known(), known, cursor, BLOCK)
+            policies = in_order(self.order, found)
+            self.properties.seconds += time.perf_counter() - started
+            position = self._next(known, policies, 0)
+            while position < len(policies):
+                yield tuple(policies[position].tolist())
+                position = self._next(known, policies, position + 1)
+
+    def is_known(self, levels: Policy, known: int) -> bool:
+        """Whether a policy has one of these properties."""
+        return self._next(known, np.array([levels], dtype=np.int64), 0) > 0
+
+    def path(self, start: Policy, known: int) -> list[Policy]:
+        """Greedy path upwards from a policy through policies that have none of these properties."""
+        started = time.perf_counter()
+        path = climb(self.properties.known(), self.order, known, np.array(start, dtype=np.int64))
+        self.properties.seconds += time.perf_counter() - started
+        return [tuple(levels) for levels in path.tolist()]
+
+    def above(self, levels: Policy) -> list[Policy]:
+        """Direct generalizations of a policy, in the order of the attributes."""
+        return direct_generalizations(levels, self._highest)
+
+    def open_above(self, levels: Policy, known: int) -> list[Policy]:
+        """Direct generalizations of a policy that have none of these properties, in the order of the attributes."""
+        above = self.above(levels)
+        if not above:
+            return []
+        started = time.perf_counter()
+        found = which_known(self.properties.known(), known, np.array(above, dtype=np.int64))
+        self.properties.seconds += time.perf_counter() - started
+        return [policy for policy, is_known in zip(above, found.tolist(), strict=True) if not is_known]
+
+    def key(self, levels: Policy) -> tuple[float, float, float, Policy]:
+        """Where a policy stands in the order in which they are tried, lowest ranks first."""
+        first = sum(added[level] for added, level in zip(self._first, levels, strict=True))
+        second = sum(added[level] for added, level in zip(self._second, levels, strict=True))
+        return sum(levels), round(first, DECIMALS), round(second, DECIMALS), levels
+
+    def _next(self, known: int, policies: NDArray[np.int64], position: int) -> int:
+        started = time.perf_counter()
+        position = next_open(self.properties.known(), known, policies, position)
+        self.properties.seconds += time.perf_counter() - started
+        return position
+
+
+def direct_generalizations(levels: Policy, highest: Sequence[int]) -> list[Policy]:
+    """Policies with one attribute one level higher, in the order of the attributes."""
+    return [
+        (*levels[:j], level + 1, *levels[j + 1 :])
+        for j, (level, high) in enumerate(zip(levels, highest, strict=True))
+        if level < high
+    ]
+
+
+def order_of(problem: Problem) -> Order:
+    """Order of the policies of one rank: less generalized on average, then more distinct values left.
+
+    References
+    ----------
+    Kohlmayer, Prasser, Eckert, Kemper, Kuhn (2012), "Flash: Efficient, stable and optimal k-anonymity", PASSAT,
+    section on the order of nodes.
+    """
+    lowest, highest = problem.lowest.tolist(), problem.highest.tolist()
+    shape = len(lowest), max(highest) + 1
+    first, second = np.zeros(shape), np.zeros(shape)
+    for j, (low, high) in enumerate(zip(lowest, highest, strict=True)):
+        for level in range(low, high + 1):
+            first[j, level] = (level - low) / max(1, high - low)
+            second[j, level] = 1.0 - problem.distinct(j, level) / problem.distinct(j, low)
+    return Order(first, second)

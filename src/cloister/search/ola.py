@@ -1,0 +1,124 @@
+"""OLA: the policies below which nothing is safe, by binary search over ever smaller parts of the lattice.
+
+References
+----------
+El Emam, Dankar, Issa, Jonker, Amyot, Cogo, Corriveau, Walker, Chowdhury, Vaillancourt, Roffey, Bottomley (2009), "A
+globally optimal k-anonymity method for the de-identification of health data", JAMIA 16(5):670-682. Deviation: a part
+of the lattice of which everything is decided is not entered.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cloister.results import SearchResult
+
+from .course import Course
+from .lattice import PROTECTION, SAFE, ExplicitProperties, Policy
+from .problem import Candidate, Problem
+from .progress import Report
+
+DECIDED = PROTECTION | SAFE
+
+
+class _Ola:
+    """One run. Parts of the lattice are named by their lowest and highest policy, levels as the user counts them."""
+
+    def __init__(self, problem: Problem, course: Course) -> None:
+        self._problem = problem
+        self._course = course
+        self._lowest = problem.lowest.tolist()
+        self.properties = ExplicitProperties(problem)
+        self._safe: list[Candidate] = []
+
+    def decide(self, bottom: Policy, top: Policy) -> bool:
+        """Find out which policies of a part are safe; False if the time is up."""
+        if self._is_decided(bottom, top):
+            return True
+        height = sum(top) - sum(bottom)
+        if height <= 1:
+            return self._tag(bottom) and self._tag(top)
+        for middle in policies_between(bottom, top, height // 2):
+            if not self._tag(middle):
+                return False
+            is_safe = self._flags(middle) & SAFE
+            if not (self.decide(bottom, middle) if is_safe else self.decide(middle, top)):
+                return False
+        return True
+
+    def minimal(self) -> list[Candidate]:
+        """Return the safe policies below which nothing is safe; all of them once everything is decided."""
+        return [candidate for candidate in self._safe if not any(map(self._is_safe, self._below(candidate.levels)))]
+
+    def _tag(self, levels: Policy) -> bool:
+        """Measure a policy unless it is decided, and tag all that it decides; False if the time is up."""
+        if self._flags(levels) & DECIDED:
+            return True
+        if self._course.is_over:
+            return False
+        candidate = self._course.measure(levels)
+        is_safe = self._problem.is_safe(candidate)
+        if is_safe:
+            self._safe.append(candidate)
+        self.properties.note(levels, SAFE if is_safe else PROTECTION)
+        return True
+
+    def _is_decided(self, bottom: Policy, top: Policy) -> bool:
+        part = [slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True)]
+        return bool(np.all(self.properties.flags[tuple(part)] & DECIDED))
+
+    def _flags(self, levels: Sequence[int]) -> int:
+        return int(self.properties.flags[tuple(level - low for level, low in zip(levels, self._lowest, strict=True))])
+
+    def _is_safe(self, levels: Policy) -> bool:
+        return bool(self._flags(levels) & SAFE)
+
+    def _below(self, levels: Policy) -> Iterator[Policy]:
+        for j, (level, low) in enumerate(zip(levels, self._lowest, strict=True)):
+            if level > low:
+                yield (*levels[:j], level - 1, *levels[j + 1 :])
+
+
+def policies_between(bottom: Policy, top: Policy, height: int) -> Iterator[Policy]:
+    """Yield the policies between two that are so many levels above the lower one, in the order of level vectors."""
+    if not bottom:
+        if height == 0:
+            yield ()
+        return
+    room = sum(top[1:]) - sum(bottom[1:])
+    for level in range(bottom[0] + max(0, height - room), min(top[0], bottom[0] + height) + 1):
+        for rest in policies_between(bottom[1:], top[1:], height - (level - bottom[0])):
+            yield (level, *rest)
+
+
+def ola(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+    """Best of the minimal safe policies: those of which no finer policy is safe.
+
+    *Guarantee*: without a time limit, ``minimal`` holds all minimal safe policies, and the best of them is returned.
+    That no policy loses less is proven where coarser safe policies never lose less (no suppression, or a loss that
+    ignores it); with suppression allowed a coarser policy of the same loss may suppress fewer records. With a time
+    limit, the best policy measured. Cost: a byte for each policy, measurements of a part of the lattice.
+
+    Parameters
+    ----------
+    time_limit : seconds; asked after each measurement
+    report : called now and then with the progress made
+
+    Raises
+    ------
+    NoSafeRelease
+        No policy measured is safe.
+    InputError
+        "Not safe" is not inherited by finer policies, or the lattice is too large to be kept policy by policy.
+
+    Notes
+    -----
+    ``bound`` is the least bound of the minimal safe policies: every safe policy is at or above one of them.
+    """
+    course = Course(problem, time_limit, report)
+    course.need_monotone("ola")
+    run = _Ola(problem, course)
+    complete = run.decide(tuple(problem.lowest.tolist()), problem.top)
+    if not complete:
+        return course.result(complete=False, bound=0.0, statistics=run.properties.statistics())
+    return course.best_minimal(run.minimal(), run.properties.statistics())

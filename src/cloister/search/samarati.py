@@ -1,0 +1,81 @@
+"""Samarati's algorithm: the least rank at which a policy is safe, by binary search, and the best policy there.
+
+References
+----------
+Samarati (2001), "Protecting respondents' identities in microdata release", IEEE TKDE 13(6), section 4. Deviations: the
+best policy of the least rank by loss is returned, not any; policies below one that is not safe are passed over.
+"""
+
+from cloister.results import SearchResult
+
+from .course import Course
+from .lattice import PROTECTION, ImplicitProperties, Lattice
+from .problem import Candidate, Problem
+from .progress import Report
+
+
+class _Samarati:
+    """One run."""
+
+    def __init__(self, problem: Problem, course: Course) -> None:
+        self._problem = problem
+        self._course = course
+        self.properties = ImplicitProperties(problem, "ranked-tree")
+        self._lattice = Lattice(problem, self.properties)
+        self._first: dict[int, Candidate] = {}
+
+    def run(self) -> list[Candidate] | None:
+        """Return the safe policies of the least rank that has any; None if the time is up."""
+        low, high = 0, self._lattice.n_ranks - 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self._safe_at(middle, first=True)
+            if found is None:
+                return None
+            low, high = (low, middle) if found else (middle + 1, high)
+        return self._safe_at(low, first=False)
+
+    def _safe_at(self, rank: int, *, first: bool) -> list[Candidate] | None:
+        """Return the safe policies of a rank, or the first one found; None if the time is up."""
+        known = self._first.get(rank)
+        safe = [] if known is None else [known]
+        for levels in self._lattice.open_policies(rank, PROTECTION):
+            if known is not None and levels == known.levels:
+                continue
+            if self._course.is_over:
+                return None
+            candidate = self._course.measure(levels)
+            if not self._problem.is_safe(candidate):
+                self.properties.note(levels, PROTECTION)
+                continue
+            safe.append(candidate)
+            if first:
+                self._first[rank] = candidate
+                break
+        return safe
+
+
+def samarati(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+    """Best policy of the least rank at which any policy is safe.
+
+    *Guarantee*: without a time limit, no safe policy has a lower rank, and none of that rank is better. A policy of a
+    higher rank may lose less, whatever the loss, so the result is never said to be optimal. With a time limit, the
+    best policy measured. Cost: about as many measurements as the ranks that are looked at have policies.
+
+    Parameters
+    ----------
+    time_limit : seconds; asked after each measurement
+    report : called now and then with the progress made
+
+    Raises
+    ------
+    NoSafeRelease
+        No policy measured is safe.
+    InputError
+        "Not safe" is not inherited by finer policies.
+    """
+    course = Course(problem, time_limit, report)
+    course.need_monotone("samarati")
+    run = _Samarati(problem, course)
+    found = run.run()
+    return course.result(complete=found is not None, bound=0.0, among=found, statistics=run.properties.statistics())

@@ -1,0 +1,131 @@
+"""What a property store offers, and the four of them.
+
+References
+----------
+Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, "Efficient management of
+predictive properties" and Table 1.
+"""
+
+import time
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.kernels.antichain import (
+    ANTICHAIN_LIST,
+    HITS,
+    INSERTS,
+    LARGEST,
+    LIST,
+    QUERIES,
+    RANKED_TREE,
+    SIZE,
+    TREE,
+    Antichain,
+    branches,
+    covers,
+    insert,
+    make_antichain,
+    policies_in,
+)
+from cloister.results import PropertyStatistics
+
+STORES = {"list": LIST, "antichain-list": ANTICHAIN_LIST, "tree": TREE, "ranked-tree": RANKED_TREE}
+"""Names of the stores: the paper's options 1 to 4."""
+
+
+class PropertyStore(Protocol):
+    """A set of policies with an inherited property."""
+
+    seconds: float
+
+    def insert(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
+        """Note that a policy has the property."""
+
+    def covers(self, levels: Sequence[int] | NDArray[np.int64]) -> bool:
+        """Whether a policy has the property: it was inserted, or inherits from one that was."""
+
+    @property
+    def size(self) -> int:
+        """Policies held."""
+
+    @property
+    def statistics(self) -> PropertyStatistics:
+        """What was done so far."""
+
+
+class CompiledStore:
+    """Any of the four stores, compiled in the same manner, so that comparing them compares data structures.
+
+    Parameters
+    ----------
+    kind : see `STORES`
+    top : highest level of each attribute
+    is_upward : whether coarser policies inherit the property; else finer ones do
+    """
+
+    def __init__(self, kind: int, top: Sequence[int], *, is_upward: bool) -> None:
+        self.antichain: Antichain = make_antichain(kind, np.array(top, dtype=np.int64), is_upward)
+        self.seconds = 0.0
+
+    def insert(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
+        """Note that a policy has the property."""
+        started = time.perf_counter()
+        self.antichain = insert(self.antichain, np.asarray(levels, dtype=np.int64))
+        self.seconds += time.perf_counter() - started
+
+    def covers(self, levels: Sequence[int] | NDArray[np.int64]) -> bool:
+        """Whether a policy has the property: it was inserted, or inherits from one that was."""
+        started = time.perf_counter()
+        found = covers(self.antichain, np.asarray(levels, dtype=np.int64))
+        self.seconds += time.perf_counter() - started
+        return found
+
+    @property
+    def size(self) -> int:
+        """Policies held."""
+        return int(self.antichain.counts[SIZE])
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the policies held."""
+        kept = self.antichain
+        return sum(array.nbytes for array in (kept.rows, kept.level, kept.child, kept.sibling, kept.least))
+
+    @property
+    def statistics(self) -> PropertyStatistics:
+        """What was done so far."""
+        counts = self.antichain.counts
+        return PropertyStatistics(int(counts[INSERTS]), int(counts[QUERIES]), int(counts[HITS]), int(counts[LARGEST]))
+
+    def policies(self) -> list[tuple[int, ...]]:
+        """Policies held."""
+        return [tuple(levels) for levels in policies_in(self.antichain).tolist()]
+
+    def branches(self) -> list[tuple[tuple[int, ...], int]]:
+        """Nodes of a tree: levels from the root to the node, and the least rank below it; empty for lists."""
+        return branches(self.antichain)
+
+
+def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledStore:
+    """Return an empty store of this name.
+
+    Parameters
+    ----------
+    top : highest level of each attribute
+    is_upward : whether coarser policies inherit the property; else finer ones do
+
+    Raises
+    ------
+    InputError
+        There is no such store.
+    """
+    if name not in STORES:
+        near = get_close_matches(name, STORES, 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
+    return CompiledStore(STORES[name], top, is_upward=is_upward)

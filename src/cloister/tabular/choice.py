@@ -1,0 +1,183 @@
+"""Which records are released, and with which labels: what each method decides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError, NoSafeRelease
+from cloister.hierarchy import Ladder
+from cloister.io import as_text
+from cloister.results import SearchResult
+from cloister.search import search
+from cloister.search.problem import Problem
+from cloister.search.progress import Report
+
+from .clustering import cluster
+from .data import FULL_DOMAIN, EncodedTable, TableRequest
+from .local_recoding import recode_locally, settled
+from .mondrian import mondrian
+from .partition import Partition
+from .recoding import Recoding, recoding_of
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a method decided.
+
+    Attributes
+    ----------
+    search : what was searched for the whole table, if anything
+    is_released : (n_records,) whether each record is released
+    labels : label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing
+    levels : levels that occur in each quasi-identifier, ascending
+    loss : loss of the release
+    """
+
+    search: SearchResult | None
+    is_released: NDArray[np.bool_]
+    labels: pl.DataFrame
+    levels: Mapping[str, tuple[int, ...]]
+    loss: float
+
+    @property
+    def suppressed(self) -> int:
+        """Records that are not released."""
+        return int((~self.is_released).sum())
+
+
+def choose(table: EncodedTable, request: TableRequest, report: Report | None = None) -> Choice:
+    """Decide by the method asked for.
+
+    Full-domain generalization takes one level for each column, the least lossy choice where the search says so. Local
+    recoding (`recode_locally`) continues from there. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
+
+    Raises
+    ------
+    NoSafeRelease
+        The rules cannot be satisfied within the suppression limit.
+
+    References
+    ----------
+    Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
+    formalism": full-domain generalization, and suppression of the classes that violate the rules.
+    """
+    if request.method != FULL_DOMAIN:
+        recoding = recoding_of(table, request)
+        partition = mondrian(recoding) if request.method == "mondrian" else cluster(recoding)
+        return _recoded(table, recoding, _within_limit(recoding, settled(recoding, partition)), None)
+    result = choose_policy(table.problem, request, report)
+    if not request.local_recoding:
+        return _full_domain(table, result)
+    recoding = recoding_of(table, request)
+    again = partial(search, request.search, threads=request.threads, report=report)
+    partition = recode_locally(
+        recoding, result, lambda problem, left: again(problem, time_limit=left), request.time_limit
+    )
+    return _recoded(table, recoding, partition, result)
+
+
+def _full_domain(table: EncodedTable, result: SearchResult) -> Choice:
+    problem, levels = table.problem, result.levels
+    kept = problem.kept_rows([levels[name] for name in problem.names])[problem.row_of_record]
+    labels = [
+        at_level(as_text(table.frame[column]), ladder, levels[column]) for column, ladder in table.ladders.items()
+    ]
+    return Choice(
+        result, kept, pl.DataFrame(labels), {column: (levels[column],) for column in table.ladders}, result.loss
+    )
+
+
+def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, result: SearchResult | None) -> Choice:
+    recoding.check(partition)
+    names, row_of_record = list(recoding.problem.names), recoding.problem.row_of_record
+    labels, used = recoding.labels_of_rows(partition), recoding.levels_in_use(partition)
+    texts = {column: pl.Series(column, labels[names.index(column)], dtype=pl.String) for column in table.ladders}
+    frame = [text.gather(row_of_record) for text in texts.values()]
+    levels = {column: used[names.index(column)] for column in table.ladders}
+    kept = partition.is_released[row_of_record]
+    return Choice(result, kept, pl.DataFrame(frame), levels, recoding.measure(partition))
+
+
+def _within_limit(recoding: Recoding, partition: Partition) -> Partition:
+    """Refuse to suppress more than allowed, or everything."""
+    suppressed, problem = recoding.suppressed(partition), recoding.problem
+    if suppressed > problem.limit or not partition.is_released.any():
+        raise NoSafeRelease(
+            f"Asked for were {problem.requirement}, but {suppressed} of {problem.task.threshold.n_records} records "
+            f"stay in classes that violate that, and at most {problem.limit} may be suppressed. Allow coarser levels, "
+            "raise the suppression limit or ask for less."
+        )
+    return partition
+
+
+def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series, request: TableRequest) -> bool:
+    """Return whether the rules hold on records as they are shown.
+
+    Parameters
+    ----------
+    shown : quasi-identifiers of released records; records with the same recorded values are shown alike
+    originals : position in the table of each
+    """
+    recoding = recoding_of(table, request)
+    keys = pl.DataFrame([shown[column].alias(f"c{j}") for j, column in enumerate(shown.columns)])
+    classes = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    rows, first = np.unique(recoding.problem.row_of_record[originals.to_numpy()], return_index=True)
+    classes = classes[first]
+    n_classes = int(classes.max()) + 1
+    sizes = np.sort(recoding.judge.records(rows, classes, n_classes))
+    return bool(recoding.judge.holds(rows, classes, n_classes).all()) and recoding.judge.n_left_out(sizes) == 0
+
+
+def choose_policy(problem: Problem, request: TableRequest, report: Report | None = None) -> SearchResult:
+    """Search the lattice, or measure the one policy that was fixed."""
+    if request.levels is not None:
+        return _fixed(problem, request.levels)
+    return search(request.search, problem, threads=request.threads, time_limit=request.time_limit, report=report)
+
+
+def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
+    unknown = sorted(set(levels) - set(problem.names))
+    absent = sorted(set(problem.names) - set(levels))
+    if unknown or absent:
+        raise InputError(
+            "Fixed levels must name every quasi-identifier and nothing else. "
+            f"Not named: {', '.join(absent) or 'none'}; not a quasi-identifier: {', '.join(unknown) or 'none'}."
+        )
+    heights = dict(zip(problem.names, problem.task.ladders.heights.tolist(), strict=True))
+    for column, level in levels.items():
+        if not 0 <= level < heights[column]:
+            raise InputError(
+                f"Level {level} of column {column!r} was asked for, but its hierarchy has levels 0 to "
+                f"{heights[column] - 1}.",
+                column=column,
+            )
+    candidate = problem.measure([levels[name] for name in problem.names])
+    if not problem.is_safe(candidate):
+        raise NoSafeRelease(
+            f"The fixed levels leave {candidate.suppressed} of {problem.task.threshold.n_records} records in classes "
+            f"that violate the rules ({problem.requirement}), but at most {problem.limit} may be suppressed. "
+            "Fix coarser levels or raise the suppression limit."
+        )
+    return SearchResult(
+        levels=problem.by_name(candidate.levels),
+        loss=candidate.loss,
+        suppressed=candidate.suppressed,
+        bound=0.0,
+        optimal=False,
+        lattice=problem.lattice,
+        checked=1,
+        seconds=0.0,
+    )
+
+
+def at_level(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
+    """Return the label of each value at a level."""
+    labels = dict(zip(ladder.values, ladder.labels[level], strict=True))
+    present = [value for value in ladder.values if value is not None]
+    named = pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String)
+    position = text.cast(pl.Enum(present)).to_physical().fill_null(len(present))
+    return named.gather(position).alias(text.name)

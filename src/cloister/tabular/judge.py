@@ -1,0 +1,232 @@
+"""Which classes of a policy are released: those that satisfy all rules, the smallest left out until the table does."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InternalError
+from cloister.kernels.classes import Grouping, distinct_rows, group
+from cloister.kernels.layout import CODE, Rows, Task
+from cloister.privacy import ClassRule, Histogram, Rule, TableRule
+
+from .coding import Coded
+from .population import has_population, population_texts
+from .sensitive import SensitiveValues
+
+
+class Judge:
+    """The rules of a request, with what they need to know of the table.
+
+    Parameters
+    ----------
+    task : the rows and ladders of the problem
+    coded : ladders of the attributes, in the order of the problem
+    row_of_record : (n_records,) distinct row of each record
+    sensitive : the sensitive columns
+    order : the quasi-identifiers in the order of the file, which decides among classes of one size
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        task: Task,
+        coded: Mapping[str, Coded],
+        row_of_record: NDArray[np.int64],
+        sensitive: Mapping[str, pl.Series],
+        order: Sequence[str],
+    ) -> None:
+        self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
+        self._size_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs == "sizes"]
+        self._table_rules = [rule for rule in rules if isinstance(rule, TableRule)]
+        self._task = task
+        self._coded = coded
+        self._order = order
+        self.is_monotone = all(rule.is_monotone for rule in rules)
+        self._values = {
+            id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record)
+            for rule in self._class_rules
+            if rule.column is not None
+        }
+        self._populations = {id(rule): self._population(rule) for rule in self._class_rules if has_population(rule)}
+
+    @property
+    def has_table_rules(self) -> bool:
+        """Whether a rule is about the table as a whole."""
+        return bool(self._table_rules)
+
+    def keeps(self, grouping: Grouping, levels: Sequence[int], class_size: int) -> NDArray[np.bool_]:
+        """Return whether each class is released, shape (n_classes,).
+
+        Parameters
+        ----------
+        grouping : the classes of the task's rows at these levels
+        class_size : records that a class needs at least
+        """
+        classes = PolicyClasses(grouping, levels, self)
+        is_kept = grouping.sizes >= class_size
+        for rule in (*self._size_rules, *self._class_rules):
+            is_kept &= rule.holds(classes)
+        if self._table_rules:
+            self._leave_out_smallest(grouping, levels, is_kept)
+        if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
+            is_kept[:] = False
+        return is_kept
+
+    def _leave_out_smallest(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> None:
+        """Suppress the smallest classes until every rule about the table holds."""
+        ordered = self._smallest_first(grouping, levels, np.flatnonzero(is_kept))
+        is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
+
+    def _smallest_first(
+        self, grouping: Grouping, levels: Sequence[int], classes: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Classes by their size; those of one size by their released values."""
+        rows = grouping.first[classes]
+        keys = [self._rank(column, levels, rows) for column in reversed(self._order)]
+        return classes[np.lexsort([*keys, grouping.sizes[classes]])]
+
+    def _rank(self, column: str, levels: Sequence[int], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Place of each row's label among the labels of its column at its level, by UTF-8 bytes, missing first."""
+        j = list(self._coded).index(column)
+        coded, level = self._coded[column], levels[j]
+        labels = [label or "" for label in coded.labels[level]]
+        rank = np.empty(len(labels), dtype=np.int64)
+        rank[sorted(range(len(labels)), key=lambda code: labels[code].encode())] = np.arange(len(labels))
+        ranks: NDArray[np.int64] = rank[coded.rise(0, level)[self._task.rows.codes[j, rows]]]
+        return ranks
+
+    def holds(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.bool_]:
+        """Return whether each of these classes satisfies all rules about classes, shape (n_classes,).
+
+        Rules about the table as a whole are left aside. Cost: the rows given, whatever the table holds.
+
+        Parameters
+        ----------
+        rows : (n,) distinct rows
+        labels : (n,) class of each, none of them empty; a class may be made of rows at different levels
+        """
+        classes = RowClasses(rows, labels, n_classes, self)
+        holds = np.ones(n_classes, dtype=np.bool_)
+        for rule in (*self._size_rules, *self._class_rules):
+            if not holds.any():
+                break
+            holds &= rule.holds(classes)
+        return holds
+
+    def records(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+        """Return the records of each of these classes, shape (n_classes,)."""
+        # Weights are added up as floating-point numbers, exact below 2**53 records.
+        return np.bincount(labels, self._task.rows.records[rows], n_classes).astype(np.int64)
+
+    def n_left_out(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many of the smallest classes must be suppressed for the rules about the table.
+
+        Parameters
+        ----------
+        sizes : (n_classes,) records of each class, ascending
+        """
+        left_out, before = 0, -1
+        while left_out != before and left_out < sizes.size:
+            before = left_out
+            for rule in self._table_rules:
+                left_out += rule.n_violating(sizes[left_out:])
+        return left_out
+
+    def restricted(self, task: Task, rows: NDArray[np.int64]) -> "Judge":
+        """Return the rules about classes for some of the rows; the distribution of the whole input stays.
+
+        Parameters
+        ----------
+        task : these rows
+        rows : (n,) which distinct rows they are
+        """
+        part = copy(self)
+        part._task, part._table_rules = task, []
+        part.is_monotone = all(rule.is_monotone for rule in (*self._size_rules, *self._class_rules))
+        part._values = {rule: values.restricted(rows) for rule, values in self._values.items()}
+        return part
+
+    def of_rows(self, rule: ClassRule, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> Histogram:
+        """Return the sensitive values of a rule's column in each class of some rows."""
+        return self._values[id(rule)].of_rows(rows, labels, n_classes)
+
+    def _population(self, rule: ClassRule) -> Rows:
+        """The distinct rows of a population, in the codes of the table."""
+        texts = population_texts(rule, list(self._coded))
+        codes = np.stack([c.rows(texts[name]).astype(CODE) for name, c in self._coded.items()])
+        return distinct_rows(codes, self._task.ladders).rows
+
+    def histogram(self, rule: ClassRule, grouping: Grouping) -> Histogram:
+        """Return the sensitive values of a rule's column in each class."""
+        return self._values[id(rule)].by_class(grouping)
+
+    def population(self, rule: ClassRule, levels: Sequence[int], n_classes: int) -> NDArray[np.int64]:
+        """Return the records of a rule's population by class, and at the end those that are in no class.
+
+        Rows of the table come first, so their classes keep their numbers; records of the population count nothing.
+        """
+        own, others = self._task.rows, self._populations[id(rule)]
+        both = Rows(
+            np.ascontiguousarray(np.hstack([own.codes, others.codes])),
+            np.concatenate([own.records, np.zeros_like(others.records)]),
+        )
+        labels = group(both, self._task.ladders, np.array(levels, dtype=np.int64)).labels[own.records.size :]
+        counts = np.bincount(np.minimum(labels, n_classes), weights=others.records, minlength=n_classes + 1)
+        return counts.astype(np.int64)
+
+
+class PolicyClasses:
+    """The classes of one policy, as rules may see them."""
+
+    def __init__(self, grouping: Grouping, levels: Sequence[int], judge: Judge) -> None:
+        self._grouping = grouping
+        self._levels = levels
+        self._judge = judge
+        self._counts: dict[int, NDArray[np.int64]] = {}
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Records of each class, shape (n_classes,)."""
+        return self._grouping.sizes
+
+    def histogram(self, rule: ClassRule) -> Histogram:
+        """Return the values of the column of a rule in each class."""
+        return self._judge.histogram(rule, self._grouping)
+
+    def population(self, rule: ClassRule) -> NDArray[np.int64]:
+        """Return the records of the rule's population table in each class, shape (n_classes,), from 0 on."""
+        return self._by_class(rule)[:-1]
+
+    def is_covering(self, rule: ClassRule) -> bool:
+        """Return whether every record of the rule's population table falls into one of the classes."""
+        return int(self._by_class(rule)[-1]) == 0
+
+    def _by_class(self, rule: ClassRule) -> NDArray[np.int64]:
+        if id(rule) not in self._counts:
+            self._counts[id(rule)] = self._judge.population(rule, self._levels, self.sizes.size)
+        return self._counts[id(rule)]
+
+
+class RowClasses:
+    """Classes of some of the rows, as rules may see them. They have no population: its records have no such class."""
+
+    def __init__(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int, judge: Judge) -> None:
+        self._rows = rows
+        self._labels = labels
+        self._judge = judge
+        self.sizes = judge.records(rows, labels, n_classes)
+
+    def histogram(self, rule: ClassRule) -> Histogram:
+        """Return the values of the column of a rule in each class."""
+        return self._judge.of_rows(rule, self._rows, self._labels, self.sizes.size)
+
+    def population(self, rule: ClassRule) -> NDArray[np.int64]:
+        """Refuse: rules that compare with a population are not used where levels differ between classes."""
+        raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
+
+    def is_covering(self, rule: ClassRule) -> bool:
+        """Refuse as well."""
+        raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")

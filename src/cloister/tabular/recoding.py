@@ -1,0 +1,204 @@
+"""What methods with different levels in different classes work on: labels, losses and rules of a partition."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InternalError
+from cloister.kernels.ancestors import common_levels
+from cloister.search.problem import Problem
+from cloister.utility import AttributeLoss, Generalized, Loss
+
+from .coding import Coded
+from .data import EncodedTable, Role, TableRequest
+from .judge import Judge
+from .labels import numbered_labels
+from .partition import SUPPRESSED, Partition, Released, classes_of
+from .population import in_sample
+
+
+class Recoding:
+    """What methods with different levels in different classes work on.
+
+    Parameters
+    ----------
+    problem : rows, costs and levels allowed
+    coded : ladders of the attributes, in the order of the problem
+    judge : the rules
+    loss : what is measured
+    weights : (n_attributes,) of the attributes
+    """
+
+    def __init__(
+        self, problem: Problem, coded: Sequence[Coded], judge: Judge, loss: Loss, weights: NDArray[np.float64]
+    ) -> None:
+        self.problem = problem
+        self.coded = tuple(coded)
+        self.judge = judge
+        self.loss = loss
+        self.weights = weights
+        self.labels = [numbered_labels(one) for one in coded]
+
+    @property
+    def n_rows(self) -> int:
+        """Distinct rows of the table."""
+        return int(self.problem.task.rows.records.size)
+
+    @cached_property
+    def canonical(self) -> NDArray[np.int64]:
+        """The distinct rows in the order of their values, column by column, whatever the order of the records."""
+        return np.lexsort(self.problem.task.rows.codes[::-1]).astype(np.int64)
+
+    def at(self, attribute: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the code of rows at a level of an attribute."""
+        task = self.problem.task
+        start = int(task.ladders.start[attribute, 0, level])
+        codes: NDArray[np.int64] = task.ladders.up[start + task.rows.codes[attribute, rows].astype(np.int64)]
+        return codes.astype(np.int64)
+
+    def common_levels(self, groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the lowest allowed levels at which all rows of each group share their labels.
+
+        The result may lie above the highest level allowed.
+        """
+        start = np.concatenate([[0], np.cumsum([group.size for group in groups])]).astype(np.int64)
+        task = self.problem.task
+        return common_levels(task.rows, task.ladders, np.concatenate(groups), start, self.problem.lowest)
+
+    def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
+        """Return the partition of one policy, as far as rows are kept."""
+        rows = np.flatnonzero(is_kept)
+        classes, _ = classes_of([self.at(j, level, rows) for j, level in enumerate(levels)])
+        class_of_row = np.full(self.n_rows, SUPPRESSED, dtype=np.int64)
+        class_of_row[rows] = classes
+        return Partition(class_of_row, np.tile(np.array(levels, dtype=np.int64), (int(classes.max(initial=-1)) + 1, 1)))
+
+    def released(self, partition: Partition) -> Released:
+        """Return the classes of equal labels."""
+        rows = np.flatnonzero(partition.is_released)
+        texts = np.stack([self._texts(partition, j, rows) for j in range(len(self.coded))])
+        return Released(rows, *classes_of(list(texts)), texts)
+
+    def _texts(self, partition: Partition, attribute: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        texts = np.empty(rows.size, dtype=np.int64)
+        for level, members in _by_level(partition, attribute, rows):
+            texts[members] = self.labels[attribute].of_code[level][self.at(attribute, level, rows[members])]
+        return texts
+
+    def labels_of_rows(self, partition: Partition) -> list[list[str | None]]:
+        """Return, for each attribute, the label of each distinct row; None where it is suppressed."""
+        released, found = self.released(partition), []
+        for labels, texts in zip(self.labels, released.texts, strict=True):
+            column: list[str | None] = [None] * self.n_rows
+            for row, text in zip(released.rows.tolist(), texts.tolist(), strict=True):
+                column[row] = labels.texts[text]
+            found.append(column)
+        return found
+
+    def levels_in_use(self, partition: Partition) -> tuple[tuple[int, ...], ...]:
+        """Return the levels that occur in each column, ascending."""
+        used = partition.levels[np.unique(partition.class_of_row[partition.is_released])]
+        return tuple(tuple(np.unique(column).tolist()) for column in used.T)
+
+    def suppressed(self, partition: Partition) -> int:
+        """Return how many records are suppressed."""
+        return int(self.problem.task.rows.records[~partition.is_released].sum())
+
+    def measure(self, partition: Partition) -> float:
+        """Return the loss of a partition, suppressed records counted as lost entirely.
+
+        A label costs what the largest set does that it stands for at the levels in use: its reader cannot tell which.
+        """
+        released, used = self.released(partition), self.levels_in_use(partition)
+        suppressed = self.suppressed(partition)
+        if isinstance(self.loss, AttributeLoss):
+            return self.problem.aggregate(self._attribute_losses(released, used, suppressed))
+        return self.loss.measure(self._generalized(partition, released, used, suppressed)).loss
+
+    def _attribute_losses(
+        self, released: Released, used: Sequence[Sequence[int]], suppressed: int
+    ) -> tuple[float, ...]:
+        task, losses = self.problem.task, []
+        records, n = task.rows.records[released.rows], task.threshold.n_records
+        for j, labels in enumerate(self.labels):
+            domain, level, leaves = int(task.costs.domain[j]), *labels.at(used[j])
+            lost = level if isinstance(self.loss, AttributeLoss) and self.loss.by_level else leaves - 1
+            losses.append((int(records @ lost[released.texts[j]]) + suppressed * domain) / (n * domain))
+        return tuple(losses)
+
+    def _generalized(
+        self, partition: Partition, released: Released, used: Sequence[Sequence[int]], suppressed: int
+    ) -> Generalized:
+        """What other losses look at; all suppressed records are one class."""
+        rows, n_rows = self.problem.task.rows, self.n_rows
+        domains = np.array([one.ladder.n_leaves for one in self.coded], dtype=np.int64)
+        leaves = np.tile(domains[:, None], (1, n_rows))
+        label_records = np.full((len(self.coded), n_rows), rows.records.sum())
+        every = np.arange(n_rows)
+        for j, labels in enumerate(self.labels):
+            level_of, leaves_of = labels.at(used[j])
+            leaves[j, released.rows] = leaves_of[released.texts[j]]
+            for level in used[j]:
+                mine = level_of[released.texts[j]] == level
+                texts = labels.of_code[level][self.at(j, level, every)]
+                sharing = np.bincount(texts, rows.records, labels.n_texts).astype(np.int64)
+                label_records[j, released.rows[mine]] = sharing[released.texts[j, mine]]
+        sizes = self.judge.records(released.rows, released.classes, released.n_classes)
+        kept = np.ones(sizes.size, dtype=np.bool_)
+        if suppressed:
+            sizes, kept = np.append(sizes, suppressed), np.append(kept, False)
+        return Generalized(
+            sizes=sizes,
+            is_kept=kept,
+            records=rows.records,
+            is_kept_row=partition.is_released,
+            domains=domains,
+            weights=self.weights,
+            log_leaves=lambda: np.log(leaves),
+            log_label_records=lambda: np.log(label_records),
+            log_value_records=lambda: np.log(np.stack([self._sharing(codes) for codes in rows.codes])),
+        )
+
+    def _sharing(self, codes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Records that share the code of each row."""
+        return np.bincount(codes, self.problem.task.rows.records).astype(np.int64)[codes]
+
+    def check(self, partition: Partition) -> None:
+        """Refuse a partition that breaks its own terms.
+
+        Raises
+        ------
+        InternalError
+            A level is not allowed, or members of a class do not share its label.
+        """
+        rows = np.flatnonzero(partition.is_released)
+        classes = partition.class_of_row[rows]
+        used = partition.levels[np.unique(classes)]
+        if np.any(used < self.problem.lowest) or np.any(used > self.problem.highest):
+            raise InternalError("A class was recoded to a level that is not allowed.")
+        for j in range(len(self.coded)):
+            texts = self._texts(partition, j, rows)
+            label = np.full(len(partition.levels), -1, dtype=np.int64)
+            label[classes] = texts
+            if np.any(label[classes] != texts):
+                raise InternalError(f"Records of one class differ in column {self.coded[j].ladder.column!r}.")
+
+
+def _by_level(partition: Partition, attribute: int, rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Each level of a column that occurs, and which of the rows are at it."""
+    level_of_row = partition.levels[partition.class_of_row[rows], attribute]
+    for level in np.unique(level_of_row).tolist():
+        yield level, level_of_row == level
+
+
+def recoding_of(table: EncodedTable, request: TableRequest) -> Recoding:
+    """Return what methods with different levels in different classes work on."""
+    problem, n_records = table.problem, table.frame.height
+    coded = {name: Coded(table.ladders[name], table.ladders[name]) for name in problem.names}
+    sensitive = {column: table.frame[column] for column, role in table.roles.items() if role is Role.SENSITIVE}
+    rules = [in_sample(rule, n_records) for rule in request.rules]
+    judge = Judge(rules, problem.task, coded, problem.row_of_record, sensitive, list(table.ladders))
+    weights = np.array([float(request.weights.get(name, 1.0)) for name in problem.names])
+    return Recoding(problem, list(coded.values()), judge, request.loss, weights)

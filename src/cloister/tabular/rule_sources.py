@@ -1,0 +1,30 @@
+"""What rules bring along from outside the table: a population, or a hierarchy of sensitive values."""
+
+from pathlib import Path
+from typing import Any
+
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import read_table
+from cloister.privacy import Rule, parse_rule
+
+
+def read_rule(text: str, missing_as: str | None = None) -> Rule:
+    """Return the rule that a text names, with the table or hierarchy that it names read.
+
+    Parameters
+    ----------
+    missing_as : how hierarchy files write a missing value
+
+    Raises
+    ------
+    InputError
+        The rule is not written as rules are, or what it names cannot be read.
+    """
+    rule: Any = parse_rule(text)
+    source = getattr(rule, "source", None)
+    if source is not None and hasattr(rule, "with_population"):
+        rule = rule.with_population(read_table(Path(source)).frame)
+    elif source is not None:
+        rule = rule.with_hierarchy(parse_hierarchy(source, missing_as=missing_as))
+    read: Rule = rule
+    return read

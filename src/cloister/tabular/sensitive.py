@@ -1,0 +1,136 @@
+"""The values of a sensitive column, numbered and counted by class."""
+
+from copy import copy
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.io import as_text
+from cloister.kernels.classes import Grouping
+from cloister.privacy import ClassRule, Histogram
+
+MOST_CELLS = 4_000_000
+"""Cells of classes by values that are counted in a full table; where there are more, they are sorted."""
+
+MOST_EMPTY = 16
+"""Cells of that table for each one that is filled."""
+
+
+class SensitiveValues:
+    """One sensitive column as a rule sees it.
+
+    Parameters
+    ----------
+    column : the column as read
+    rule : says whether values need an order or groups
+    row_of_record : (n_records,) distinct row of each record
+    """
+
+    def __init__(self, column: pl.Series, rule: ClassRule, row_of_record: NDArray[np.int64]) -> None:
+        values = natural_order(column, must_be_ordered=rule.needs == "ordered histogram")
+        numbers = _numbered(column, values)
+        self.whole = np.bincount(numbers, minlength=len(values))
+        self.missing = len(values) - 1 if values[-1] is None else -1
+        self.groups = _groups(column.name, values, rule) if rule.needs == "grouped histogram" else None
+        cells, self._records = np.unique(row_of_record * len(values) + numbers, return_counts=True)
+        self._rows, self._numbers = np.divmod(cells, len(values))
+        self._start = np.searchsorted(self._rows, np.arange(int(row_of_record.max(initial=-1)) + 2))
+
+    def by_class(self, grouping: Grouping) -> Histogram:
+        """Return how often each value occurs in each class."""
+        return self._counted(grouping.labels[self._rows], slice(None), grouping.sizes.size)
+
+    def of_rows(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> Histogram:
+        """Return how often each value occurs in each class of some distinct rows.
+
+        Parameters
+        ----------
+        rows : (n,) distinct rows
+        labels : (n,) class of each
+        """
+        n_cells = self._start[rows + 1] - self._start[rows]
+        before = np.concatenate([[0], np.cumsum(n_cells)])
+        cells = np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
+        return self._counted(np.repeat(labels, n_cells), cells, n_classes)
+
+    def restricted(self, rows: NDArray[np.int64]) -> "SensitiveValues":
+        """Return the values of these distinct rows only, numbered anew; the distribution of the whole input stays."""
+        part = copy(self)
+        n_cells = self._start[rows + 1] - self._start[rows]
+        part._start = np.concatenate([[0], np.cumsum(n_cells)])
+        cells = np.repeat(self._start[rows] - part._start[:-1], n_cells) + np.arange(part._start[-1])
+        part._rows = np.repeat(np.arange(rows.size), n_cells)
+        part._numbers, part._records = self._numbers[cells], self._records[cells]
+        return part
+
+    def _counted(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
+        """Add up the records of some cells by class and value."""
+        n_values, weights = self.whole.size, self._records[cells]
+        key = classes * n_values + self._numbers[cells]
+        if n_classes * n_values <= min(MOST_CELLS, MOST_EMPTY * key.size):
+            # Weights are added up as floating-point numbers, exact below 2**53 records.
+            table = np.bincount(key, weights=weights, minlength=n_classes * n_values)
+            found = np.flatnonzero(table)
+            records = table[found].astype(np.int64)
+        else:
+            found, place = np.unique(key, return_inverse=True)
+            records = np.bincount(place, weights=weights).astype(np.int64)
+        numbers, value = np.divmod(found, n_values)
+        start = np.searchsorted(numbers, np.arange(n_classes + 1))
+        return Histogram(start, value, records, self.whole, self.missing, self.groups)
+
+
+def natural_order(column: pl.Series, *, must_be_ordered: bool = False) -> list[str | None]:
+    """Return the distinct values as text in their natural order: numbers and dates by size, else by UTF-8 bytes.
+
+    Missing comes last.
+
+    Raises
+    ------
+    InputError
+        They must have an order of their own, and have none.
+    """
+    distinct = column.unique().sort(nulls_last=True)
+    texts = as_text(distinct)
+    if column.dtype != pl.String:
+        if must_be_ordered and column.dtype == pl.Boolean:
+            raise _unordered(column.name)
+        return texts.to_list()
+    numbers = texts.cast(pl.Float64, strict=False)
+    if (numbers.is_null() == texts.is_null()).all() and not numbers.is_nan().any():
+        return (
+            pl.DataFrame({"number": numbers, "text": texts}).sort("number", "text", nulls_last=True)["text"].to_list()
+        )
+    if must_be_ordered:
+        raise _unordered(column.name)
+    return texts.to_list()
+
+
+def _unordered(column: str) -> InputError:
+    return InputError(
+        f"The ordered distance was asked for column {column!r}, but its values are neither numbers nor dates. "
+        "Use the equal or the hierarchical distance.",
+        column=column,
+    )
+
+
+def _numbered(column: pl.Series, values: list[str | None]) -> NDArray[np.int64]:
+    """Place of each record's value among these."""
+    present = [value for value in values if value is not None]
+    place = as_text(column).cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present))
+    return place.to_numpy()
+
+
+def _groups(column: str, values: list[str | None], rule: ClassRule) -> NDArray[np.int64]:
+    """Group of each value at each level of the hierarchy that a rule brought along."""
+    hierarchy = getattr(rule, "hierarchy")  # noqa: B009  (only rules that need groups have one)
+    present = sorted((value for value in values if value is not None), key=str.encode)
+    ladder = hierarchy.bind(column, [*present, *([None] if None in values else [])])
+    place = {value: index for index, value in enumerate(ladder.values)}
+    levels = []
+    for labels in ladder.labels:
+        number: dict[str | None, int] = {}
+        levels.append([number.setdefault(labels[place[value]], len(number)) for value in values])
+    return np.array(levels, dtype=np.int64)

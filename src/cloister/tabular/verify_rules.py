@@ -1,0 +1,220 @@
+"""Privacy rules recomputed from their definitions, for the verifier; shares no code with the rules of the search.
+
+A rule is what the manifest says of it: a model, a column, its numbers. Where it cannot be judged by what is at hand,
+the reason comes back in place of a judgement. For l-diversity and (alpha, k)-anonymity a missing value is none: shares
+are those among the recorded ones, and a class without any violates the rule.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from .promise import Description
+from .verify_classes import COUNT, TOLERANCE, Classes, Judgement, Reference
+from .verify_closeness import beta_likeness, delta_disclosure, enhanced_beta_likeness, t_closeness
+from .verify_uniqueness import population_uniqueness
+
+LEAST_ESTIMATED = 2
+"""Records that k-map by the size of the population asks of a class at least."""
+
+ESTIMATED = 1e-4
+"""How far an estimate may be beyond its threshold, as a share of that: in large populations estimators lose digits."""
+
+
+def name_of(rule: Description) -> str:
+    """Return a rule in a few words: its model, its column and its numbers."""
+    of = f" of {rule['column']!r}" if "column" in rule else ""
+    numbers = ", ".join(f"{key.replace('_', ' ')} {rule[key]}" for key in rule if key not in ("model", "column"))
+    return f"{rule['model']}{of} ({numbers})"
+
+
+def judge(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+    """Return whether each class satisfies a rule about classes, in the order of ``classes.sizes``; or why not told."""
+    return CLASS_RULES[rule["model"]](rule, classes, reference)
+
+
+def is_about_table(rule: Description) -> bool:
+    """Whether a rule is about the table as a whole."""
+    return rule["model"] in TABLE_RULES
+
+
+def is_known(rule: Description) -> bool:
+    """Whether there is a definition to judge a rule by."""
+    return rule["model"] in CLASS_RULES or is_about_table(rule)
+
+
+def table_holds(rule: Description, sizes: Sequence[int]) -> bool:
+    """Return whether a rule about the table holds for classes of these sizes."""
+    return not sizes or TABLE_RULES[rule["model"]](rule, Counter(sizes), 1)
+
+
+def releasable(
+    rules: Sequence[Description], classes: Classes, reference: Reference, n_released: int
+) -> pl.DataFrame | None:
+    """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
+
+    Those that satisfy every rule about classes; of these the smallest left out, ties by their values, until every rule
+    about the table holds. A rule that lets nothing be suppressed releases all classes or none.
+
+    Parameters
+    ----------
+    n_released : classes that were released; how many had to be left out is judged by that number
+    """
+    judged = [judge(rule, classes, reference) for rule in rules if not is_about_table(rule)]
+    holds = [found for found in judged if isinstance(found, pl.Series)]
+    if len(holds) < len(judged):
+        return None
+    kept = classes.sizes.filter(*holds) if holds else classes.sizes
+    about_table = [rule for rule in rules if is_about_table(rule)]
+    if about_table:
+        kept = kept.sort([pl.col(COUNT), *(pl.col(column).fill_null("") for column in classes.columns)])
+        n_left_out = kept.height - n_released
+        kept = kept.slice(n_left_out) if _is_least(about_table, kept[COUNT].to_list(), n_left_out) else kept.clear()
+    is_whole = kept.height == classes.sizes.height
+    return kept if is_whole or not any(_forbids_suppression(rule) for rule in rules) else kept.clear()
+
+
+def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: int) -> bool:
+    """Whether all rules hold once so many of the smallest classes are left out, and not if one fewer is.
+
+    No other number has both properties, but for estimates, which may rise and fall.
+    """
+    if n_left_out < 0:
+        return False
+    left = Counter(sizes[n_left_out:])
+    if left and not all(TABLE_RULES[rule["model"]](rule, left, 1) for rule in rules):
+        return False
+    if n_left_out == 0:
+        return True
+    left[sizes[n_left_out - 1]] += 1
+    return not all(TABLE_RULES[rule["model"]](rule, left, -1) for rule in rules)
+
+
+def _forbids_suppression(rule: Description) -> bool:
+    """Whether a suppressed class violates a rule: its people would be in the release less likely than asked."""
+    return bool(rule["model"] == "delta-presence" and rule["lower"] > 0)
+
+
+def _k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    return classes.sizes[COUNT] >= int(rule["k"])
+
+
+def _k_map(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+    if "population" in rule:
+        people = _in_population(rule, classes, reference)
+        return people if isinstance(people, str) else people >= int(rule["k"])
+    sizes = classes.sizes[COUNT]
+    smallest, largest = (int(sizes[place]) for place in (sizes.arg_min() or 0, sizes.arg_max() or 0))
+    least, most = (_sample_size(rule, n, largest) for n in (reference.n_least, reference.n_most))
+    if least <= smallest < most:
+        return "it depends on the number of records of the input, which is kept back"
+    holds = sizes >= least
+    return holds & (least < most or rule.get("class_size", least) == least or least > largest)
+
+
+def _sample_size(rule: Description, n_records: int, largest: int) -> int:
+    """Return how many records a class must have to match k people; at most one above the largest class.
+
+    The least number from 2 to k that a Poisson variable reaches with no more than the significance; its mean are the
+    records that k people have in the sample. Tails are added up from their small end.
+    """
+    mean, size = rule["k"] * (n_records / rule["population_size"]), min(rule["k"], largest + 1)
+    if mean > size:  # it is reached with half the probability or more, and no significance is above that
+        return int(size)
+    tail, place, chance = 0.0, size, _poisson(size, mean)
+    while chance > tail * TOLERANCE**2:
+        tail, place, chance = tail + chance, place + 1, chance * mean / (place + 1)
+    while size > LEAST_ESTIMATED and tail + _poisson(size - 1, mean) <= rule["significance"]:
+        size -= 1
+        tail += _poisson(size, mean)
+    return int(size)
+
+
+def _poisson(count: int, mean: float) -> float:
+    return math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
+
+
+def _in_population(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+    """Records of a population table in each class."""
+    if rule["population"] not in reference.populations:
+        return f"it compares with the population {rule['population']} (--population)"
+    people = reference.populations[rule["population"]].group_by(classes.columns).agg(pl.len().alias("people"))
+    joined = classes.sizes.join(people, on=classes.columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined["people"].fill_null(0).cast(pl.Int64)
+
+
+def _delta_presence(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+    people = _in_population(rule, classes, reference)
+    if isinstance(people, str):
+        return people
+    present = classes.sizes[COUNT] / people
+    lower, upper = float(rule["lower"]), float(rule["upper"])
+    holds = (people > 0) & (present >= lower - TOLERANCE) & (present <= upper + TOLERANCE)
+    is_covered = int(people.sum()) == reference.populations[rule["population"]].height
+    return holds & ((is_covered and holds.all()) or not _forbids_suppression(rule))
+
+
+def _l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    return classes.by_class(classes.told(rule["column"]), pl.len(), 0) >= int(rule["l"])
+
+
+def _entropy_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    share = pl.col("count") / pl.col("size")
+    entropy = classes.by_class(classes.told(rule["column"]), -(share * share.log()).sum(), -1.0)
+    return entropy >= math.log(float(rule["l"])) - TOLERANCE
+
+
+def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    told = classes.told(rule["column"])
+    ordered = (pl.col("count") / pl.col("size")).sort(descending=True)
+    first = classes.by_class(told, ordered.first(), 1.0)
+    rest = classes.by_class(told, ordered.slice(rule["l"] - 1).sum(), 0.0)
+    return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
+
+
+def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    most = classes.by_class(classes.told(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
+    return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
+
+
+def _average_risk(rule: Description, sizes: Counter[int], _: int) -> bool:
+    return bool(sizes.total() / _records(sizes) <= rule["risk"] + TOLERANCE)
+
+
+def _sample_uniqueness(rule: Description, sizes: Counter[int], _: int) -> bool:
+    return bool(sizes[1] / _records(sizes) <= rule["share"] + TOLERANCE)
+
+
+def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -> bool:
+    """Whether the estimate is within the share; a doubt of -1 judges it strictly, of 1 mildly."""
+    estimate = population_uniqueness(sizes, rule["population_size"], rule["estimator"])
+    return bool(estimate <= rule["share"] * (1 + doubt * ESTIMATED) + doubt * TOLERANCE)
+
+
+def _records(sizes: Counter[int]) -> int:
+    return sum(size * count for size, count in sizes.items())
+
+
+CLASS_RULES: dict[str, Callable[[Description, Classes, Reference], Judgement]] = {
+    "k-anonymity": _k_anonymity,
+    "k-map": _k_map,
+    "l-diversity": _l_diversity,
+    "entropy-l-diversity": _entropy_l_diversity,
+    "recursive-l-diversity": _recursive_l_diversity,
+    "t-closeness": t_closeness,
+    "delta-presence": _delta_presence,
+    "alpha-k-anonymity": _alpha_k_anonymity,
+    "beta-likeness": beta_likeness,
+    "enhanced-beta-likeness": enhanced_beta_likeness,
+    "delta-disclosure": delta_disclosure,
+}
+"""Whether each class satisfies a rule, by its model."""
+
+TABLE_RULES: dict[str, Callable[[Description, Counter[int], int], bool]] = {
+    "average-risk": _average_risk,
+    "sample-uniqueness": _sample_uniqueness,
+    "population-uniqueness": _population_uniqueness,
+}
+"""Whether the classes of each size satisfy a rule; the last argument says which way to doubt an estimate."""

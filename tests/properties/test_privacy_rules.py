@@ -1,0 +1,289 @@
+"""Laws of privacy rules: they hold where their definition says, and what they declare of themselves is true."""
+
+from collections import Counter
+from fractions import Fraction
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.classes import Listed
+from tests.oracles import privacy_rules as oracle
+
+from cloister.privacy import (
+    AlphaKAnonymity,
+    AverageRisk,
+    BetaLikeness,
+    DeltaDisclosure,
+    DeltaPresence,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    LDiversity,
+    PopulationUniqueness,
+    RecursiveLDiversity,
+    SampleUniqueness,
+    TCloseness,
+)
+from cloister.privacy.earth_mover import hierarchical_distance, ordered_distance
+from cloister.privacy.k_map import _least_class
+from cloister.privacy.population_estimates import Sample, estimated_share
+
+VALUES = st.sampled_from([None, 10, 20, 30, 40, 50])
+RECORDS = st.lists(st.tuples(st.integers(0, 5), VALUES), min_size=1, max_size=30)
+NAMES = {
+    value: (str(value), group, half, "*")
+    for value, group, half in [
+        (10, "a", "A"),
+        (20, "b", "A"),
+        (30, "a", "A"),
+        (40, "c", "B"),
+        (50, "c", "B"),
+        (None, "", ""),
+    ]
+}
+"""A hierarchy in which groups are not neighbours and missing stays apart until the root."""
+
+PEOPLE = [key for key in range(7) for _ in range(4)]
+SHARES = [0.05, 0.1, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.75, 0.9]
+FACTORS = [0.25, 0.3, 0.5, 1.0, 1.1, 1.5, 2.0, 3.0]
+
+
+def rules():
+    """Any class rule with a threshold, and its definition as a function of the records and the whole input."""
+    levels, factors = st.sampled_from(SHARES), st.sampled_from(FACTORS)
+    small = st.integers(2, 4)
+    return st.one_of(
+        small.map(lambda k: (KAnonymity(k), lambda r, w: oracle.k_anonymity(r, k))),
+        st.integers(2, 6).map(lambda k: (KMap(k, population=()), lambda r, w: oracle.k_map(r, PEOPLE, k))),
+        small.map(lambda ell: (LDiversity(ell, "c"), lambda r, w: oracle.l_diversity(r, ell))),
+        st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
+            lambda ell: (EntropyLDiversity(ell, "c"), lambda r, w: oracle.entropy_l_diversity(r, ell))
+        ),
+        st.tuples(factors, small).map(
+            lambda x: (RecursiveLDiversity(*x, "c"), lambda r, w: oracle.recursive_l_diversity(r, *x))
+        ),
+        st.tuples(levels, small).map(
+            lambda x: (AlphaKAnonymity(*x, "c"), lambda r, w: oracle.alpha_k_anonymity(r, *x))
+        ),
+        factors.map(lambda b: (BetaLikeness(b, "c"), lambda r, w: oracle.beta_likeness(r, w, b))),
+        factors.map(
+            lambda b: (EnhancedBetaLikeness(b, "c"), lambda r, w: oracle.beta_likeness(r, w, b, enhanced=True))
+        ),
+        st.sampled_from([0.2, log(2), log(1.5), 1.0, 2.0]).map(
+            lambda d: (DeltaDisclosure(d, "c"), lambda r, w: oracle.delta_disclosure(r, w, d))
+        ),
+        st.tuples(levels, st.sampled_from(["equal", "ordered", "hierarchical"])).map(
+            lambda x: (
+                TCloseness(x[0], "c", x[1], spec="tree" if x[1] == "hierarchical" else None),
+                lambda r, w: oracle.t_closeness(r, w, *x, NAMES),
+            )
+        ),
+        st.tuples(st.sampled_from([0.0, 0.1, 0.25]), st.sampled_from([0.25, 0.5, 0.75, 1.0]))
+        .filter(lambda x: x != (0.0, 1.0))
+        .map(lambda x: (DeltaPresence(*x, population=()), lambda r, w: oracle.delta_presence(r, PEOPLE, *x))),
+    )
+
+
+def listed(records, whole=None):
+    """Classes with the population and the hierarchy of this page."""
+    return Listed(records, whole, PEOPLE, NAMES)
+
+
+def judged(rule, records, whole):
+    """By class key, whether a class satisfies a rule."""
+    classes = listed(records, whole)
+    return dict(zip(classes.keys, rule.holds(classes).tolist(), strict=True))
+
+
+@settings(max_examples=1500)
+@given(records=RECORDS, others=st.lists(VALUES, max_size=10), case=rules())
+def test_rules_hold_where_their_definition_says(records, others, case):
+    """Every rule judges every class as its definition does, also where a figure equals its threshold."""
+    rule, definition = case
+    whole = [value for _, value in records] + others
+
+    assert definition(records, whole) == judged(rule, records, whole)
+
+
+@settings(max_examples=800)
+@given(records=RECORDS, case=rules())
+def test_a_class_that_satisfies_a_rule_has_the_size_it_declares(records, case):
+    """No class smaller than ``class_size`` satisfies a rule."""
+    rule, _ = case
+    safe = judged(rule, records, [value for _, value in records])
+    sizes = Counter(key for key, _ in records)
+
+    assert [key for key in safe if safe[key] and sizes[key] < rule.class_size] == []
+
+
+@settings(max_examples=1500)
+@given(records=RECORDS, case=rules(), merge=st.lists(st.integers(0, 2), min_size=7, max_size=7))
+def test_monotone_and_closed_rules_are(records, case, merge):
+    """Joined with others, a class that satisfies a monotone rule still does; so do joined ones of a closed rule."""
+    rule, _ = case
+    whole = [value for _, value in records]
+    fine = judged(rule, records, whole)
+    joined = [(merge[key], value) for key, value in records]
+    people = [merge[key] for key in PEOPLE]
+    classes = Listed(joined, whole, people, NAMES)
+    coarse = dict(zip(classes.keys, rule.holds(classes).tolist(), strict=True))
+
+    for key in coarse:
+        parts = [fine[part] for part in fine if merge[part] == key]
+        if rule.is_monotone and any(parts):
+            assert coarse[key]
+        if (
+            rule.is_closed
+            and all(parts)
+            and not (getattr(rule, "forbids_suppression", False) and not all(fine.values()))
+        ):
+            assert coarse[key]
+
+
+MIXED = [(0, 10), (0, 20), (0, 30), (1, 10), (1, 10), (1, 10), (2, 20), (2, 30), (2, 30), (2, 20)]
+NOT_MONOTONE = [
+    EntropyLDiversity(2.5, "c"),
+    RecursiveLDiversity(2, 2, "c"),
+    AlphaKAnonymity(0.5, 2, "c"),
+    BetaLikeness(0.3, "c"),
+    EnhancedBetaLikeness(0.3, "c"),
+    DeltaDisclosure(0.35, "c"),
+    TCloseness(0.1, "c"),
+    TCloseness(0.1, "c", "ordered"),
+    TCloseness(0.1, "c", "hierarchical", spec="tree"),
+    DeltaPresence(0, 0.75, population=()),
+]
+
+
+@pytest.mark.parametrize("rule", NOT_MONOTONE, ids=lambda rule: rule.words())
+def test_rules_that_are_not_monotone_say_so(rule):
+    """There are a class that satisfies the rule and records which, added to it, break it."""
+    whole = [value for _, value in MIXED]
+    people = [0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2]
+    before = Listed(MIXED, whole, people, NAMES)
+    joined = Listed([(min(key, 1) if key == 2 else 0, value) for key, value in MIXED], whole, [0] * 6 + [1] * 6, NAMES)
+
+    assert not rule.is_monotone
+    assert rule.holds(before)[0]
+    assert not rule.holds(joined)[0]
+
+
+@settings(max_examples=300)
+@given(st.lists(VALUES, min_size=1, max_size=6), st.lists(VALUES, min_size=1, max_size=6))
+def test_distances_are_the_least_work(own, others):
+    """The hierarchical distance is the least work of moving; the ordered one is with nothing missing, else no less."""
+    whole = own + others
+    classes = listed([(0, value) for value in own], whole).histogram(None)
+    values = list(dict.fromkeys(whole))
+    surplus = [own.count(value) * len(whole) - whole.count(value) * len(own) for value in values]
+    scale = Fraction(1, len(own) * len(whole))
+    domain = sorted(value for value in set(whole) if value is not None)
+
+    def apart(one, other):
+        one, other = values[one], values[other]
+        if None in (one, other):
+            return Fraction(one is not other)
+        return Fraction(abs(domain.index(one) - domain.index(other)), max(len(domain) - 1, 1))
+
+    def height(one, other):
+        rungs = zip(NAMES[values[one]], NAMES[values[other]], strict=True)
+        return Fraction(next(level for level, (a, b) in enumerate(rungs) if a == b), 3)
+
+    divisor = np.gcd.reduce(surplus) or 1
+    units = [number // int(divisor) for number in surplus]
+    assume(sum(abs(number) for number in units) <= 12)
+    ordered = oracle.least_work(units, apart) * int(divisor) * scale
+    tree = oracle.least_work(units, height) * int(divisor) * scale
+
+    assert abs(float(tree) - hierarchical_distance(classes)[0]) < 1e-12
+    assert float(ordered) <= ordered_distance(classes)[0] + 1e-12
+    if None not in whole:
+        assert abs(float(ordered) - ordered_distance(classes)[0]) < 1e-12
+
+
+@given(st.integers(2, 30), st.integers(1, 400), st.sampled_from([0.5, 0.1, 0.05, 0.01, 0.001]))
+def test_the_class_size_of_k_map_is_that_of_the_test(k, n_records, significance):
+    """The derived class size is the least that a Poisson variable reaches rarely enough."""
+    expected = oracle.poisson_class(k, n_records, 400, significance)
+
+    assert expected == KMap(k, size=400, significance=significance).in_sample(n_records).least
+    assert expected == _least_class(k, k * n_records / 400, significance)
+
+
+SIZES = st.lists(st.sampled_from([1, 1, 1, 2, 2, 3, 4, 7, 12]), min_size=1, max_size=40)
+
+
+def table_rules():
+    """Any table rule that suppresses the least, and what its definition asks of class sizes."""
+    bounds = st.sampled_from(SHARES)
+    return st.one_of(
+        bounds.map(lambda x: (AverageRisk(x), lambda s: oracle.average_risk(s) <= Fraction(x) + oracle.NEAR)),
+        bounds.map(lambda x: (SampleUniqueness(x), lambda s: oracle.unique_share(s) <= Fraction(x) + oracle.NEAR)),
+    )
+
+
+@settings(max_examples=400)
+@given(SIZES, table_rules())
+def test_the_fewest_classes_are_suppressed(sizes, case):
+    """Rules about the table suppress as many of the smallest classes as needed, and not one more."""
+    rule, holds = case
+
+    assert oracle.n_to_suppress(sizes, holds) == rule.n_violating(np.array(sorted(sizes)))
+
+
+@settings(max_examples=400)
+@given(SIZES, table_rules(), st.randoms(use_true_random=False))
+def test_coarser_tables_lose_no_more(sizes, case, random):
+    """Where classes are joined, average risk and sample uniqueness suppress no more records."""
+    rule, _ = case
+    groups = Counter()
+    for size in sizes:
+        groups[random.randrange(len(sizes))] += size
+    fine, coarse = np.array(sorted(sizes)), np.array(sorted(groups.values()))
+
+    assert rule.is_monotone
+    assert coarse[: rule.n_violating(coarse)].sum() <= fine[: rule.n_violating(fine)].sum()
+
+
+@settings(max_examples=150)
+@given(SIZES, st.integers(1, 400), st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2]))
+def test_zayatz_suppresses_the_fewest(sizes, more, share):
+    """With Zayatz's estimator the number of suppressed uniques is the least, tried one by one with exact fractions."""
+    people = sum(sizes) + more
+
+    def holds(rest):
+        return 1 not in rest or oracle.zayatz(rest, people) <= Fraction(share) + oracle.NEAR
+
+    assert oracle.n_to_suppress(sizes, holds) == PopulationUniqueness(share, people, "zayatz").n_violating(
+        np.array(sorted(sizes))
+    )
+
+
+@settings(max_examples=60)
+@given(SIZES, st.integers(0, 4000), st.sampled_from(["dankar", "pitman", "zayatz", "snb"]), st.sampled_from(SHARES))
+def test_population_uniqueness_holds_after_suppression(sizes, more, estimator, share):
+    """After suppression the estimate is within the share; with one record less it is not."""
+    people = sum(sizes) + more
+    ascending = np.array(sorted(sizes))
+    n = PopulationUniqueness(share, people, estimator).n_violating(ascending)
+
+    def estimate(rest):
+        found, classes = np.unique(rest, return_counts=True)
+        return estimated_share(Sample(found, classes, people), estimator) if len(rest) else 0.0
+
+    assert estimate(ascending[n:]) <= share + 1e-12
+    assert n == 0 or estimate(ascending[n - 1 :]) > share
+
+
+def test_thresholds_given_as_logarithms_are_met_exactly():
+    """Entropy of exactly ln l is enough, and a factor of exactly e^delta is not below it."""
+    even = listed([(0, 10), (0, 20), (1, 10), (1, 10), (1, 20), (1, 20)])
+    halved = listed([(0, 10), (0, 20), (0, 20), (0, 20), (1, 10), (1, 10), (1, 10), (1, 20)])
+
+    assert EntropyLDiversity(2, "c").holds(even).all()
+    assert EntropyLDiversity(exp(log(2)), "c").holds(even).all()
+    assert not DeltaDisclosure(log(2), "c").holds(halved).any()
+    assert DeltaDisclosure(0.694, "c").holds(halved).all()

@@ -1,0 +1,213 @@
+"""``protect table`` with levels that differ between classes, and with averages; and ``verify`` of such releases."""
+
+import hashlib
+import json
+
+import pytest
+from tests.patients import COMMON, HEADER
+
+SPREAD = [
+    f"M8{i:02d},Name 8{i},{52 + 3 * i},{'FM'[i % 2]},{('02140', '02151', '02162', '03199')[i % 4]},V51\n"
+    for i in range(12)
+]
+"""Records far from each other, beside those that stand in large classes."""
+
+METHODS = {
+    "local-recoding": ("--local-recoding",),
+    "mondrian": ("--method", "mondrian"),
+    "cluster": ("--method", "cluster"),
+}
+ORIGINAL = ("--original", "patients.csv")
+AVERAGED = ("--microaggregate", "age=mean")
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Sixty records that stand together, and twelve that do not: levels differ between classes."""
+    path = tmp_path / "patients.csv"
+    path.write_text(HEADER + "".join([*COMMON, *SPREAD]))
+    return path
+
+
+@pytest.fixture
+def spread(cloister, data, tmp_path):
+    """Run ``protect table`` on these records with roles given."""
+
+    def command(*words, out="release", age="age=interval:10,20/top=90/bottom=0", zip="zip=prefix:5", k="5"):
+        roles = ("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "-k", k)
+        quasi = ("--qi", age, "--qi", "sex=suppress", "--qi", zip)
+        return cloister("protect", "table", data, *roles, *quasi, "--suppression", "0.2", *words, "--out", out)
+
+    return command
+
+
+def forge(folder, change):
+    """Change a manifest and make hashes and report fit it."""
+    from cloister.report import render_report
+
+    path = folder / "release.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    manifest["files"] = {
+        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
+    }
+    path.write_text(json.dumps(manifest))
+    (folder / "report.html").write_text(render_report(manifest))
+
+
+@pytest.mark.parametrize("more", [(), AVERAGED], ids=["labels", "averages"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_release_by_every_method(cloister, spread, manifest, method, more):
+    """Summary, manifest and report name the method; the folder verifies, alone and with the original."""
+    ran = spread(*METHODS[method], *more)
+    assert (ran.code, ran.err) == (0, ""), ran
+    told = manifest()
+
+    assert f"{method}: levels differ between classes" in ran.out
+    assert any(len(described.get("levels", ())) > 1 for described in told["columns"].values())
+    assert method == told["method"]
+    assert (method == "local-recoding") == ("search" in told)
+    for column in ("age", "sex", "zip"):
+        levels = told["columns"][column]["levels"]
+        assert told["columns"][column]["level"] == (levels[0] if len(levels) == 1 else None)
+        assert levels == sorted(set(levels))
+    report = (cloister("verify", "release"), cloister("verify", "release", *ORIGINAL))
+    assert [ran.code for ran in report] == [0, 0], report
+    assert "which record is whose was not checked" in report[1].out
+    assert ("averages were not recomputed" in report[1].out) == bool(more)
+    assert ("not truthful" in ran.out) == bool(more)
+
+
+def test_averages_of_one_policy(cloister, spread, manifest, tmp_path):
+    """Averages go with full-domain generalization as well; codebook and report say that they are averages."""
+    assert spread(*AVERAGED, "--levels", "age=1,sex=0,zip=3", "-q").code == 0
+    book = (tmp_path / "release" / "codebook.csv").read_text()
+    report = (tmp_path / "release" / "report.html").read_text()
+
+    assert "mean of the recorded values of the records with the same quasi-identifiers" in book
+    assert "age is not truthful" in report
+    assert "levels" not in manifest()["columns"]["age"]
+    assert 0 < manifest()["utility"]["columns"]["age"]["variance_lost"] < 1
+    assert cloister("verify", "release", *ORIGINAL).code == 0
+
+
+def test_suppressed_records_can_be_written(cloister, spread, manifest):
+    """Where levels are bounded, records are suppressed and stand as rows of stars."""
+    ran = spread("--local-recoding", "--keep-suppressed", "-q", zip="zip=prefix:5@0-3")
+
+    assert ran.code == 0, ran
+    assert manifest()["records"]["suppressed"] >= 5
+    assert cloister("verify", "release", *ORIGINAL).code == 0
+
+
+WRONG = {
+    "unknown method": (("--method", "mondriaan"), "Did you mean mondrian?"),
+    "local recoding of a method": (("--method", "cluster", "--local-recoding"), "follows full-domain"),
+    "fixed levels": (("--method", "mondrian", "--levels", "age=1,sex=0,zip=2"), "Fixed levels are for"),
+    "fixed levels, local": (("--local-recoding", "--levels", "age=1,sex=0,zip=2"), "Fixed levels are for"),
+    "time limit": (("--method", "mondrian", "--time-limit", "5"), "makes none"),
+    "loss of one policy": (("--method", "mondrian", "--loss", "dm_star"), "needs one policy"),
+    "average of nothing": (("--microaggregate", "age"), "COLUMN=mean or COLUMN=median"),
+    "unknown average": (("--microaggregate", "age=mode"), "COLUMN=mean or COLUMN=median"),
+    "twice": (("--microaggregate", "age=mean", "--microaggregate", "age=median"), "twice"),
+    "average of a diagnosis": (("--microaggregate", "diagnosis=mean"), "is no quasi-identifier"),
+    "average of text": (("--microaggregate", "sex=mean"), "72 of 72 records hold something else than a number"),
+    "population": (("--method", "mondrian", "--rule", "delta-presence:census.csv=0,0.8"), "compares classes with a"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_settings_that_do_not_fit(protect, refused, name, tmp_path, data):
+    """What a method cannot do is refused in a sentence, and no value is told."""
+    words, said = WRONG[name]
+    (tmp_path / "census.csv").write_text(data.read_text())
+    message = refused(protect(*words), 2, new=frozenset({"census.csv"}))
+
+    assert said in message
+
+
+def test_a_release_to_be_like(protect, refused):
+    """A release whose levels differ between classes has none to be taken over."""
+    assert protect("--local-recoding", "-q").code == 0
+
+    assert "levels that differ between classes" in refused(
+        protect("--like", "release", out="other"), new=frozenset({"release"})
+    )
+
+
+def test_no_safe_release(spread, refused):
+    """Where levels are bounded too low, Mondrian cannot release anything, clusters no more than is left."""
+    bounded = {"age": "age=interval:10/top=90/bottom=0@0-0", "k": "30"}
+
+    assert "even the coarsest allowed levels" in refused(spread("--method", "mondrian", **bounded), 1)
+    assert "stay in classes that violate" in refused(spread("--method", "cluster", **bounded), 1)
+
+
+TAMPERED = {
+    "method": (lambda m: m.update(method="mondrian"), "the method does not fit"),
+    "unknown method": (lambda m: m.update(method="magic"), "the method does not fit"),
+    "one level": (lambda m: m["columns"]["age"].update(level=0), "the method does not fit"),
+    "fewer levels": (lambda m: m["columns"]["age"].update(levels=[0], level=0), "codebook"),
+    "no levels": (lambda m: m["columns"]["age"].update(levels=[]), "lacks what a table must promise"),
+    "levels unsorted": (lambda m: m["columns"]["age"].update(levels=[3, 0]), "lacks what a table must promise"),
+    "other columns searched": (lambda m: m["search"].update(levels={"age": 0}), "search.levels are not"),
+    "full-domain": (
+        lambda m: (
+            m.update(method="full-domain"),
+            m["settings"].update(local_recoding=False),
+            [m["columns"][c].pop("levels") for c in ("age", "sex", "zip")],
+            [m["columns"][c].update(level=1) for c in ("age", "sex", "zip")],
+        ),
+        "search.levels are not",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_manifest_that_was_changed(cloister, spread, tmp_path, name):
+    """What a manifest says of method and levels must fit what it says elsewhere."""
+    change, said = TAMPERED[name]
+    assert spread("--local-recoding", "-q").code == 0
+    forge(tmp_path / "release", change)
+    ran = cloister("verify", "release")
+
+    assert ran.code in (1, 2), ran
+    assert said in ran.out + ran.err
+
+
+def test_averages_that_a_manifest_makes_up(cloister, spread, tmp_path):
+    """A manifest that calls a column averaged is refused where the release was not; so is one that keeps it back."""
+    assert spread(*METHODS["mondrian"], "-q").code == 0
+    assert spread(*METHODS["mondrian"], *AVERAGED, "-q", out="averaged").code == 0
+    path = tmp_path / "release" / "release.json"
+    made_up = json.loads(path.read_text())
+    made_up["settings"]["microaggregate"] = {"age": "mean"}
+    path.write_text(json.dumps(made_up))
+    forge(tmp_path / "averaged", lambda m: m["columns"]["age"].pop("average"))
+
+    assert cloister("verify", "release").code in (1, 2)
+    assert cloister("verify", "averaged").code in (1, 2)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("found", "written", "said"),
+    [
+        (",30,", ",[30-49],", "labels occur nowhere in the hierarchies"),
+        (",30,", ",31,", "than the original has beneath their labels"),
+        ("250.10", "V51", "occur less often in the original"),
+    ],
+)
+def test_releases_that_were_changed(cloister, spread, tmp_path, method, found, written, said):
+    """Labels that no level has, too many records beneath a label, other values: the original gives them away."""
+    assert spread(*METHODS[method], "-q").code == 0
+    folder = tmp_path / "release"
+    head, *rows = (folder / "data.csv").read_text().splitlines()
+    rows = sorted((row.replace(found, written).partition(",")[2] for row in rows), key=str.encode)
+    changed = [head, *(f"{number},{row}" for number, row in enumerate(rows, start=1))]
+    (folder / "data.csv").write_text("\n".join(changed) + "\n")
+    forge(folder, lambda m: None)
+    ran = cloister("verify", "release", *ORIGINAL)
+
+    assert ran.code == 1
+    assert said in ran.out + ran.err

@@ -1,0 +1,136 @@
+"""Walking through the lattice: every policy once, in order, past what is known; implicit and explicit alike."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.minimal_policies import is_below
+from tests.tables import cases
+from tests.unit.search.tables import problem_of
+
+from cloister.errors import InputError
+from cloister.kernels.ranks import climb, collect, first_of_rank
+from cloister.search import lattice
+from cloister.search.lattice import PROTECTION, QUALITY, SAFE, ExplicitProperties, ImplicitProperties, Lattice
+
+EXAMPLES = 40
+
+
+def bounded(case, data):
+    """The problem of a case, with levels bounded at random."""
+    problem = case.problem()
+    lowest = [data.draw(st.integers(0, high)) for high in problem.highest.tolist()]
+    return replace(problem, lowest=np.array(lowest, dtype=np.int64))
+
+
+def lattices(problem):
+    """Both representations."""
+    return Lattice(problem, ImplicitProperties(problem, "ranked-tree")), Lattice(problem, ExplicitProperties(problem))
+
+
+@settings(max_examples=EXAMPLES)
+@given(case=cases(), data=st.data(), block=st.integers(1, 40))
+def test_every_policy_comes_once(case, data, block):
+    """With nothing known, the ranks together hold all policies of the lattice, each once, however large the blocks."""
+    problem = bounded(case, data)
+    lowest = problem.lowest.sum()
+    before, lattice.BLOCK = lattice.BLOCK, block
+    try:
+        for walk in lattices(problem):
+            ranks = [list(walk.open_policies(rank, QUALITY)) for rank in range(walk.n_ranks)]
+            assert sorted(problem.policies()) == sorted(policy for rank in ranks for policy in rank)
+            assert all(sum(policy) == lowest + rank for rank, policies in enumerate(ranks) for policy in policies)
+    finally:
+        lattice.BLOCK = before
+
+
+@settings(max_examples=EXAMPLES)
+@given(case=cases(), data=st.data())
+def test_what_is_known_is_passed_over(case, data):
+    """Stored properties reach exactly the policies that inherit them, in both representations."""
+    problem = bounded(case, data)
+    policies = list(problem.policies())
+    noted = data.draw(st.lists(st.tuples(st.sampled_from(policies), st.sampled_from([1, 2, 3, 4, 5])), max_size=5))
+    for walk in lattices(problem):
+        for levels, properties in noted:
+            walk.properties.note(levels, properties)
+        for mask in (QUALITY, PROTECTION, SAFE, QUALITY | PROTECTION):
+            expected = {policy for policy in policies if any(reaches(*one, policy, mask) for one in noted)}
+            assert expected == {policy for policy in policies if walk.is_known(policy, mask)}
+            left = [policy for rank in range(walk.n_ranks) for policy in walk.open_policies(rank, mask)]
+            assert sorted(set(policies) - expected) == sorted(left)
+
+
+def reaches(levels, properties, policy, mask):
+    """Whether a property noted at a policy, and asked for, is inherited by another."""
+    up = properties & mask & (QUALITY | SAFE) and is_below(levels, policy)
+    return bool(up or (properties & mask & PROTECTION and is_below(policy, levels)))
+
+
+@settings(max_examples=EXAMPLES)
+@given(case=cases(), data=st.data())
+def test_a_path_rises_in_the_order_of_the_policies(case, data):
+    """Each policy of a path is the first, in the order, of the direct generalizations that are not known."""
+    problem = bounded(case, data)
+    policies = list(problem.policies())
+    start, known = data.draw(st.sampled_from(policies)), data.draw(st.sampled_from(policies))
+    for walk in lattices(problem):
+        walk.properties.note(known, QUALITY)
+        path = walk.path(start, QUALITY)
+        assert start == path[0]
+        for levels, following in zip(path, [*path[1:], None]):
+            open_above = [above for above in walk.above(levels) if not walk.is_known(above, QUALITY)]
+            assert open_above == walk.open_above(levels, QUALITY)
+            assert min(open_above, key=walk.key, default=None) == following
+
+
+@settings(max_examples=EXAMPLES)
+@given(case=cases())
+def test_policies_of_a_rank_come_in_order(case):
+    """Within a rank, policies that are less generalized on average come first."""
+    for walk in lattices(case.problem()):
+        for rank in range(walk.n_ranks):
+            policies = list(walk.open_policies(rank, QUALITY))
+            assert sorted(policies, key=walk.key) == policies
+
+
+@given(case=cases(most_attributes=2))
+@settings(max_examples=10)
+def test_measured_policies_are_remembered(case):
+    """A policy noted as measured is, and no other."""
+    problem = case.problem()
+    for walk in lattices(problem):
+        walk.properties.note_measured(problem.top)
+        assert [problem.top] == [
+            levels for levels in product(*map(range, problem.highest + 1)) if walk.properties.is_measured(levels)
+        ]
+
+
+def small_problem():
+    """Two attributes of three levels each."""
+    return problem_of(2, [("a", "x"), ("b", "x"), ("c", "y")])
+
+
+def test_a_lattice_too_large_to_flag_is_refused(monkeypatch):
+    """The message says how large it is, and which searches need no flags."""
+    problem = small_problem()
+    monkeypatch.setattr(lattice, "MOST_FLAGS", 3)
+
+    with pytest.raises(InputError, match=r"has 4 policies.*Use optimal, bfs"):
+        ExplicitProperties(problem)
+
+
+def test_kernels_refuse_policies_outside_the_lattice():
+    """A cursor or a start beyond the levels is refused before compiled code sees it; a rank beyond the top has none."""
+    walk = Lattice(small_problem(), ImplicitProperties(small_problem(), "list"))
+    known = walk.properties.known()
+
+    with pytest.raises(ValueError, match="within the lattice"):
+        collect(known, QUALITY, np.array([9, 0]), 4)
+    with pytest.raises(ValueError, match="within the lattice"):
+        climb(known, walk.order, QUALITY, np.array([0]))
+    assert first_of_rank(known, 99) is None
+    assert first_of_rank(known, -1) is None
