@@ -1,0 +1,369 @@
+"""Refining: codes leave the item chunks of neighbouring parts for shared chunks of joint clusters.
+
+The entries of a unit (a code, or all occurrences of one) are the parts that hold it in their item chunk, in the order
+of the tree. Below each node they form a *range*. Of a range we know what is still pending, and which *pieces* of it
+went to shared chunks; pieces of several units that share a chunk form a ring.
+
+A *state* packs the highest occurrence number and the records that have it: the rarest occurrence decides.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+from .chunking import Rule, Table, _fit_together, _partition
+from .tree import Tree, _meeting
+
+LEVEL = 40
+COUNT = (1 << LEVEL) - 1
+
+
+class Pool(NamedTuple):
+    """What the parts hold in their item chunks and may give away.
+
+    Attributes
+    ----------
+    start : (n_codes + 1,) int64, where each unit's entries begin; a unit has the number of its first code
+    part : (n_entries,) int32, ascending within a unit
+    state : (n_entries,) int64
+    occurrence : (n_entries + 1,) int64, where each entry's occurrences begin
+    place, code : int32, place of the record and the code of each occurrence
+    """
+
+    start: NDArray[np.int64]
+    part: NDArray[np.int32]
+    state: NDArray[np.int64]
+    occurrence: NDArray[np.int64]
+    place: NDArray[np.int32]
+    code: NDArray[np.int32]
+
+
+class Fixed(NamedTuple):
+    """Parts that hold each unit elsewhere (a record chunk, or kept back), by unit; unit and constraint of each code."""
+
+    start: NDArray[np.int64]
+    part: NDArray[np.int32]
+    unit: NDArray[np.int32]
+    constraint: NDArray[np.int32]
+
+
+class Ranges(NamedTuple):
+    """Ranges by first entry (``first`` by last): what is pending, what there is, the first piece, the end."""
+
+    pending: NDArray[np.int64]
+    whole: NDArray[np.int64]
+    piece: NDArray[np.int32]
+    last: NDArray[np.int32]
+    first: NDArray[np.int32]
+
+
+class Pieces(NamedTuple):
+    """Pieces of shared chunks: entries, node (-1: gone), next of the same chunk, next of the same unit and range."""
+
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    node: NDArray[np.int32]
+    ring: NDArray[np.int32]
+    peer: NDArray[np.int32]
+    used: NDArray[np.int64]
+
+
+@jit
+def _sum(state, other):
+    """The state of two sets of records together."""
+    if (state >> LEVEL) == (other >> LEVEL):
+        return state + (other & COUNT)
+    return max(state, other)
+
+
+@jit
+def _events(tree, pool, k, node, left):
+    """Where neighbouring entries of a unit meet; return how many such events there are."""
+    found = 0
+    for unit in range(pool.start.shape[0] - 1):
+        begin = pool.start[unit]
+        end = pool.start[unit + 1]
+        records = pool.occurrence[end] - pool.occurrence[begin]
+        if records < k:
+            continue
+        for entry in range(begin, end - 1):
+            meeting = _meeting(tree, pool.part[entry], pool.part[entry + 1])
+            if tree.depth[meeting] >= 0:
+                node[found] = meeting
+                left[found] = entry
+                found += 1
+    return found
+
+
+@jit
+def _by_rank(rank, node, left, found, start, sorted_left):
+    """Sort events by the rank of their node, keeping the order of units; ``start`` is where each rank begins."""
+    for i in range(found):
+        start[rank[node[i]] + 1] += 1
+    for i in range(1, start.shape[0]):
+        start[i] += start[i - 1]
+    for i in range(found):
+        at = rank[node[i]]
+        sorted_left[start[at]] = left[i]
+        start[at] += 1
+    for i in range(start.shape[0] - 1, 0, -1):
+        start[i] = start[i - 1]
+    start[0] = 0
+
+
+@jit
+def _unite(ranges, pieces, entry):
+    """Unite the range that ends with an entry and the range behind it; return the first entry."""
+    first = ranges.first[entry]
+    behind = entry + 1
+    ranges.pending[first] = _sum(ranges.pending[first], ranges.pending[behind])
+    ranges.whole[first] = _sum(ranges.whole[first], ranges.whole[behind])
+    ranges.last[first] = ranges.last[behind]
+    ranges.first[ranges.last[behind]] = first
+    if ranges.piece[first] < 0:
+        ranges.piece[first] = ranges.piece[behind]
+    else:
+        tail = ranges.piece[first]
+        while pieces.peer[tail] >= 0:
+            tail = pieces.peer[tail]
+        pieces.peer[tail] = ranges.piece[behind]
+    return first
+
+
+@jit
+def _unlink(pieces, piece):
+    """Take a piece out of its chunk."""
+    before = piece
+    while pieces.ring[before] != piece:
+        before = pieces.ring[before]
+    pieces.ring[before] = pieces.ring[piece]
+    pieces.ring[piece] = piece
+
+
+@jit
+def _is_foreign(fixed, unit, low, high):
+    """Whether a part from ``low`` to ``high`` holds the unit in a record chunk or keeps it back."""
+    begin = fixed.start[unit]
+    end = fixed.start[unit + 1]
+    at = begin + np.searchsorted(fixed.part[begin:end], low)
+    return at < end and fixed.part[at] <= high
+
+
+@jit
+def _reaches_out(pool, pieces, piece, unit, low, high):
+    """Whether parts from ``low`` to ``high`` hold more of the unit than the piece."""
+    before = pieces.first[piece] - 1
+    behind = pieces.last[piece] + 1
+    if before >= pool.start[unit] and pool.part[before] >= low:
+        return True
+    return behind < pool.start[unit + 1] and pool.part[behind] <= high
+
+
+@jit
+def _table(pool, fixed, pieces, chosen, local):
+    """The records that have units of the chosen pieces, as a table; the codes, ascending."""
+    n = 0
+    for i in range(chosen.shape[0]):
+        n += pool.occurrence[pieces.last[chosen[i]] + 1] - pool.occurrence[pieces.first[chosen[i]]]
+    place = np.empty(n, dtype=np.int64)
+    code = np.empty(n, dtype=np.int32)
+    at = 0
+    for i in range(chosen.shape[0]):
+        for source in range(pool.occurrence[pieces.first[chosen[i]]], pool.occurrence[pieces.last[chosen[i]] + 1]):
+            place[at] = pool.place[source]
+            code[at] = pool.code[source]
+            at += 1
+    codes = np.unique(code)
+    n_codes = codes.shape[0]
+    unit = np.empty(n_codes, dtype=np.int32)
+    constraint = np.empty(n_codes, dtype=np.int32)
+    code_start = np.zeros(n_codes + 1, dtype=np.int64)
+    for j in range(n_codes):
+        local[codes[j]] = j
+        unit[j] = local[fixed.unit[codes[j]]]
+        constraint[j] = fixed.constraint[codes[j]]
+    row_start = np.zeros(n + 1, dtype=np.int64)
+    row_codes = np.empty(n, dtype=np.int32)
+    rows_by_code = np.empty(n, dtype=np.int32)
+    by_place = np.argsort(place)
+    rows = 0
+    for i in range(n):
+        if i > 0 and place[by_place[i]] != place[by_place[i - 1]]:
+            rows += 1
+        row_codes[i] = local[code[by_place[i]]]
+        rows_by_code[i] = rows
+        row_start[rows + 1] = i + 1
+        code_start[row_codes[i] + 1] += 1
+    code_rows = _by_code(row_codes, rows_by_code, code_start)
+    return Table(row_start[: rows + 2], row_codes, code_start, code_rows, unit, constraint), codes
+
+
+@jit
+def _by_code(row_codes, rows, code_start):
+    """Rows of each code; turns the counts in ``code_start`` into where each code begins."""
+    for j in range(1, code_start.shape[0]):
+        code_start[j] += code_start[j - 1]
+    free = code_start[:-1].copy()
+    code_rows = np.empty(row_codes.shape[0], dtype=np.int32)
+    for i in range(row_codes.shape[0]):
+        code_rows[free[row_codes[i]]] = rows[i]
+        free[row_codes[i]] += 1
+    return code_rows
+
+
+@jit
+def _lifts_whole(tree, pool, fixed, pieces, rule, piece, node, local):
+    """Whether all of a piece's chunk may go up to a node: no foreign code, nothing left behind, still k^m-anonymous."""
+    members = 1
+    other = pieces.ring[piece]
+    while other != piece:
+        members += 1
+        other = pieces.ring[other]
+    if members == 1:
+        return False
+    chosen = np.empty(members, dtype=np.int64)
+    for i in range(members):
+        chosen[i] = other
+        unit = fixed.unit[pool.code[pool.occurrence[pieces.first[other]]]]
+        if _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
+            return False
+        if _reaches_out(pool, pieces, other, unit, tree.low[node], tree.high[node]):
+            return False
+        other = pieces.ring[other]
+    table, codes = _table(pool, fixed, pieces, chosen, local)
+    return _fit_together(table, rule, codes.shape[0])
+
+
+@jit
+def _raise_ring(pieces, piece, node):
+    """Bring all of a piece's chunk to a node."""
+    other = piece
+    while True:
+        pieces.node[other] = node
+        other = pieces.ring[other]
+        if other == piece:
+            break
+
+
+@jit
+def _claim(pieces, ranges, first):
+    """A piece for a whole range: its first one, the others being dissolved, or a new one."""
+    piece = ranges.piece[first]
+    if piece < 0:
+        piece = pieces.used[0]
+        pieces.used[0] += 1
+        pieces.ring[piece] = piece
+    else:
+        other = pieces.peer[piece]
+        while other >= 0:
+            _unlink(pieces, other)
+            pieces.node[other] = -1
+            other = pieces.peer[other]
+    pieces.peer[piece] = -1
+    pieces.first[piece] = first
+    pieces.last[piece] = ranges.last[first]
+    ranges.piece[first] = piece
+    ranges.pending[first] = 0
+    return piece
+
+
+@jit
+def _settle(tree, pool, fixed, ranges, pieces, rule, meeting, local):
+    """See what becomes of a range at a node; return the piece that arrives there by itself, -1 for none."""
+    first, node = meeting
+    piece = ranges.piece[first]
+    pending = ranges.pending[first]
+    if pending == 0:
+        return -1
+    lifted = piece >= 0 and pieces.peer[piece] < 0
+    if lifted:
+        if (ranges.whole[first] & COUNT) < rule.k:
+            return -1
+    elif (pending & COUNT) < rule.k:
+        return -1
+    piece = _claim(pieces, ranges, first)
+    if lifted and _lifts_whole(tree, pool, fixed, pieces, rule, piece, node, local):
+        _raise_ring(pieces, piece, node)
+        return -1
+    _unlink(pieces, piece)
+    pieces.node[piece] = node
+    return piece
+
+
+@jit
+def _group(pool, fixed, pieces, rule, chosen, local):
+    """Put pieces that arrived at a node into chunks."""
+    table, codes = _table(pool, fixed, pieces, chosen, local)
+    place = np.empty(codes.shape[0], dtype=np.int32)
+    chunks = _partition(table, rule, codes.shape[0], place)
+    head = np.full(chunks, -1, dtype=np.int64)
+    for i in range(chosen.shape[0]):
+        piece = chosen[i]
+        chunk = place[local[pool.code[pool.occurrence[pieces.first[piece]]]]]
+        if head[chunk] >= 0:
+            pieces.ring[piece] = pieces.ring[head[chunk]]
+            pieces.ring[head[chunk]] = piece
+        head[chunk] = piece
+
+
+@jit
+def _join(tree, pool, fixed, ranges, pieces, rule, events, local):
+    """Go up the tree, node by node: ``events`` are the nodes, where each begins in the list, and the list."""
+    nodes, start, lefts = events
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        arrived = 0
+        chosen = np.empty(start[i + 1] - start[i], dtype=np.int64)
+        for at in range(start[i], start[i + 1]):
+            first = _unite(ranges, pieces, lefts[at])
+            piece = _settle(tree, pool, fixed, ranges, pieces, rule, (first, node), local)
+            if piece >= 0:
+                unit = fixed.unit[pool.code[pool.occurrence[first]]]
+                if not _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
+                    chosen[arrived] = piece
+                    arrived += 1
+        if arrived > 1:
+            _group(pool, fixed, pieces, rule, chosen[:arrived], local)
+
+
+def _checked(tree: Tree, pool: Pool, fixed: Fixed) -> int:
+    n_codes = fixed.unit.size
+    if pool.start.shape != (n_codes + 1,) or fixed.start.shape != (n_codes + 1,):
+        raise ValueError("pool and fixed must have one start a code")
+    if pool.occurrence.size != pool.part.size + 1 or pool.state.size != pool.part.size:
+        raise ValueError("pool must have one state and one start of occurrences an entry")
+    if pool.part.size and not 0 <= pool.part.min() <= pool.part.max() <= tree.depth.size:
+        raise ValueError("the pool names parts that the tree has not")
+    return n_codes
+
+
+def join(tree: Tree, pool: Pool, fixed: Fixed, rule: Rule) -> Pieces:
+    """Pieces of shared chunks, and the nodes at which they stand.
+
+    Raises
+    ------
+    ValueError
+        The arrays do not fit together.
+    """
+    n_codes = _checked(tree, pool, fixed)
+    n = pool.part.size
+    node, left = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    found = _events(tree, pool, rule.k, node, left)
+    nodes = np.argsort(-tree.depth, kind="stable").astype(np.int32)
+    rank = np.empty(nodes.size, dtype=np.int32)
+    rank[nodes] = np.arange(nodes.size, dtype=np.int32)
+    start, lefts = np.zeros(nodes.size + 1, dtype=np.int64), np.empty(found, dtype=np.int32)
+    _by_rank(rank, node, left, found, start, lefts)
+    del node, left
+    places = np.arange(n, dtype=np.int32)
+    ranges = Ranges(pool.state.copy(), pool.state.copy(), np.full(n, -1, dtype=np.int32), places, places.copy())
+    room = min(pool.place.size // rule.k, found) + 1
+    blank = [np.full(room, -1, dtype=np.int32) for _ in range(5)]
+    pieces = Pieces(blank[0], blank[1], blank[2], blank[3], blank[4], np.zeros(1, dtype=np.int64))
+    local = np.empty(n_codes, dtype=np.int64)
+    _join(tree, pool, fixed, ranges, pieces, rule, (nodes, start, lefts), local)
+    used = int(pieces.used[0])
+    first, last, at, ring, peer = (array[:used] for array in blank)
+    return Pieces(first, last, at, ring, peer, pieces.used)
