@@ -7,6 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cloister.codesets.data import CodeSets
+    from cloister.codesets.policy import UtilityPolicy
+    from cloister.codesets.release import CodesRelease
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
     from cloister.hierarchy import (
         Hierarchy,
@@ -24,12 +27,14 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
-    from cloister.verbs import anonymize
+    from cloister.verbs import anonymize, disassociate
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CloisterError",
+    "CodeSets",
+    "CodesRelease",
     "GuaranteeViolation",
     "Hierarchy",
     "InputError",
@@ -37,9 +42,11 @@ __all__ = [
     "KAnonymity",
     "NoSafeRelease",
     "Release",
+    "UtilityPolicy",
     "Verdict",
     "anonymize",
     "dates",
+    "disassociate",
     "hierarchy_file",
     "hierarchy_rows",
     "icd9",
@@ -52,6 +59,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "codesets.data": ("CodeSets",),
+    "codesets.policy": ("UtilityPolicy",),
+    "codesets.release": ("CodesRelease",),
     "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
     "hierarchy": (
         "Hierarchy",
@@ -69,7 +79,7 @@ _HOME = {
     "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
-    "verbs": ("anonymize",),
+    "verbs": ("anonymize", "disassociate"),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
