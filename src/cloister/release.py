@@ -57,7 +57,7 @@ class Release(ABC):
     custody : what only the custodian may see
     """
 
-    codebook: pl.DataFrame
+    codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
 

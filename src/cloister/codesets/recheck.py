@@ -20,7 +20,7 @@ from .codebook import codebook
 from .data import CodeSets, Disassociation
 from .data_file import CODES, ID
 from .encode import MARK
-from .manifest import METHOD, clusters_of, columns_of, records_of, rules_of, sentences_of
+from .manifest import METHOD, clusters_of, columns_of, one_row, records_of, rules_of, sentences_of
 from .measure import measure_utility
 from .places import codes_counted_exactly, supports_told
 from .request import GivenCodes
@@ -109,6 +109,8 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
         == sentences_of(released, diversity),
         "guarantee.verified is not true": guarantee["verified"] is True,
+        "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
+        in {one_row(settings["input_columns"]["id"], has_ids) for has_ids in (False, True)},
         "columns are not those of a release of code sets": manifest["columns"]
         == columns_of(settings["ids"] == "number"),
         "records do not add up, or tell a number that must be kept back": _records_agree(manifest, released),
