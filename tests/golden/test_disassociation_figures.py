@@ -10,12 +10,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
+from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
 from cloister.codesets.cover import count_ties
 from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
 from cloister.codesets.protect import disassociate
 from cloister.codesets.verify import Secret, verify
-from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
 FIGURE_1 = """
 296.00 296.01 296.02 834.0 944.01
@@ -102,7 +102,7 @@ def test_ties_of_figure_4():
     request = DisassociationRequest(3, 2, max_cluster_size=6, policy=policy, refine=Refine.OFF)
     ties = count_ties(disassociate(codes, request).released)
 
-    assert (3, 3, [0, 3]) == (ties.pairs, ties.codes, ties.by_cluster.tolist())
+    assert (ties.pairs, ties.codes, ties.by_cluster.tolist()) == (3, 3, [0, 3])
 
 
 def test_ties_of_figure_4_are_removed():
@@ -112,7 +112,7 @@ def test_ties_of_figure_4_are_removed():
     request = DisassociationRequest(3, 2, max_cluster_size=6, policy=policy, safe=Safe.ENFORCE)
     protected = disassociate(codes, request)
 
-    assert (0, 6) == (protected.figures.ties, protected.figures.in_item_chunks)
+    assert (protected.figures.ties, protected.figures.in_item_chunks) == (0, 6)
     assert verify(protected.released, Secret(codes, protected.cluster_of)).holds
 
 

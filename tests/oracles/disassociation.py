@@ -182,7 +182,7 @@ class Reconstructions:
         for cluster, found in enumerate(release.clusters):
             own = [row for row, at in enumerate(self.rows) if at == cluster]
             for chunk in found.chunks:
-                self._place(chunk, {row: None for row in own}, filled)
+                self._place(chunk, dict.fromkeys(own), filled)
             by_code = {}
             for code in sorted(found.items):
                 by_code[code] = {row: self._variable(row, [code], filled) for row in own}

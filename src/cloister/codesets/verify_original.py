@@ -143,7 +143,11 @@ def _project(
     found.items_met += np.unique(keys[in_items]).size
     wanted = code[rest] * released.n_clusters + layout.position[cluster[rest]]
     span = np.searchsorted(places.shared_keys, wanted, side="right") - 1
-    inside = (span >= 0) & (places.shared_keys[span] <= wanted) if span.size else np.zeros(0, dtype=np.bool_)
+    inside = (
+        (span >= 0) & (places.shared_keys[span] <= wanted)
+        if places.shared_keys.size
+        else np.zeros(span.size, dtype=np.bool_)
+    )
     inside &= wanted < places.shared_ends[span] if places.shared_ends.size else False
     found.lost += int(np.count_nonzero(~inside))
     found.add_shared(places.shared_chunk[span[inside]], rows[row[rest][inside]], code[rest][inside])

@@ -206,24 +206,72 @@ def _by_group(table, chosen, keys):
 
 
 @jit
-def _gather(table, rule, order, place, inside, slot, met, counts):
+def _conflicts(table, rule, place):
+    """For each waiting code the other waiting codes that may not be in one chunk with it, as starts and codes."""
+    n_codes = place.shape[0]
+    starts = np.zeros(n_codes + 1, dtype=np.int64)
+    found = np.empty(64, dtype=np.int32)
+    counts = np.zeros(n_codes, dtype=np.int64)
+    met = np.empty(n_codes, dtype=np.int32)
+    size = 0
+    for code in range(n_codes):
+        seen = 0
+        for i in range(table.code_start[code], table.code_start[code + 1] if place[code] == WAITING else 0):
+            row = table.code_rows[i]
+            for at in range(table.row_start[row], table.row_start[row + 1]):
+                other = table.row_codes[at]
+                if counts[other] == 0:
+                    met[seen] = other
+                    seen += 1
+                counts[other] += 1
+        if size + seen > found.shape[0]:
+            longer = np.empty(2 * (size + seen), dtype=np.int32)
+            longer[:size] = found[:size]
+            found = longer
+        support = table.code_start[code + 1] - table.code_start[code]
+        for j in range(seen):
+            other = met[j]
+            least = min(support, table.code_start[other + 1] - table.code_start[other])
+            few = rule.m >= 2 and counts[other] < rule.k
+            tied = table.unit[other] != table.unit[code] and counts[other] >= rule.threshold * least
+            if other != code and place[other] == WAITING and (few or tied):
+                found[size] = other
+                size += 1
+            counts[other] = 0
+        starts[code + 1] = size
+    return starts, found
+
+
+@jit
+def _joins(table, rule, members, inside, blocked, round_number, scratch):
+    """Put a unit into the chunk if it fits; whether it does."""
+    for j in range(members.shape[0]):
+        if blocked[members[j]] == round_number:
+            return False
+    slot, met, counts = scratch
+    for j in range(members.shape[0]):
+        if rule.m >= 3 and not _fits(table, rule, inside, slot, met, counts, members[j]):
+            for i in range(j):
+                inside[members[i]] = False
+            return False
+        inside[members[j]] = True
+    return True
+
+
+@jit
+def _gather(table, rule, order, place, inside, blocking, round_number, scratch):
     """Put into the next chunk each waiting unit, in order, that fits; those refused are passed over (line 10)."""
+    starts, conflicts, blocked = blocking
     i = 0
     while i < order.shape[0]:
         end = i
         unit = table.unit[order[i]]
         while end < order.shape[0] and table.unit[order[end]] == unit:
             end += 1
-        if place[order[i]] == WAITING:
-            fits = True
+        if place[order[i]] == WAITING and _joins(table, rule, order[i:end], inside, blocked, round_number, scratch):
             for j in range(i, end):
-                if fits and _fits(table, rule, inside, slot, met, counts, order[j]):
-                    inside[order[j]] = True
-                else:
-                    fits = False
-            if not fits:
-                for j in range(i, end):
-                    inside[order[j]] = False
+                for at in range(starts[order[j]], starts[order[j] + 1]):
+                    blocked[conflicts[at]] = round_number
         i = end
 
 
@@ -261,13 +309,17 @@ def _partition(table, rule, n_codes, place):
     if order.shape[0] == 0:
         return 0
     inside = np.zeros(n_codes, dtype=np.bool_)
-    slot = np.full(n_codes, -1, dtype=np.int64)
-    met = np.empty(n_codes, dtype=np.int64)
-    counts = np.empty(n_codes, dtype=np.int64)
+    starts, conflicts = _conflicts(table, rule, place)
+    blocking = (starts, conflicts, np.full(n_codes, -1, dtype=np.int64))
+    scratch = (
+        np.full(n_codes, -1, dtype=np.int64),
+        np.empty(n_codes, dtype=np.int64),
+        np.empty(n_codes, dtype=np.int64),
+    )
     left = order.shape[0]
     chunk = 0
     while left > 0:
-        _gather(table, rule, order, place, inside, slot, met, counts)
+        _gather(table, rule, order, place, inside, blocking, chunk, scratch)
         _release_partial(table, order, place, inside)
         for i in range(order.shape[0]):
             if inside[order[i]]:
@@ -276,20 +328,6 @@ def _partition(table, rule, n_codes, place):
                 left -= 1
         chunk += 1
     return chunk
-
-
-@jit
-def _fit_together(table, rule, n_codes):
-    """Whether all codes of a table may stand in one chunk."""
-    inside = np.zeros(n_codes, dtype=np.bool_)
-    slot = np.full(n_codes, -1, dtype=np.int64)
-    met = np.empty(n_codes, dtype=np.int64)
-    counts = np.empty(n_codes, dtype=np.int64)
-    for code in range(n_codes):
-        if not _fits(table, rule, inside, slot, met, counts, code):
-            return False
-        inside[code] = True
-    return True
 
 
 def _checked(table: Table, rule: Rule) -> int:
@@ -313,14 +351,3 @@ def partition(table: Table, rule: Rule) -> NDArray[np.int32]:
     place = np.empty(n_codes, dtype=np.int32)
     _partition(table, rule, n_codes, place)
     return place
-
-
-def fit_together(table: Table, rule: Rule) -> bool:
-    """Whether the codes of one table are k^m-anonymous, and without ties, in one chunk.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
-    """
-    return bool(_fit_together(table, rule, _checked(table, rule)))

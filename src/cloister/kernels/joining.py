@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import jit
-from .chunking import Rule, Table, _fit_together, _partition
+from .chunking import Rule, Table, _partition
 from .tree import Tree, _meeting
 
 LEVEL = 40
@@ -50,11 +50,12 @@ class Fixed(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Ranges by first entry (``first`` by last): what is pending, what there is, the first piece, the end."""
+    """Ranges by first entry (``first`` by last): pending, whole, first and last piece, end."""
 
     pending: NDArray[np.int64]
     whole: NDArray[np.int64]
     piece: NDArray[np.int32]
+    tail: NDArray[np.int32]
     last: NDArray[np.int32]
     first: NDArray[np.int32]
 
@@ -122,13 +123,12 @@ def _unite(ranges, pieces, entry):
     ranges.whole[first] = _sum(ranges.whole[first], ranges.whole[behind])
     ranges.last[first] = ranges.last[behind]
     ranges.first[ranges.last[behind]] = first
-    if ranges.piece[first] < 0:
-        ranges.piece[first] = ranges.piece[behind]
-    else:
-        tail = ranges.piece[first]
-        while pieces.peer[tail] >= 0:
-            tail = pieces.peer[tail]
-        pieces.peer[tail] = ranges.piece[behind]
+    if ranges.piece[behind] >= 0:
+        if ranges.piece[first] < 0:
+            ranges.piece[first] = ranges.piece[behind]
+        else:
+            pieces.peer[ranges.tail[first]] = ranges.piece[behind]
+        ranges.tail[first] = ranges.tail[behind]
     return first
 
 
@@ -214,26 +214,23 @@ def _by_code(row_codes, rows, code_start):
 
 
 @jit
-def _lifts_whole(tree, pool, fixed, pieces, rule, piece, node, local):
-    """Whether all of a piece's chunk may go up to a node: no foreign code, nothing left behind, still k^m-anonymous."""
-    members = 1
-    other = pieces.ring[piece]
-    while other != piece:
-        members += 1
-        other = pieces.ring[other]
-    if members == 1:
+def _lifts_whole(tree, pool, fixed, pieces, piece, node):
+    """Whether all of a piece's chunk may go up to a node: no code is foreign there, and none left behind.
+
+    The records that joined the piece then have no other code of the chunk, so it stays k^m-anonymous.
+    """
+    if pieces.ring[piece] == piece:
         return False
-    chosen = np.empty(members, dtype=np.int64)
-    for i in range(members):
-        chosen[i] = other
+    other = piece
+    while True:
         unit = fixed.unit[pool.code[pool.occurrence[pieces.first[other]]]]
         if _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
             return False
         if _reaches_out(pool, pieces, other, unit, tree.low[node], tree.high[node]):
             return False
         other = pieces.ring[other]
-    table, codes = _table(pool, fixed, pieces, chosen, local)
-    return _fit_together(table, rule, codes.shape[0])
+        if other == piece:
+            return True
 
 
 @jit
@@ -265,12 +262,13 @@ def _claim(pieces, ranges, first):
     pieces.first[piece] = first
     pieces.last[piece] = ranges.last[first]
     ranges.piece[first] = piece
+    ranges.tail[first] = piece
     ranges.pending[first] = 0
     return piece
 
 
 @jit
-def _settle(tree, pool, fixed, ranges, pieces, rule, meeting, local):
+def _settle(tree, pool, fixed, ranges, pieces, k, meeting):
     """See what becomes of a range at a node; return the piece that arrives there by itself, -1 for none."""
     first, node = meeting
     piece = ranges.piece[first]
@@ -279,12 +277,12 @@ def _settle(tree, pool, fixed, ranges, pieces, rule, meeting, local):
         return -1
     lifted = piece >= 0 and pieces.peer[piece] < 0
     if lifted:
-        if (ranges.whole[first] & COUNT) < rule.k:
+        if (ranges.whole[first] & COUNT) < k:
             return -1
-    elif (pending & COUNT) < rule.k:
+    elif (pending & COUNT) < k:
         return -1
     piece = _claim(pieces, ranges, first)
-    if lifted and _lifts_whole(tree, pool, fixed, pieces, rule, piece, node, local):
+    if lifted and _lifts_whole(tree, pool, fixed, pieces, piece, node):
         _raise_ring(pieces, piece, node)
         return -1
     _unlink(pieces, piece)
@@ -318,7 +316,7 @@ def _join(tree, pool, fixed, ranges, pieces, rule, events, local):
         chosen = np.empty(start[i + 1] - start[i], dtype=np.int64)
         for at in range(start[i], start[i + 1]):
             first = _unite(ranges, pieces, lefts[at])
-            piece = _settle(tree, pool, fixed, ranges, pieces, rule, (first, node), local)
+            piece = _settle(tree, pool, fixed, ranges, pieces, rule.k, (first, node))
             if piece >= 0:
                 unit = fixed.unit[pool.code[pool.occurrence[first]]]
                 if not _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
@@ -358,7 +356,8 @@ def join(tree: Tree, pool: Pool, fixed: Fixed, rule: Rule) -> Pieces:
     _by_rank(rank, node, left, found, start, lefts)
     del node, left
     places = np.arange(n, dtype=np.int32)
-    ranges = Ranges(pool.state.copy(), pool.state.copy(), np.full(n, -1, dtype=np.int32), places, places.copy())
+    piece, tail = (np.full(n, -1, dtype=np.int32) for _ in range(2))
+    ranges = Ranges(pool.state.copy(), pool.state.copy(), piece, tail, places, places.copy())
     room = min(pool.place.size // rule.k, found) + 1
     blank = [np.full(room, -1, dtype=np.int32) for _ in range(5)]
     pieces = Pieces(blank[0], blank[1], blank[2], blank[3], blank[4], np.zeros(1, dtype=np.int64))
