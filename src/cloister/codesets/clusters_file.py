@@ -239,13 +239,15 @@ class _Numbered:
 
     def numbers(self, codes: list[Any]) -> list[int]:
         """Return the number of each code."""
-        known = self.known
-        for code in codes:
-            if code not in known:
-                if type(code) is not str:
-                    raise NotAsWritten
-                known[code] = len(known)
-        return [known[code] for code in codes]
+        try:
+            return list(map(self.known.__getitem__, codes))
+        except KeyError:  # some are met for the first time
+            return [self._number(code) for code in codes]
+
+    def _number(self, code: Any) -> int:
+        if type(code) is not str:
+            raise NotAsWritten
+        return self.known.setdefault(code, len(self.known))
 
     def in_order(self) -> tuple[Numbers, tuple[str, ...]]:
         """Return the place of each number in the vocabulary, and the vocabulary."""
@@ -303,7 +305,7 @@ class _ChunkBuilder:
     def add(self, owner: int, chunk: dict[str, Any]) -> None:
         """Add one chunk."""
         subrecords = _list(chunk["subrecords"])
-        if not all(type(subrecord) is list for subrecord in subrecords):
+        if not set(map(type, subrecords)) <= {list}:
             raise NotAsWritten
         self.owner.append(owner)
         self.domains.add(self.codes.numbers(_list(chunk["domain"])))
