@@ -42,8 +42,9 @@ format: $(VENV)/installed-dev ## Bring the code into its format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/installed-dev ## Measure the search (real tables if CLOISTER_DATA names their folder)
+bench: $(VENV)/installed-dev ## Measure the search and disassociation (real data if CLOISTER_DATA names their folder)
 	@$(RUN) benchmarks/tables.py $(ARGS)
+	@$(RUN) benchmarks/disassociation.py bars
 
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs
 	@rm -rf bundle && mkdir bundle
