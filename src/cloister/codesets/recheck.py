@@ -145,7 +145,7 @@ def _utility_agrees(utility: dict[str, Any], released: Disassociation) -> bool:
     share = utility["occurrences_in_item_chunks"]
     possible = abs(share - least.occurrences_in_item_chunks) <= AGREEMENT
     if utility["exact"] and pairs:
-        possible = pairs / (told + pairs) - AGREEMENT <= share < 1
+        possible = pairs / (told + pairs) - AGREEMENT <= share <= 1 - (told > 0) * AGREEMENT
     counts = (0, least.codes, least.counted_exactly, told)
     stated = ("suppressed_codes", "codes", "codes_counted_exactly", "occurrences_told")
     return possible and all(
