@@ -22,6 +22,7 @@ from cloister.utility import (
 )
 
 from .data import CodeSets, Disassociation
+from .encode import MARK
 from .places import Places, Query, codes_counted_exactly, constraints_counted_exactly, supports_told
 from .workload import Workload
 
@@ -94,12 +95,13 @@ def measure_utility(released: Disassociation, hidden: int, constraints: list[Que
     Parameters
     ----------
     hidden : occurrences in item chunks. They are told as a share only where every code known by up to m codes could
-        still be held by k records of its cluster: where they exceed one for each code by more than m (k - 1). Else the
+        still be held by k records of its cluster: where they exceed one for each code by more than m (k - 1), times the
+        highest number of an occurrence where diagnoses repeat, since a second one takes the first one along. Else the
         share is worked out from that many, which every release with these chunks would tell.
     constraints : of the utility policy, as item numbers
     """
     told, pairs = int(supports_told(released).sum()), int(released.item_chunks.size)
-    most = released.m * (released.k - 1) if pairs else 0
+    most = released.m * (released.k - 1) * _most_occurrences(released) if pairs else 0
     exact = hidden - pairs > most or not pairs
     stated = hidden if exact else pairs + most
     counted = codes_counted_exactly(released)
@@ -113,6 +115,13 @@ def measure_utility(released: Disassociation, hidden: int, constraints: list[Que
         counted_exactly=int(counted.sum()),
         **utility,
     )
+
+
+def _most_occurrences(released: Disassociation) -> int:
+    """The highest number of an occurrence; 1 where diagnoses do not repeat."""
+    if not released.repeats:
+        return 1
+    return max(int(code.rpartition(MARK)[2]) for code in released.vocabulary)
 
 
 def _constraint_figures(released: Disassociation, constraints: list[Query]) -> dict[str, int]:
