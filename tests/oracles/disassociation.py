@@ -17,28 +17,57 @@ def supports(records):
     return Counter(code for record in records for code in record)
 
 
-def horizontal(records, k, limit, constraints=(), current=frozenset(), passed_over=frozenset()):
-    """HORPART as a recursion: a list of clusters, each a list of records."""
+@dataclass(frozen=True)
+class Node:
+    """A split of records in two."""
+
+    left: object
+    right: object
+
+
+def leaves(tree):
+    """The clusters of a tree of splits, in its order."""
+    return leaves(tree.left) + leaves(tree.right) if isinstance(tree, Node) else [tree]
+
+
+def horizontal(records, k, limit, constraints=(), current=frozenset()):
+    """HORPART as a recursion: a tree of splits with clusters, lists of records, as leaves."""
     if len(records) < limit:
-        return [records]
+        return records
     counts = supports(records)
-    codes = [
-        code for code, count in counts.items() if code not in passed_over and count >= k and len(records) - count >= k
-    ]
+    codes = [code for code, count in counts.items() if count >= k and len(records) - count >= k]
     every = frozenset().union(*constraints)
     for preferred in (current, every, frozenset(codes)):
         chosen = sorted((code for code in codes if code in preferred), key=lambda code: (-counts[code], code))
         if chosen:
             break
     else:
-        return [records]
+        return records
     code = chosen[0]
     own = next((constraint for constraint in constraints if code in constraint), frozenset())
     with_code = [record for record in records if code in record]
     without = [record for record in records if code not in record]
-    return horizontal(with_code, k, limit, constraints, own, passed_over) + horizontal(
-        without, k, limit, constraints, frozenset(), passed_over
+    return Node(
+        horizontal(with_code, k, limit, constraints, own), horizontal(without, k, limit, constraints, frozenset())
     )
+
+
+def shared_places(tree, pooled, k):
+    """Where item-chunk codes are shared: for each code what is pending, and the lists of clusters that share it.
+
+    ``pooled`` gives the codes a cluster may give away, with their supports there.
+    """
+    if not isinstance(tree, Node):
+        return {code: (count, []) for code, count in pooled(tree).items()}
+    left, right = shared_places(tree.left, pooled, k), shared_places(tree.right, pooled, k)
+    found = {}
+    for code in left.keys() | right.keys():
+        pending = sum(side.get(code, (0, []))[0] for side in (left, right))
+        places = [place for side in (left, right) for place in side.get(code, (0, []))[1]]
+        if code in left and code in right and (pending >= k or (pending and len(places) == 1)):
+            pending, places = 0, [leaves(tree)]
+        found[code] = pending, places
+    return found
 
 
 def is_anonymous(subrecords, k, m):

@@ -1,12 +1,20 @@
 """The cover problem: a code of a chunk that gives another one away."""
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .data import Chunks, Disassociation
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+BLOCK = 500_000
+"""Occurrences that are looked at together."""
+
+MANY_PAIRS = 1e6
+"""Chunks with more pairs of occurrences in subrecords are looked at by the records that their codes share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,46 +56,57 @@ def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
 
 def _tied(chunks: Chunks, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Owner and code x of each tied pair."""
-    width = int(chunks.domain.max()) + 1 if chunks.domain.size else 1
-    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
     lengths = np.diff(chunks.item_offsets)
-    owners, codes = [], []
-    for first, last in _blocks(chunks):
-        s = slice(int(chunks.subrecord_offsets[first]), int(chunks.subrecord_offsets[last]))
-        begin = chunks.item_offsets[s]
-        items = chunks.items[chunks.item_offsets[s.start] : chunks.item_offsets[s.stop]]
-        singles = np.repeat((chunk_of[s] - first) * width, lengths[s]) + items
-        single, support = np.unique(singles, return_counts=True)
-        left, right = _pairs(chunks, begin, lengths[s], chunk_of[s] - first, width)
-        local = np.searchsorted(single, left) * single.size + np.searchsorted(single, right)
-        pair, together = np.unique(local, return_counts=True)
-        x, y = pair // max(1, single.size), pair % max(1, single.size)
-        tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
-        owners.append(chunks.owner[single[tied] // width + first].astype(np.int64))
-        codes.append(single[tied] % width)
-    empty = [np.empty(0, dtype=np.int64)]
-    return np.concatenate(owners or empty), np.concatenate(codes or empty)
+    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+    many = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks)) > MANY_PAIRS
+    found = [_tied_by_counting(chunks, span, ~many, threshold) for span in _blocks(chunks)]
+    found += [_tied_by_pattern(chunks, chunk, threshold) for chunk in np.flatnonzero(many).tolist()]
+    chunk = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
+    return chunks.owner[chunk].astype(np.int64), np.concatenate([chunk[:0], *(pair[1] for pair in found)])
+
+
+def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
+    """Chunk and code x of the tied pairs of some chunks, all pairs being counted."""
+    first, last = chunks.subrecord_offsets[list(span)].tolist()
+    bounds = chunks.item_offsets[first : last + 1]
+    items = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
+    ends = np.repeat(bounds[1:] - bounds[0], np.diff(bounds))
+    sizes = np.diff(chunks.subrecord_offsets[span[0] : span[1] + 1])
+    owner = np.repeat(np.repeat(np.arange(*span), sizes), np.diff(bounds))
+    width = int(items.max()) + 1
+    single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
+    at = np.flatnonzero(light[owner])
+    later = ends[at] - at - 1
+    before = np.repeat(np.cumsum(later) - later, later)
+    left = np.repeat(at, later)
+    pairs = number[left] * single.size + number[left + 1 + np.arange(before.size) - before]
+    pair, together = np.unique(pairs, return_counts=True)
+    x, y = pair // single.size, pair % single.size
+    tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
+    return single[tied] // width, single[tied] % width
+
+
+def _tied_by_pattern(chunks: Chunks, chunk: int, threshold: float) -> Pairs:
+    """The same of one chunk with long subrecords, codes of the same records being taken together."""
+    records: dict[int, int] = {}
+    for number, subrecord in enumerate(chunks.subrecords_of(chunk)):
+        for code in subrecord:
+            records[code] = records.get(code, 0) | 1 << number
+    codes: dict[int, list[int]] = {}
+    for code, pattern in records.items():
+        codes.setdefault(pattern, []).append(code)
+    found: list[int] = []
+    for pattern, own in codes.items():
+        reached = threshold * pattern.bit_count()
+        n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
+        found += own * n
+    return np.full(len(found), chunk, dtype=np.int64), np.array(found, dtype=np.int64)
 
 
 def _blocks(chunks: Chunks) -> list[tuple[int, int]]:
-    """Runs of chunks with some millions of occurrences each."""
-    ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
-    if not ends.size:
+    """Runs of chunks with some hundred thousand occurrences each."""
+    if not len(chunks):
         return []
-    cuts = np.searchsorted(ends, np.arange(2_000_000, int(ends[-1]), 2_000_000)) + 1
-    bounds = np.unique(np.concatenate([[0], cuts, [ends.size]])).tolist()
-    return list(pairwise(bounds))
-
-
-def _pairs(
-    chunks: Chunks, begin: NDArray[np.int64], lengths: NDArray[np.int64], chunk: NDArray[np.int64], width: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both codes of each unordered pair in each subrecord, with the chunk in front."""
-    lefts, rights = [], []
-    for length in np.unique(lengths[lengths > 1]).tolist():
-        rows = np.flatnonzero(lengths == length)
-        for i, j in combinations(range(length), 2):
-            lefts.append(chunk[rows] * width + chunks.items[begin[rows] + i])
-            rights.append(chunk[rows] * width + chunks.items[begin[rows] + j])
-    empty = [np.empty(0, dtype=np.int64)]
-    return np.concatenate(lefts or empty), np.concatenate(rights or empty)
+    ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
+    cuts = np.searchsorted(ends, np.arange(BLOCK, max(1, int(ends[-1])), BLOCK)) + 1
+    return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))

@@ -1,9 +1,12 @@
 """Disassociation: horizontal partitioning, vertical partitioning, refining, and the release form."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.chunking import Rule
+from cloister.kernels.sequences import take_sequences
 from cloister.kernels.splitting import Split
 from cloister.kernels.subrecords import record_chunks, shared_chunks
 from cloister.kernels.tree import make_tree
@@ -50,6 +53,7 @@ def disassociate(codes: CodeSets, request: DisassociationRequest) -> ProtectedCo
     encoded = encode_request(codes, request)
     split = partition_horizontally(encoded.records, request.k, request.cluster_limit)
     split = merge_for_diversity(encoded, split, request.diversity)
+    order, encoded, split = split.order, *_side_by_side(encoded, split)
     rule = Rule(request.k, request.m, request.safe_threshold if request.safe is Safe.ENFORCE else ANY)
     vertical = partition_vertically(encoded.records, split, encoded.unit, rule)
     refinement = _refined(encoded, split, vertical, rule, request.refine)
@@ -58,8 +62,15 @@ def disassociate(codes: CodeSets, request: DisassociationRequest) -> ProtectedCo
     arranged = arrange(split, vertical.entries, record, shared, refinement.tree)
     released = _released(codes, request, encoded, arranged)
     return ProtectedCodes(
-        released, _cluster_of(split, arranged.part_number), _figures(released, codes, vertical, request)
+        released, _cluster_of(order, split, arranged.part_number), _figures(released, codes, vertical, request)
     )
+
+
+def _side_by_side(encoded: Encoded, split: Split) -> tuple[Encoded, Split]:
+    """The records in the order of the parts, so that those of a part are neighbours in memory."""
+    offsets, items = take_sequences(encoded.records.offsets, encoded.records.items, split.order.astype(np.int64))
+    records = encoded.records._replace(offsets=offsets, items=items)
+    return replace(encoded, records=records), split._replace(order=np.arange(split.order.size, dtype=np.int32))
 
 
 def _refined(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, method: Refine) -> Refinement:
@@ -90,9 +101,9 @@ def _released(codes: CodeSets, request: DisassociationRequest, encoded: Encoded,
     )
 
 
-def _cluster_of(split: Split, part_number: NDArray[np.int64]) -> NDArray[np.int32]:
-    cluster = np.empty(split.order.size, dtype=np.int32)
-    cluster[split.order] = np.repeat(part_number, np.diff(split.starts))
+def _cluster_of(order: NDArray[np.int32], split: Split, part_number: NDArray[np.int64]) -> NDArray[np.int32]:
+    cluster = np.empty(order.size, dtype=np.int32)
+    cluster[order] = np.repeat(part_number, np.diff(split.starts))
     return cluster
 
 

@@ -26,11 +26,11 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
     """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
 
     Going up the tree, what the parts below a node still hold of a code in item chunks is pooled. A code that reaches k
-    leaves them for a shared chunk at that node; codes that arrive together are grouped by VERPART, unless a part below
-    holds one of them elsewhere (then it gets a chunk of its own). What is left of a code below k brings the only
-    shared chunk of the code further down up to the node where both meet, with the codes that share it if the chunk may
-    stand there, else alone. Where several shared chunks of a code lie below, they become one as soon as what is left
-    reaches k.
+    leaves them for a shared chunk at that node. What is left of a code below k brings the only shared chunk of the code
+    further down up to the node where both meet. Where several shared chunks of a code lie below, they become one as
+    soon as what is left reaches k. When all codes have their nodes, those of a node are grouped by VERPART, except that
+    a code that a part below holds elsewhere gets a chunk of its own. (Grouping on the way up and lifting whole chunks
+    keeps fewer pairs on real data, and takes time that grows with the square of the data.)
 
     So a code that at least k patients have is published with its exact count, short by fewer than k occurrences that
     never met k outside record chunks, and by codes that the omitted condition keeps back.

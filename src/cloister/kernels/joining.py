@@ -2,7 +2,7 @@
 
 The entries of a unit (a code, or all occurrences of one) are the parts that hold it in their item chunk, in the order
 of the tree. Below each node they form a *range*. Of a range we know what is still pending, and which *pieces* of it
-went to shared chunks; pieces of several units that share a chunk form a ring.
+went to shared chunks. Where each unit's pieces stand is settled first, then the pieces of a node are put into chunks.
 
 A *state* packs the highest occurrence number and the records that have it: the rarest occurrence decides.
 """
@@ -61,14 +61,12 @@ class Ranges(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces of shared chunks: entries, node (-1: gone), next of the same chunk, next of the same unit and range."""
+    """Pieces of shared chunks: first and last entry, node (-1: gone), and the next piece of the range or the chunk."""
 
     first: NDArray[np.int32]
     last: NDArray[np.int32]
     node: NDArray[np.int32]
-    ring: NDArray[np.int32]
-    peer: NDArray[np.int32]
-    used: NDArray[np.int64]
+    link: NDArray[np.int32]
 
 
 @jit
@@ -127,19 +125,9 @@ def _unite(ranges, pieces, entry):
         if ranges.piece[first] < 0:
             ranges.piece[first] = ranges.piece[behind]
         else:
-            pieces.peer[ranges.tail[first]] = ranges.piece[behind]
+            pieces.link[ranges.tail[first]] = ranges.piece[behind]
         ranges.tail[first] = ranges.tail[behind]
     return first
-
-
-@jit
-def _unlink(pieces, piece):
-    """Take a piece out of its chunk."""
-    before = piece
-    while pieces.ring[before] != piece:
-        before = pieces.ring[before]
-    pieces.ring[before] = pieces.ring[piece]
-    pieces.ring[piece] = piece
 
 
 @jit
@@ -149,16 +137,6 @@ def _is_foreign(fixed, unit, low, high):
     end = fixed.start[unit + 1]
     at = begin + np.searchsorted(fixed.part[begin:end], low)
     return at < end and fixed.part[at] <= high
-
-
-@jit
-def _reaches_out(pool, pieces, piece, unit, low, high):
-    """Whether parts from ``low`` to ``high`` hold more of the unit than the piece."""
-    before = pieces.first[piece] - 1
-    behind = pieces.last[piece] + 1
-    if before >= pool.start[unit] and pool.part[before] >= low:
-        return True
-    return behind < pool.start[unit + 1] and pool.part[behind] <= high
 
 
 @jit
@@ -214,85 +192,45 @@ def _by_code(row_codes, rows, code_start):
 
 
 @jit
-def _lifts_whole(tree, pool, fixed, pieces, piece, node):
-    """Whether all of a piece's chunk may go up to a node: no code is foreign there, and none left behind.
-
-    The records that joined the piece then have no other code of the chunk, so it stays k^m-anonymous.
-    """
-    if pieces.ring[piece] == piece:
-        return False
-    other = piece
-    while True:
-        unit = fixed.unit[pool.code[pool.occurrence[pieces.first[other]]]]
-        if _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
-            return False
-        if _reaches_out(pool, pieces, other, unit, tree.low[node], tree.high[node]):
-            return False
-        other = pieces.ring[other]
-        if other == piece:
-            return True
-
-
-@jit
-def _raise_ring(pieces, piece, node):
-    """Bring all of a piece's chunk to a node."""
-    other = piece
-    while True:
-        pieces.node[other] = node
-        other = pieces.ring[other]
-        if other == piece:
-            break
-
-
-@jit
-def _claim(pieces, ranges, first):
-    """A piece for a whole range: its first one, the others being dissolved, or a new one."""
+def _settle(ranges, pieces, k, first, node, used):
+    """Bring a range to a shared chunk at a node if it can go there; return how many pieces were made so far."""
     piece = ranges.piece[first]
+    pending = ranges.pending[first]
+    single = piece >= 0 and pieces.link[piece] < 0
+    enough = ranges.whole[first] if single else pending
+    if pending == 0 or (enough & COUNT) < k:
+        return used
     if piece < 0:
-        piece = pieces.used[0]
-        pieces.used[0] += 1
-        pieces.ring[piece] = piece
-    else:
-        other = pieces.peer[piece]
-        while other >= 0:
-            _unlink(pieces, other)
-            pieces.node[other] = -1
-            other = pieces.peer[other]
-    pieces.peer[piece] = -1
+        piece = used
+        used += 1
+    other = piece if ranges.piece[first] < 0 else pieces.link[piece]
+    while other >= 0 and other != piece:
+        pieces.node[other] = -1
+        other = pieces.link[other]
+    pieces.link[piece] = -1
     pieces.first[piece] = first
     pieces.last[piece] = ranges.last[first]
+    pieces.node[piece] = node
     ranges.piece[first] = piece
     ranges.tail[first] = piece
     ranges.pending[first] = 0
-    return piece
+    return used
 
 
 @jit
-def _settle(tree, pool, fixed, ranges, pieces, k, meeting):
-    """See what becomes of a range at a node; return the piece that arrives there by itself, -1 for none."""
-    first, node = meeting
-    piece = ranges.piece[first]
-    pending = ranges.pending[first]
-    if pending == 0:
-        return -1
-    lifted = piece >= 0 and pieces.peer[piece] < 0
-    if lifted:
-        if (ranges.whole[first] & COUNT) < k:
-            return -1
-    elif (pending & COUNT) < k:
-        return -1
-    piece = _claim(pieces, ranges, first)
-    if lifted and _lifts_whole(tree, pool, fixed, pieces, piece, node):
-        _raise_ring(pieces, piece, node)
-        return -1
-    _unlink(pieces, piece)
-    pieces.node[piece] = node
-    return piece
+def _climb(ranges, pieces, k, nodes, start, lefts):
+    """Go up the tree, node by node, and settle what meets there; return how many pieces were made."""
+    used = 0
+    for i in range(nodes.shape[0]):
+        for at in range(start[i], start[i + 1]):
+            first = _unite(ranges, pieces, lefts[at])
+            used = _settle(ranges, pieces, k, first, nodes[i], used)
+    return used
 
 
 @jit
 def _group(pool, fixed, pieces, rule, chosen, local):
-    """Put pieces that arrived at a node into chunks."""
+    """Put pieces of a node into chunks by vertical partitioning: each is linked to the next of its chunk."""
     table, codes = _table(pool, fixed, pieces, chosen, local)
     place = np.empty(codes.shape[0], dtype=np.int32)
     chunks = _partition(table, rule, codes.shape[0], place)
@@ -301,29 +239,29 @@ def _group(pool, fixed, pieces, rule, chosen, local):
         piece = chosen[i]
         chunk = place[local[pool.code[pool.occurrence[pieces.first[piece]]]]]
         if head[chunk] >= 0:
-            pieces.ring[piece] = pieces.ring[head[chunk]]
-            pieces.ring[head[chunk]] = piece
+            pieces.link[piece] = pieces.link[head[chunk]]
+            pieces.link[head[chunk]] = piece
         head[chunk] = piece
 
 
 @jit
-def _join(tree, pool, fixed, ranges, pieces, rule, events, local):
-    """Go up the tree, node by node: ``events`` are the nodes, where each begins in the list, and the list."""
-    nodes, start, lefts = events
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        arrived = 0
-        chosen = np.empty(start[i + 1] - start[i], dtype=np.int64)
-        for at in range(start[i], start[i + 1]):
-            first = _unite(ranges, pieces, lefts[at])
-            piece = _settle(tree, pool, fixed, ranges, pieces, rule.k, (first, node))
-            if piece >= 0:
-                unit = fixed.unit[pool.code[pool.occurrence[first]]]
-                if not _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
-                    chosen[arrived] = piece
-                    arrived += 1
-        if arrived > 1:
-            _group(pool, fixed, pieces, rule, chosen[:arrived], local)
+def _group_all(tree, pool, fixed, pieces, rule, by_node):
+    """Make chunks of the pieces of each node: foreign codes stay alone; afterwards pieces are linked in rings."""
+    local = np.empty(fixed.unit.shape[0], dtype=np.int64)
+    chosen = np.empty(by_node.shape[0], dtype=np.int64)
+    arrived = 0
+    for i in range(by_node.shape[0]):
+        piece = by_node[i]
+        node = pieces.node[piece]
+        pieces.link[piece] = piece
+        unit = fixed.unit[pool.code[pool.occurrence[pieces.first[piece]]]]
+        if not _is_foreign(fixed, unit, tree.low[node], tree.high[node]):
+            chosen[arrived] = piece
+            arrived += 1
+        if i + 1 == by_node.shape[0] or pieces.node[by_node[i + 1]] != node:
+            if arrived > 1:
+                _group(pool, fixed, pieces, rule, chosen[:arrived], local)
+            arrived = 0
 
 
 def _checked(tree: Tree, pool: Pool, fixed: Fixed) -> int:
@@ -345,7 +283,7 @@ def join(tree: Tree, pool: Pool, fixed: Fixed, rule: Rule) -> Pieces:
     ValueError
         The arrays do not fit together.
     """
-    n_codes = _checked(tree, pool, fixed)
+    _checked(tree, pool, fixed)
     n = pool.part.size
     node, left = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     found = _events(tree, pool, rule.k, node, left)
@@ -359,10 +297,11 @@ def join(tree: Tree, pool: Pool, fixed: Fixed, rule: Rule) -> Pieces:
     piece, tail = (np.full(n, -1, dtype=np.int32) for _ in range(2))
     ranges = Ranges(pool.state.copy(), pool.state.copy(), piece, tail, places, places.copy())
     room = min(pool.place.size // rule.k, found) + 1
-    blank = [np.full(room, -1, dtype=np.int32) for _ in range(5)]
-    pieces = Pieces(blank[0], blank[1], blank[2], blank[3], blank[4], np.zeros(1, dtype=np.int64))
-    local = np.empty(n_codes, dtype=np.int64)
-    _join(tree, pool, fixed, ranges, pieces, rule, (nodes, start, lefts), local)
-    used = int(pieces.used[0])
-    first, last, at, ring, peer = (array[:used] for array in blank)
-    return Pieces(first, last, at, ring, peer, pieces.used)
+    blank = [np.full(room, -1, dtype=np.int32) for _ in range(4)]
+    used = int(_climb(ranges, Pieces(*blank), rule.k, nodes, start, lefts))
+    pieces = Pieces(*(array[:used] for array in blank))
+    del ranges, piece, tail, places, start, lefts
+    standing = np.flatnonzero(pieces.node >= 0)
+    by_node = standing[np.lexsort((pieces.first[standing], pieces.node[standing]))]
+    _group_all(tree, pool, fixed, pieces, rule, by_node)
+    return pieces

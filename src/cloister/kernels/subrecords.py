@@ -121,10 +121,10 @@ def _ring_heads(pieces, heads):
         if pieces.node[piece] < 0:
             continue
         smallest = piece
-        other = pieces.ring[piece]
+        other = pieces.link[piece]
         while other != piece:
             smallest = min(smallest, other)
-            other = pieces.ring[other]
+            other = pieces.link[other]
         if smallest == piece:
             heads[found] = piece
             found += 1
@@ -138,7 +138,7 @@ def _ring_size(pool, pieces, head):
     piece = head
     while True:
         n += pool.occurrence[pieces.last[piece] + 1] - pool.occurrence[pieces.first[piece]]
-        piece = pieces.ring[piece]
+        piece = pieces.link[piece]
         if piece == head:
             return n
 
@@ -161,7 +161,7 @@ def _fill_shared(pool, pieces, heads, item_room, codes, places):
                 codes[at] = pool.code[i]
                 places[at] = pool.place[i]
                 at += 1
-            piece = pieces.ring[piece]
+            piece = pieces.link[piece]
             if piece == heads[c]:
                 break
         begin = item_room[c]

@@ -110,7 +110,7 @@ def test_a_cluster_that_needs_its_item_chunk_keeps_a_code():
 
 
 def test_constraints_are_kept_together():
-    """With a policy the two codes of a constraint are in one chunk, although a third code would fit with one of them."""
+    """With a policy the two codes of a constraint are in one chunk, although a third would fit with one of them."""
     records = ["abz", "abz", "abz", "ay", "by", "z", "az", "bz"]
     policy = Policy((frozenset("ab"),))
     protected = protect(records, k=2, m=2, policy=policy, max_cluster_size=20)
