@@ -15,10 +15,11 @@ RECORD, SHARED, ITEM, NOWHERE = 0, 1, 2, 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Secret:
-    """The original code sets, and the cluster that each record went to."""
+    """The original code sets, the cluster that each record went to, and l: the bound on sensitive codes is 1 / l."""
 
     codes: CodeSets
     cluster_of: Codes
+    diversity: int = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +55,17 @@ def differences(released: Disassociation, layout: Layout, secret: Secret) -> Ite
     yield "record chunks are the projections of their records", found.record_equal
     yield "codes of item chunks are held by a record of the cluster", found.items_met == released.item_chunks.size
     yield "shared chunks are the projections of their records", found.shared_equal()
+    yield "sensitive codes are in as few records of each cluster as the bound says", _is_diverse(released, secret)
+
+
+def _is_diverse(released: Disassociation, secret: Secret) -> bool:
+    """Whether in each cluster at most one record of l has any one sensitive code."""
+    cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
+    for code in released.sensitive.tolist():
+        held = np.bincount(cluster[secret.codes.items == code], minlength=released.n_clusters)
+        if np.any(held * secret.diversity > released.sizes):
+            return False
+    return True
 
 
 def _index(released: Disassociation, layout: Layout) -> _Places:

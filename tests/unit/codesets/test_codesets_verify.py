@@ -310,6 +310,15 @@ def test_a_split_cluster_is_refused(protected):
     assert "not so: every record of the original is in one cluster" in verify(plain.pack(), secret).failures
 
 
+@pytest.mark.parametrize(("diversity", "holds"), [(4, True), (5, False)])
+def test_the_bound_on_sensitive_codes_is_checked(diversity, holds):
+    """One of four records has the sensitive code: that is one of four, and not one of five."""
+    plain = Plain(2, 2, ("a", "s"), [4], [Chunk(0, [0], [[0]] * 4)], [[1]], sensitive=(1,))
+    codes = CodeSets.from_records([["a"], ["a"], ["a"], ["a", "s"]])
+
+    assert holds is verify(plain.pack(), Secret(codes, np.zeros(4, dtype=np.int32), diversity)).holds
+
+
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 def test_rare_sets_are_found_either_way(m, monkeypatch):
     """Counting sets and intersecting records find the same chunks, those that the definition finds."""
