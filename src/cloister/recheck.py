@@ -25,6 +25,7 @@ def verify_folder(
     quasi_identifiers: Sequence[str] = (),
     m: int | None = None,
     crosswalk: str | Path | None = None,
+    missing: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
@@ -36,6 +37,7 @@ def verify_folder(
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
     m : of code sets, how many codes the recipient expects to be safe to know
     crosswalk : of code sets, the secret map that was written with the release; needed with ``original``
+    missing : of code sets, texts of the original that stand for a missing code
 
     Raises
     ------
@@ -49,8 +51,11 @@ def verify_folder(
         raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
     if manifest.get("shape") == "codes":
+        if m is not None and m < 1:
+            raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m)
-        return _held(place, recheck_codes(place, manifest, expected, _original_codes(manifest, original, crosswalk)))
+        given = _original_codes(manifest, original, crosswalk, missing)
+        return _held(place, recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") != "table":
         raise InputError(f"{place.name} is not a release of a shape that this version can check: table, codes.")
     frame = None if original is None else from_native(original).frame
@@ -65,11 +70,13 @@ def _held(place: Path, verdict: Verdict) -> Verdict:
 
 
 def _original_codes(
-    manifest: Manifest, original: str | Path | None, crosswalk: str | Path | None
+    manifest: Manifest, original: Any, crosswalk: str | Path | None, missing: Sequence[str]
 ) -> CodesOriginal | None:
     """Read what a release of code sets was made from, as it was read then."""
     if original is None:
         return None
+    if not isinstance(original, str | Path):
+        raise InputError("The original of code sets is given as the file that they were read from.")
     if crosswalk is None:
         raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
     settings = manifest.get("settings")
@@ -81,5 +88,6 @@ def _original_codes(
         columns or CodeColumns(),
         repeats=asked.get("repeats") is True,
         drop_empty=asked.get("drop_empty") is True,
+        missing=tuple(missing),
     )
     return CodesOriginal(given, read_table(crosswalk).frame)

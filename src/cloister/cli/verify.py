@@ -55,7 +55,7 @@ def verify(
     if manifest.get("shape") == "codes":
         if qi or hierarchies is not None:
             raise InputError("A release of code sets has no quasi-identifiers and no hierarchies. Leave them out.")
-        verdict = verify_folder(folder, original=original, k=k, m=m, crosswalk=crosswalk)
+        verdict = verify_folder(folder, original=original, k=k, m=m, crosswalk=crosswalk, missing=missing or ())
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return
     if m is not None or crosswalk is not None:

@@ -355,6 +355,17 @@ def test_verifying_with_other_expectations(release, cloister):
     assert "as asked, with k = 30 and m = 2" in stricter.err
 
 
+def test_verifying_reads_the_original_as_it_was_read(protect, cloister, diagnoses):
+    """A text that stands for a missing code is given again."""
+    diagnoses.write_text(WIDE.replace(" V58.66", " ?", 1))
+    assert protect("-q", "--missing", "?", "--crosswalk", "map.csv").code == 0
+    against = ("verify", "release", "--original", diagnoses, "--crosswalk", "map.csv")
+
+    assert cloister(*against, "--missing", "?").code == 0
+    assert cloister(*against).code == 2
+    assert "1 or more" in cloister("verify", "release", "-m", "0").err
+
+
 def test_verifying_takes_no_quasi_identifiers(release, cloister):
     """What only tables have is refused, and so is what only code sets have."""
     assert cloister("verify", "release", "--qi", "age").code == 2

@@ -60,6 +60,8 @@ def test_written_and_read_back(release, tmp_path):
     assert same_release(release.clusters, read_clusters(tmp_path / "release" / "clusters.json"))
     assert manifest["files"].keys() == {"clusters.json", "data.csv", "codebook.csv"}
     assert cl.verify_folder(tmp_path / "release").holds
+    with pytest.raises(cl.InputError, match="as the file"):
+        cl.verify_folder(tmp_path / "release", original=release.frame)
     with pytest.raises(cl.InputError, match="exists already"):
         release.write(tmp_path / "release")
     release.write(tmp_path / "release", overwrite=True)
