@@ -173,22 +173,30 @@ def _matching(policy: UtilityPolicy, codes: CodeSets, original: Any, rebuilt: li
     }
 
 
-def figures(out: Path) -> None:
-    """Everything that the figures show, as one JSON file and, where possible, drawings."""
-    load_kernels()
+def wanted_runs() -> list[tuple[int, int, str, tuple[str, ...]]]:
+    """Every k, m and policy, with the workloads to answer."""
     frequent = tuple(f"frequent:{percent:g}" for percent in SUPPORTS)
-    sets, rows = [], []
+    runs = [(5, 2, spec, ("random", "drawn", *frequent)) for specs in POLICIES.values() for spec in specs]
+    runs += [(k, 2, spec, ("frequent:0.625",)) for spec in ("level:1", "sim:10", "sup:2.5") for k in KS if k != 5]
+    runs += [(k, 2, "sup:0.625", ()) for k in KS if k != 5]
+    return runs + [(5, m, spec, ()) for m in (3, 5) for spec in ("level:1", "sim:10", "sup:2.5")]
+
+
+def figures(out: Path) -> None:
+    """Everything that the figures show, as one JSON file that grows run by run, then as drawings."""
+    load_kernels()
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "disassociation.json"
+    found = json.loads(path.read_text()) if path.exists() else {"figure_12": [], "runs": []}
+    done = {(row["data"], row["k"], row["m"], row["policy"]) for row in found["runs"]}
     for name in FILES:
         work = load(name)
-        sets += figure_12(work)
-        for specs in POLICIES.values():
-            rows += [measured(work, 5, 2, spec, ("random", "drawn", *frequent)) for spec in specs]
-        for spec in ("level:1", "sim:10", "sup:2.5"):
-            rows += [measured(work, k, 2, spec, ("frequent:0.625",)) for k in KS if k != 5]
-        rows += [measured(work, k, 2, "sup:0.625", ()) for k in KS if k != 5]
-        rows += [measured(work, 5, m, spec, ()) for m in (3, 5) for spec in ("level:1", "sim:10", "sup:2.5")]
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "disassociation.json").write_text(json.dumps({"figure_12": sets, "runs": rows}, indent=1) + "\n")
+        if not any(row["data"] == name for row in found["figure_12"]):
+            found["figure_12"] += figure_12(work)
+        for k, m, spec, wanted in wanted_runs():
+            if (name, k, m, spec) not in done:
+                found["runs"].append(measured(work, k, m, spec, wanted))
+                path.write_text(json.dumps(found, indent=1) + "\n")
     draw(out)
 
 

@@ -1,13 +1,14 @@
 """Mining and counting agree with their definitions."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles import itemsets as oracle
 
 from cloister import CodeSets
 from cloister.codesets.measure import counted
-from cloister.utility import frequent_itemsets, maximal
+from cloister.utility import case_counts, frequent_itemsets, maximal
 from cloister.utility.case_counts import pair_errors
 
 RECORDS = st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=6), min_size=1, max_size=80)
@@ -46,6 +47,9 @@ def test_case_counts_are_those_of_the_definition(records, queries):
     expected = [sum(set(query) <= record for record in records) for query in queries]
 
     assert expected == counted(code_sets(records)).counts(queries).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(case_counts, "MOST_BITS", 0)
+        assert expected == counted(code_sets(records)).counts(queries).tolist()
 
 
 @given(RECORDS, st.lists(st.integers(0, 3), min_size=7, max_size=7))

@@ -15,11 +15,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .itemsets import Items, Offsets, frequent_itemsets
+from .itemsets import Bits, Items, Offsets, frequent_itemsets, item_bits
 
 Query = tuple[int, ...]
 Counts = NDArray[np.int64]
 Means = NDArray[np.float64]
+
+MOST_BITS = 1 << 32
+"""Bits that are held at a time: half a gibibyte."""
 
 EDGES = (-0.10, -0.05, -0.025, 0.0, 0.025, 0.05, 0.10)
 """Where the intervals of the histogram of matching errors meet; the first and the last are open."""
@@ -72,8 +75,16 @@ class CountedSets:
         return len(self.records_with(query))
 
     def counts(self, queries: Sequence[Query]) -> Counts:
-        """Return how many records hold all items of each query: (n_queries,)."""
-        return np.array([self.count(query) for query in queries], dtype=np.int64)
+        """Return how many records hold all items of each query: (n_queries,).
+
+        With a bit for each record and item where that fits into memory, else query by query.
+        """
+        used = np.unique(np.array([item for query in queries for item in query], dtype=np.int64))
+        if not len(used) or len(used) * (len(self.offsets) - 1) > MOST_BITS:
+            return np.array([self.count(query) for query in queries], dtype=np.int64)
+        bits = item_bits(self.offsets, self.items, used)
+        rows = dict(zip(used.tolist(), bits, strict=True))
+        return np.array([_common(rows, query) for query in queries], dtype=np.int64)
 
     def matches(self, constraints: Sequence[Query]) -> Counts:
         """Return how many records hold at least one item of each of these disjoint sets: (n_constraints,)."""
@@ -84,6 +95,14 @@ class CountedSets:
         record = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[of_item >= 0]
         keys = np.unique(record * max(1, len(constraints)) + of_item[of_item >= 0])
         return np.bincount(keys % max(1, len(constraints)), minlength=len(constraints)).astype(np.int64)
+
+
+def _common(rows: dict[int, Bits], query: Query) -> int:
+    """How many bits are set in all rows of a query."""
+    common = rows[query[0]]
+    for item in query[1:]:
+        common = common & rows[item]
+    return int(np.bitwise_count(common).sum(dtype=np.int64))
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def frequent_itemsets(offsets: Offsets, items: Items, least: int, *, largest: in
         raise ValueError(f"the support must be at least 1, not {least}")
     supports = np.bincount(items)
     frequent = np.flatnonzero(supports >= least)
-    start = _Prefix((), frequent, _bits(offsets, items, frequent), supports[frequent])
+    start = _Prefix((), frequent, item_bits(offsets, items, frequent), supports[frequent])
     found: list[Itemset] = []
     waiting = [start]
     while waiting:
@@ -86,10 +86,10 @@ class _Prefix:
                 yield _Prefix(items, self.last[place + 1 :][kept], both[kept], supports[kept])
 
 
-def _bits(offsets: Offsets, items: Items, wanted: NDArray[np.int64]) -> Bits:
-    """One row for each wanted item, one bit for each record: (n_wanted, ceil(n_records / 64))."""
+def item_bits(offsets: Offsets, items: Items, wanted: NDArray[np.int64]) -> Bits:
+    """Return one row for each wanted item, one bit for each record: (n_wanted, ceil(n_records / 64))."""
     n_records = len(offsets) - 1
-    rank = np.full(int(items.max(initial=-1)) + 1, -1, dtype=np.int64)
+    rank = np.full(int(max(items.max(initial=-1), wanted.max(initial=-1))) + 1, -1, dtype=np.int64)
     rank[wanted] = np.arange(len(wanted))
     record = np.repeat(np.arange(n_records), np.diff(offsets))
     row = rank[items]
