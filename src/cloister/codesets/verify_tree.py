@@ -28,12 +28,14 @@ class Layout:
 def is_forest(released: Disassociation) -> bool:
     """Whether each joint cluster has two children or more, all made before it, and nothing has two parents."""
     joints = np.arange(released.n_joints)
+    if np.any(np.diff(released.child_offsets) < 2):
+        return False
     owner = np.repeat(joints, np.diff(released.child_offsets))
     earlier = (released.children >= 0) & (released.children < released.n_clusters + owner)
     ascending = np.diff(released.children) > 0
     ascending[released.child_offsets[1:-1] - 1] = True
     once = np.unique(released.children).size == released.children.size
-    return bool(once and np.all(np.diff(released.child_offsets) >= 2) and earlier.all() and ascending.all())
+    return bool(once and earlier.all() and ascending.all())
 
 
 def lay_out(released: Disassociation) -> Layout:

@@ -119,6 +119,11 @@ def joint_of_one(plain):
     plain.joints[0] = [0]
 
 
+def joints_of_none(plain):
+    """Joints of none."""
+    plain.joints, plain.joint_sizes, plain.shared = [[], []], [10, 10], []
+
+
 def two_parents(plain):
     """Two parents."""
     plain.joints.append([0, 1])
@@ -184,6 +189,7 @@ BREACHES = {
     two_shared_chunks_of_a_code: "on any path of joint clusters a code has one shared chunk at most",
     no_room_for_shared_subrecords: "shared subrecords find records that do not hold their code elsewhere",
     joint_of_one: "joint clusters are made of clusters and earlier joint clusters",
+    joints_of_none: "joint clusters are made of clusters and earlier joint clusters",
     two_parents: "joint clusters are made of clusters and earlier joint clusters",
     child_that_comes_later: "joint clusters are made of clusters and earlier joint clusters",
     wrong_joint_size: "joint clusters have the records of their members",
