@@ -30,7 +30,7 @@ def lines(rows: Rows, x: str, y: str, color: str, facet: str = "data") -> alt.Ch
     chart = base.encode(
         x=alt.X(f"{x}:O", title=x),
         y=alt.Y(f"{y}:Q", title=y),
-        color=alt.Color(f"{color}:N", title=color),
+        color=alt.Color(f"{color}:N", title=color, scale=alt.Scale(scheme="tableau20")),
     )
     return chart.properties(width=WIDTH, height=HEIGHT).facet(column=alt.Column(f"{facet}:N", title=None))
 
@@ -201,7 +201,7 @@ PAGE = """# Disassociation on public data
 
 What `python benchmarks/disassociation.py figures` measured: the evaluation of Loukides, Liagouris,
 Gkoulalas-Divanis and Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, on two public data sets,
-as theirs is not public any more: *diabetes130* (71,517 patients, 915 codes, 3.7 a patient) and *synpuf* (58,460
+as theirs is not at hand: *diabetes130* (71,517 patients, 915 codes, 3.7 a patient) and *synpuf* (58,460
 patients, 5,815 codes, 13.6 a patient). Estimates are the means of ten reconstructions. *Left* is the share of
 all occurrences of codes that stand in item chunks. Seconds are those of protection and verification, warm, on
 two cores that did other work, too.

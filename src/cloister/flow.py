@@ -125,7 +125,7 @@ def protect_codes(
         load_code_kernels()
     with watch.stage("protect"):
         protected = disassociate(check_codes(given.codes), request.method)
-    released, secret = protected.released, Secret(given.codes, protected.cluster_of)
+    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
     with watch.stage("verify"):
         verdict = _passed(verify_codes(released, secret))
     with watch.stage("measure"):

@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, sha256
-from cloister.release import CLUSTERS, CODEBOOK, DATA, check_files, read_data
+from cloister.release import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data
 from cloister.results import Manifest, Verdict
 
 from .clusters_file import cluster_lines, read_clusters
@@ -65,7 +65,10 @@ def recheck_codes(
         released = read_clusters(folder / CLUSTERS)
     except InputError as error:
         return Verdict(False, f"{CLUSTERS} was read", (), (*failures, error.message.rstrip(".")))
-    secret = None if original is None else _secret(original, released)
+    diversity = _stated(lambda: manifest["settings"]["diversity"]) if released.sensitive.size else 1
+    if isinstance(diversity, bool) or not isinstance(diversity, int) or diversity < 1:
+        return Verdict(False, f"{MANIFEST} was read", (), (*failures, f"{MANIFEST} states no bound on sensitive codes"))
+    secret = None if original is None else _secret(original, released, diversity)
     verdict = verify(released, secret)
     failures += verdict.failures
     if verdict.holds:
@@ -211,12 +214,12 @@ def _expectation_failures(released: Disassociation, expectation: CodesExpectatio
     return [f"as asked, with k = {k} and m = {m}: {failure}" for failure in verdict.failures]
 
 
-def _secret(original: CodesOriginal, released: Disassociation) -> Secret:
+def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> Secret:
     """The original in the numbers of the release, and the cluster of each of its records."""
     codes = original.given.codes
     if codes.vocabulary != released.vocabulary:
         raise InputError("The original does not have the codes of the release. Read it as it was read for the release.")
-    return Secret(codes, _cluster_of(original, codes))
+    return Secret(codes, _cluster_of(original, codes), diversity)
 
 
 def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:

@@ -225,6 +225,19 @@ def test_every_setting_gives_a_release_that_holds(protect, cloister, tmp_path, w
     assert "record chunks are the projections of their records" in against.out
 
 
+def test_the_bound_on_sensitive_codes_is_checked(protect, cloister, tmp_path):
+    """A manifest that promises a stricter bound than the clusters keep does not pass against the original."""
+    assert protect("-q", "--sensitive", "001", "--crosswalk", "map.csv").code == 0
+    path = tmp_path / "release" / "release.json"
+    against = ("verify", "release", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
+    assert cloister(*against).code == 0
+    path.write_text(path.read_text().replace('"diversity": 2', '"diversity": 9').replace('"l": 2', '"l": 9'))
+
+    assert "in as few records of each cluster" in cloister(*against).err
+    path.write_text(path.read_text().replace('"diversity": 9', '"diversity": "9"'))
+    assert cloister(*against).code in (1, 2)
+
+
 def test_repeats_come_out_as_they_went_in(protect, cloister, tmp_path):
     """With ``--repeats`` clusters count occurrences, and the data file repeats codes as patients have them."""
     source = tmp_path / "visits.csv"
