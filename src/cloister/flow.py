@@ -78,12 +78,14 @@ def protect_table(
     with watch.stage("verify"):
         promise = _promise(table, protected, request)
         original = Original(table.frame, table.ladders)
-        verdict = _passed(verify(protected.frame, promise, original))
+        verdict = verify(protected.frame, promise, original)
+        if not verdict.holds:
+            raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
     with watch.stage("measure"):
         manifest = _described(table, protected, request, verdict)
         _confirm_promise(manifest, promise)
         book = codebook(protected.frame, table.roles, table.ladders, protected.search.levels, request)
-    manifest = _header(seed) | manifest | {"seconds": watch.table(), "files": {}}
+    manifest = _header(source, seed) | manifest | {"seconds": watch.table(), "files": {}}
     manifest["settings"] = {"source": source.name} | manifest["settings"]
     return TableRelease(
         data=protected.frame,
@@ -98,56 +100,6 @@ def protect_table(
         ),
         _check=lambda frame: verify(frame, promise, original),
     )
-
-
-def protect_codes(
-    given: GivenCodes,
-    request: CodesRequest,
-    *,
-    seed: int = 0,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
-) -> CodesRelease:
-    """Take code sets through the stages, by disassociation.
-
-    Parameters
-    ----------
-    given : the code sets as read and numbered
-    seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
-    watch, custody : as of `protect_table`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
-    """
-    watch = watch or Stopwatch()
-    with watch.stage("start"):
-        load_code_kernels()
-    with watch.stage("protect"):
-        protected = disassociate(check_codes(given.codes), request.method)
-    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
-    with watch.stage("verify"):
-        verdict = _passed(verify_codes(released, secret))
-    with watch.stage("measure"):
-        figures = work_out(given, request, protected, reconstruct, seed)
-        manifest = describe_codes(given, request, released, verdict, figures.utility, figures.risk)
-        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
-    return CodesRelease(
-        codebook=codebook_of_codes(released, numbered=request.numbered),
-        manifest=_header(seed) | manifest | {"seconds": watch.table(), "files": {}},
-        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
-        clusters=released,
-        frame=frame,
-        delimiter=given.delimiter,
-        _check=lambda found: verify_codes(found, secret),
-    )
-
-
-def _passed(verdict: Verdict) -> Verdict:
-    """Return the verdict on our own output, if it holds."""
-    if not verdict.holds:
-        raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
-    return verdict
 
 
 def _promise(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Promise:
@@ -190,16 +142,66 @@ def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableReq
     return pl.DataFrame([new, old])
 
 
-def _header(seed: int) -> Manifest:
+def _header(source: Source | GivenCodes, seed: int) -> Manifest:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     packages = {name: version(name) for name in ("numpy", "numba", "polars")}
     return {
         "schema": SCHEMA,
         "cloister": version("cloister"),
-        "shape": "",
-        "method": "",
-        "settings": {},
+        "shape": "table",
+        "method": "full-domain",
+        "settings": {"source": source.name},
         "seed": seed,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {"cores": cores, "system": platform.system(), "python": platform.python_version(), **packages},
     }
+
+
+def protect_codes(
+    given: GivenCodes,
+    request: CodesRequest,
+    *,
+    seed: int = 0,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> CodesRelease:
+    """Take code sets through the stages, by disassociation.
+
+    Parameters
+    ----------
+    given : the code sets as read and numbered
+    seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
+    watch, custody : as of `protect_table`
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    with watch.stage("start"):
+        load_code_kernels()
+    with watch.stage("protect"):
+        protected = disassociate(check_codes(given.codes), request.method)
+    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
+    with watch.stage("verify"):
+        verdict = _passed(verify_codes(released, secret))
+    with watch.stage("measure"):
+        figures = work_out(given, request, protected, reconstruct, seed)
+        manifest = describe_codes(given, request, released, verdict, figures.utility, figures.risk)
+        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
+    return CodesRelease(
+        codebook=codebook_of_codes(released, numbered=request.numbered),
+        manifest=_header(given, seed) | manifest | {"seconds": watch.table(), "files": {}},
+        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        clusters=released,
+        frame=frame,
+        delimiter=given.delimiter,
+        _check=lambda found: verify_codes(found, secret),
+    )
+
+
+def _passed(verdict: Verdict) -> Verdict:
+    """Return the verdict on our own output, if it holds."""
+    if not verdict.holds:
+        raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
+    return verdict
