@@ -20,10 +20,10 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
 # Compiled kernels are cached here: a folder of this user alone, removed with the environment.
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/kernels
 
-.PHONY: help demo test lint format bench bundle lock clean
+.PHONY: help demo test lint format bench bench-pruning bundle lock clean
 
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/installed ## Make an example hospital in ./demo, protect its patients, print what was released
 	@$(RUN) -m cloister demo demo
@@ -42,8 +42,12 @@ format: $(VENV)/installed-dev ## Bring the code into its format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/installed-dev ## Measure the search (real tables if CLOISTER_DATA names their folder)
+bench: $(VENV)/installed-dev ## Measure the search and disassociation (real data if CLOISTER_DATA names their folder)
 	@$(RUN) benchmarks/tables.py $(ARGS)
+	@$(RUN) benchmarks/disassociation.py bars
+
+bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of searches for docs/benchmarks (some twenty minutes)
+	@$(RUN) benchmarks/pruning.py --seconds 120 $(ARGS)
 
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs
 	@rm -rf bundle && mkdir bundle
@@ -86,6 +90,11 @@ $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with its development tools into $(VENV) ..."
 	@$(PIP) install $(CONSTRAINED) --editable '.[dev]'
 	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	@echo "Installing what the figures of the benchmarks need into $(VENV) ..."
+	@$(PIP) install $(CONSTRAINED) --editable '.[bench]'
+	@touch $@
 
 define DESCRIBE_BUNDLE
 import hashlib, pathlib, platform, sys

@@ -7,6 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cloister.codesets.data import CodeSets
+    from cloister.codesets.policy import UtilityPolicy
+    from cloister.codesets.release import CodesRelease
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
     from cloister.hierarchy import (
         Hierarchy,
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
-    from cloister.verbs import anonymize
+    from cloister.verbs import anonymize, disassociate
 
 __version__ = "0.1.0"
 
@@ -48,6 +51,8 @@ __all__ = [
     "AverageRisk",
     "BetaLikeness",
     "CloisterError",
+    "CodeSets",
+    "CodesRelease",
     "DeltaDisclosure",
     "DeltaPresence",
     "EnhancedBetaLikeness",
@@ -65,9 +70,11 @@ __all__ = [
     "Release",
     "SampleUniqueness",
     "TCloseness",
+    "UtilityPolicy",
     "Verdict",
     "anonymize",
     "dates",
+    "disassociate",
     "hierarchy_file",
     "hierarchy_rows",
     "icd9",
@@ -80,6 +87,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "codesets.data": ("CodeSets",),
+    "codesets.policy": ("UtilityPolicy",),
+    "codesets.release": ("CodesRelease",),
     "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
     "hierarchy": (
         "Hierarchy",
@@ -112,7 +122,7 @@ _HOME = {
     "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
-    "verbs": ("anonymize",),
+    "verbs": ("anonymize", "disassociate"),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 

@@ -1,7 +1,7 @@
 """The six stages in order: read, encode, protect, verify, measure, release. The page to read first.
 
-`protect_table` is what the command line and `anonymize` call. Each stage hands a frozen record to the next;
-verification never trusts protection, and nothing becomes a `Release` that did not pass it.
+`protect_table` and `protect_codes` are what the command line and the verbs call. Each stage hands a frozen record to
+the next; verification never trusts protection, and nothing becomes a `Release` that did not pass it.
 """
 
 import os
@@ -15,9 +15,20 @@ from typing import Any
 
 import polars as pl
 
+from cloister.codesets.codebook import codebook as codebook_of_codes
+from cloister.codesets.data_file import data_frame
+from cloister.codesets.figures import crosswalk, work_out
+from cloister.codesets.manifest import describe as describe_codes
+from cloister.codesets.protect import disassociate
+from cloister.codesets.reconstruct import reconstruct
+from cloister.codesets.release import CodesRelease
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.codesets.verify import Secret
+from cloister.codesets.verify import verify as verify_codes
+from cloister.codesets.warm import load_kernels as load_code_kernels
 from cloister.errors import InternalError
 from cloister.io import Source
-from cloister.release import SCHEMA, Custody, Release
+from cloister.release import SCHEMA, Custody, TableRelease
 from cloister.results import Manifest, Verdict
 from cloister.search.progress import Report
 from cloister.search.warm import load_kernels
@@ -44,7 +55,7 @@ def protect_table(
     report: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
-) -> Release:
+) -> TableRelease:
     """Take a table through the stages.
 
     Parameters
@@ -87,7 +98,7 @@ def protect_table(
         book = codebook(protected.frame, table.roles, table.ladders, protected.levels, request)
     manifest = _header(source, seed) | manifest | {"seconds": watch.table(), "files": {}}
     manifest["settings"] = {"source": source.name} | manifest["settings"]
-    return Release(
+    return TableRelease(
         data=protected.frame,
         frame=protected.frame,
         codebook=book,
@@ -127,7 +138,7 @@ def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableReq
     return pl.DataFrame([new, old])
 
 
-def _header(source: Source, seed: int) -> Manifest:
+def _header(source: Source | GivenCodes, seed: int) -> Manifest:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     packages = {name: version(name) for name in ("numpy", "numba", "polars")}
     return {
@@ -140,3 +151,53 @@ def _header(source: Source, seed: int) -> Manifest:
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {"cores": cores, "system": platform.system(), "python": platform.python_version(), **packages},
     }
+
+
+def protect_codes(
+    given: GivenCodes,
+    request: CodesRequest,
+    *,
+    seed: int = 0,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> CodesRelease:
+    """Take code sets through the stages, by disassociation.
+
+    Parameters
+    ----------
+    given : the code sets as read and numbered
+    seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
+    watch, custody : as of `protect_table`
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    with watch.stage("start"):
+        load_code_kernels()
+    with watch.stage("protect"):
+        protected = disassociate(check_codes(given.codes), request.method)
+    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
+    with watch.stage("verify"):
+        verdict = _passed(verify_codes(released, secret))
+    with watch.stage("measure"):
+        figures = work_out(given, request, protected, reconstruct, seed)
+        manifest = describe_codes(given, request, released, verdict, figures.utility, figures.risk)
+        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
+    return CodesRelease(
+        codebook=codebook_of_codes(released, numbered=request.numbered),
+        manifest=_header(given, seed) | manifest | {"seconds": watch.table(), "files": {}},
+        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        clusters=released,
+        frame=frame,
+        delimiter=given.delimiter,
+        _check=lambda found: verify_codes(found, secret),
+    )
+
+
+def _passed(verdict: Verdict) -> Verdict:
+    """Return the verdict on our own output, if it holds."""
+    if not verdict.holds:
+        raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
+    return verdict

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cloister.codesets.recheck import CodesExpectation, CodesOriginal, recheck_codes
+from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native
+from cloister.io import CodeColumns, from_native, read_table
 from cloister.privacy import KAnonymity
 from cloister.release import read_manifest
-from cloister.results import Verdict
+from cloister.results import Manifest, Verdict
 from cloister.tabular.recheck import Expectation, recheck
 
 
@@ -22,16 +24,22 @@ def verify_folder(
     populations: Mapping[str, Any] | None = None,
     k: int | None = None,
     quasi_identifiers: Sequence[str] = (),
+    m: int | None = None,
+    crosswalk: str | Path | None = None,
+    missing: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
     Parameters
     ----------
     folder : a release
-    original : dataframe it was made from
+    original : what it was made from: a dataframe; of code sets, the file
     hierarchies : by column, those that came from files; needed with ``original`` and ``populations``
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
+    m : of code sets, how many codes the recipient expects to be safe to know
+    crosswalk : of code sets, the secret map that was written with the release; needed with ``original``
+    missing : of code sets, texts of the original that stand for a missing code
 
     Raises
     ------
@@ -44,12 +52,45 @@ def verify_folder(
     if not os.path.isdir(place):
         raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
+    if manifest.get("shape") == "codes":
+        if m is not None and m < 1:
+            raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
+        expected = CodesExpectation(None if k is None else KAnonymity(k).k, m)
+        given = _original_codes(manifest, original, crosswalk, missing)
+        return _held(place, recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") != "table":
-        raise InputError(f"{place.name} is not a release of a table, the one shape this version can check.")
+        raise InputError(f"{place.name} is not a release of a shape that this version can check: table, codes.")
     frame = None if original is None else from_native(original).frame
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
-    verdict = recheck(place, manifest, expectation, frame, hierarchies, people)
+    return _held(place, recheck(place, manifest, expectation, frame, hierarchies, people))
+
+
+def _held(place: Path, verdict: Verdict) -> Verdict:
     if not verdict.holds:
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
     return verdict
+
+
+def _original_codes(
+    manifest: Manifest, original: Any, crosswalk: str | Path | None, missing: Sequence[str]
+) -> CodesOriginal | None:
+    """Read what a release of code sets was made from, as it was read then."""
+    if original is None:
+        return None
+    if not isinstance(original, str | Path):
+        raise InputError("The original of code sets is given as the file that they were read from.")
+    if crosswalk is None:
+        raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
+    settings = manifest.get("settings")
+    asked = settings if isinstance(settings, dict) else {}
+    named = asked.get("input_columns")
+    columns = CodeColumns(**named) if isinstance(named, dict) and named.keys() == {"id", "codes", "code"} else None
+    given = read_given(
+        original,
+        columns or CodeColumns(),
+        repeats=asked.get("repeats") is True,
+        drop_empty=asked.get("drop_empty") is True,
+        missing=tuple(missing),
+    )
+    return CodesOriginal(given, read_table(crosswalk).frame)

@@ -1,4 +1,4 @@
-"""A release: protected data with their manifest, and the folder they are handed over in.
+"""A release: protected data with their manifest, and the folder they are handed over in; of any shape.
 
 The folder appears whole or not at all: written aside, read back, verified from those very bytes, renamed.
 """
@@ -6,6 +6,7 @@ The folder appears whole or not at all: written aside, read back, verified from 
 import json
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,9 @@ CODEBOOK = "codebook.csv"
 DATA = ("data.csv", "data.parquet")
 """Names of the data file; a release has one of them."""
 
+CLUSTERS = "clusters.json"
+"""Disassociated code sets; the data file beside them is ``data.csv``."""
+
 SCHEMA = 1
 
 
@@ -35,7 +39,7 @@ class Custody:
     Attributes
     ----------
     figures : exact figures, paths and the hash of the input
-    crosswalk : original id of each released record; None where there are no ids
+    crosswalk : original id of each released record, or where each record went; None where there are no ids
     """
 
     figures: dict[str, Any]
@@ -43,34 +47,43 @@ class Custody:
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(ABC):
     """Protected data that passed verification.
 
     Attributes
     ----------
-    data : the protected records, as the kind of dataframe that came in
-    frame : the same as Polars frame
     codebook : meaning of columns and labels
     manifest : what ``release.json`` will say
-    format, delimiter : how the data file is written: csv or parquet
     custody : what only the custodian may see
     """
 
-    data: Any
-    frame: pl.DataFrame
-    codebook: pl.DataFrame
+    codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
-    format: str
-    delimiter: str
     custody: Custody = field(repr=False)
-    _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+
+    @abstractmethod
+    def delimiter_written(self) -> str | None:
+        """Return what separates the cells of the data file; None where it is not CSV."""
+
+    @abstractmethod
+    def recheck(self) -> Verdict:
+        """Return the verdict on the protected records."""
+
+    @abstractmethod
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the protected records into a folder; return the names of the files."""
+
+    @abstractmethod
+    def recheck_written(self, folder: Path) -> Verdict:
+        """Return the verdict on the protected records as they are read back from a folder."""
 
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
         copy: Manifest = json.loads(json.dumps(self.manifest))
-        if self.format == "csv":
+        delimiter = self.delimiter_written()
+        if delimiter is not None:
             # Whoever reads the file again must not guess: some delimiters are never detected.
-            copy["settings"]["delimiter"] = self.delimiter
+            copy["settings"]["delimiter"] = delimiter
         return copy
 
     def verify(self) -> Verdict:
@@ -81,7 +94,7 @@ class Release:
         GuaranteeViolation
             They do not keep the promise.
         """
-        verdict = self._check(self.frame)
+        verdict = self.recheck()
         if not verdict.holds:
             raise GuaranteeViolation(f"The release does not hold: {'; '.join(verdict.failures)}.")
         return verdict
@@ -134,13 +147,9 @@ class Release:
     def _fill(self, partial: Path) -> Manifest:
         """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
-        data = partial / f"data.{self.format}"
-        if self.format == "parquet":
-            write_parquet(self.frame, data)
-        else:
-            write_csv(self.frame, data, self.delimiter)
+        names = self.write_data(partial)
         write_csv(self.codebook, partial / CODEBOOK)
-        verdict = self._check(read_data(data, self.delimiter))
+        verdict = self.recheck_written(partial)
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
         manifest = self.summary()
@@ -148,9 +157,48 @@ class Release:
         seconds["write"] = round(time.perf_counter() - started, 6)
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
         write_private(partial / REPORT, render_report(manifest).encode())
-        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (data.name, CODEBOOK)}
+        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
         write_private(partial / MANIFEST, _json(manifest))
         return manifest
+
+
+@dataclass(frozen=True)
+class TableRelease(Release):
+    """A table that passed verification.
+
+    Attributes
+    ----------
+    data : the protected records, as the kind of dataframe that came in
+    frame : the same as Polars frame
+    format, delimiter : how the data file is written: csv or parquet
+    """
+
+    data: Any
+    frame: pl.DataFrame
+    format: str
+    delimiter: str
+    _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+
+    def delimiter_written(self) -> str | None:
+        """Return what separates the cells of the data file; None for Parquet."""
+        return self.delimiter if self.format == "csv" else None
+
+    def recheck(self) -> Verdict:
+        """Return the verdict on the protected records."""
+        return self._check(self.frame)
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the data file."""
+        data = folder / f"data.{self.format}"
+        if self.format == "parquet":
+            write_parquet(self.frame, data)
+        else:
+            write_csv(self.frame, data, self.delimiter)
+        return (data.name,)
+
+    def recheck_written(self, folder: Path) -> Verdict:
+        """Return the verdict on the data file."""
+        return self._check(read_data(folder / f"data.{self.format}", self.delimiter))
 
 
 def _optional(path: str | Path | None) -> Path | None:
@@ -198,7 +246,7 @@ def is_release(folder: Path) -> bool:
 
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     """Names in a release folder that do not belong to the release."""
-    known = {CODEBOOK, *DATA} & manifest["files"].keys()
+    known = {CODEBOOK, CLUSTERS, *DATA} & manifest["files"].keys()
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *known})
 
 
@@ -243,7 +291,7 @@ def _loaded(path: Path) -> Any:
 
 def check_files(folder: Path, manifest: Manifest) -> list[str]:
     """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
-    failures = [] if _lists_what_it_must(manifest) else [f"{MANIFEST} must list one data file and {CODEBOOK}, no more"]
+    failures = [] if _lists_what_it_must(manifest) else [_must_list(manifest)]
     for name, digest in manifest["files"].items():
         path = folder / name
         if Path(name).name != name or path.is_symlink() or not os.path.isfile(path):
@@ -257,7 +305,13 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def _lists_what_it_must(manifest: Manifest) -> bool:
-    return bool(manifest["files"].keys() == {data_file(manifest), CODEBOOK})
+    names = {CLUSTERS, DATA[0]} if manifest.get("shape") == "codes" else {data_file(manifest)}
+    return bool(manifest["files"].keys() == {*names, CODEBOOK})
+
+
+def _must_list(manifest: Manifest) -> str:
+    what = f"{CLUSTERS}, {DATA[0]}" if manifest.get("shape") == "codes" else "one data file"
+    return f"{MANIFEST} must list {what} and {CODEBOOK}, no more"
 
 
 def _check_report(folder: Path, manifest: Manifest) -> list[str]:

@@ -31,13 +31,14 @@ ALLOWED = {
         "kernels",
         "release",
     },
+    "codesets": {"codesets", "errors", "results", "io", "hierarchy", "utility", "kernels", "release"},
     "release": {"", "errors", "results", "io", "report"},
-    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "tabular"},
+    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "tabular", "codesets"},
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
-SEEN_BY_CLI |= {"tabular", "stopwatch", "search", "testing", "recheck"}
+SEEN_BY_CLI |= {"tabular", "codesets", "stopwatch", "search", "testing", "recheck"}
 
 SHAPES = {"tabular", "codesets", "trajectories", "claims"}
 
@@ -96,13 +97,22 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
     assert loaded & {"cloister.tabular.protect", "cloister.tabular.encode", "cloister.flow"} == set()
 
 
-@pytest.mark.parametrize("module", ["cloister.tabular.verify", "cloister.recheck"])
+def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
+    """Importing it loads, directly or not, no kernel and nothing that protects or reconstructs."""
+    loaded = modules_loaded("cloister.codesets.verify")
+    protecting = ("horpart", "verpart", "repair", "refine", "refine_paper", "protect", "reconstruct", "canonical")
+
+    assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
+    assert loaded & {f"cloister.codesets.{name}" for name in protecting} == set()
+
+
+@pytest.mark.parametrize("module", ["cloister.tabular.verify", "cloister.codesets.verify", "cloister.recheck"])
 def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
+    protecting = ("tabular.protect", "tabular.encode", "codesets.protect", "codesets.reconstruct")
+    never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
-        f"import sys, {module}\n"
-        "print([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith(('cloister.search',"
-        " 'cloister.kernels', 'cloister.tabular.protect', 'cloister.tabular.encode'))])"
+        f"import sys, {module}\nprint([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

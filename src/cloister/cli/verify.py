@@ -1,10 +1,13 @@
 """``cloister verify``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from cloister.results import Verdict
 
 EXAMPLE = "Example: cloister verify release --original patients.csv -k 5 --qi age --qi sex"
 
@@ -15,6 +18,7 @@ def verify(
         Path | None, Option(metavar="INPUT", help="The data it was made from, to compare with.")
     ] = None,
     k: Annotated[int | None, Option("-k", help="Class size that you expect.")] = None,
+    m: Annotated[int | None, Option("-m", help="Of code sets: codes that you expect to be safe to know.")] = None,
     qi: Annotated[
         list[str] | None,
         Option(
@@ -30,6 +34,9 @@ def verify(
         list[Path] | None,
         Option(metavar="FILE", help="A population table that a rule compares with, by the file's name. Repeatable."),
     ] = None,
+    crosswalk: Annotated[
+        Path | None, Option(metavar="FILE", help="Of code sets, with --original: the map written with the release.")
+    ] = None,
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
     ] = None,
@@ -41,14 +48,23 @@ def verify(
     verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
 ) -> None:
     """Check a release again, from its files alone; exit code 1 if it does not hold."""
-    from cloister.cli.output import print_json
     from cloister.cli.release_at import release_at
     from cloister.cli.table_request import hierarchy_files, split_wanted
+    from cloister.errors import InputError
     from cloister.hierarchy import hierarchy_file, parse_hierarchy
     from cloister.io import read_table
     from cloister.recheck import verify_folder
 
-    columns = release_at(folder).get("columns")
+    manifest = release_at(folder)
+    if manifest.get("shape") == "codes":
+        if qi or population or hierarchies is not None:
+            raise InputError("A release of code sets has no quasi-identifiers, hierarchies or populations. Leave them out.")
+        verdict = verify_folder(folder, original=original, k=k, m=m, crosswalk=crosswalk, missing=missing or ())
+        _say(folder, verdict, as_json=as_json, quiet=quiet)
+        return
+    if m is not None or crosswalk is not None:
+        raise InputError("-m and --crosswalk are for releases of code sets. Leave them out.")
+    columns = manifest.get("columns")
     named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in qi or [])
     found = {column: parse_hierarchy(spec, missing_as=missing_as) for column, spec in named.items() if spec}
     compared = [*([] if original is None else [original]), *(population or [])]
@@ -60,6 +76,13 @@ def verify(
     verdict = verify_folder(
         folder, original=frame, hierarchies=found, populations=people, k=k, quasi_identifiers=tuple(named)
     )
+    _say(folder, verdict, as_json=as_json, quiet=quiet)
+
+
+def _say(folder: Path, verdict: "Verdict", *, as_json: bool, quiet: bool) -> None:
+    """Print a verdict that holds."""
+    from cloister.cli.output import print_json
+
     if as_json:
         print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
     elif not quiet:

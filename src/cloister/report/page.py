@@ -6,14 +6,18 @@ from typing import Any
 
 from cloister.results import Manifest
 
+TABLE, CODES = "report.html", "codes.html"
+TEMPLATES = (TABLE, CODES, "style.css")
+
 
 @cache
 def _environment() -> Any:
     from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
 
-    source = files("cloister.report").joinpath("report.html.j2").read_text(encoding="utf-8")
+    folder = files("cloister.report")
+    sources = {name: folder.joinpath(f"{name}.j2").read_text(encoding="utf-8") for name in TEMPLATES}
     environment = Environment(
-        loader=DictLoader({"report.html": source}),
+        loader=DictLoader(sources),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -40,7 +44,8 @@ def render_report(manifest: Manifest) -> str:
 
     Parameters
     ----------
-    manifest : of a table; the hashes of the files need not be there yet
+    manifest : of a table or of code sets; the hashes of the files need not be there yet
     """
-    page: str = _environment().get_template("report.html").render(m=manifest)
+    name = CODES if manifest["shape"] == "codes" else TABLE
+    page: str = _environment().get_template(name).render(m=manifest)
     return page

@@ -8,6 +8,7 @@ import pytest
 COMMANDS = [
     (),
     ("protect", "table"),
+    ("protect", "codes"),
     ("verify",),
     ("hierarchy", "check"),
     ("hierarchy", "preview"),

@@ -1,0 +1,149 @@
+"""One run of ``protect codes``: from options to a release folder and a summary."""
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+
+from cloister.cli.clock import STARTED
+from cloister.cli.codes_options import CodesOptions
+from cloister.cli.codes_summary import print_codes_summary
+from cloister.cli.output import after_writing, console, note, print_json
+from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
+from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
+from cloister.codesets.request import CodesRequest, GivenCodes, read_given
+from cloister.codesets.warm import must_compile
+from cloister.codesets.workload import parse_workload
+from cloister.errors import InputError
+from cloister.flow import protect_codes
+from cloister.io import CodeColumns, is_taken
+from cloister.release import check_apart
+from cloister.stopwatch import Stopwatch
+
+ENGINES = ("auto", "memory")
+METHODS = ("disassociation",)
+IDS = ("number", "drop")
+FORMULA_STARTS = ("=", "+", "-", "@")
+"""How a cell begins that is a formula to a spreadsheet."""
+
+
+def run_codes(options: CodesOptions) -> None:
+    """Read, protect, write, and say what was done."""
+    watch = Stopwatch({"start": time.perf_counter() - STARTED})
+    _check_words(options)
+    _check_places(options)
+    with watch.stage("read"):
+        given = _read(options)
+    with watch.stage("encode"):
+        request = _request(options, given)
+    if must_compile():
+        note("Compiling the method for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
+    release = protect_codes(given, request, seed=options.seed, watch=watch, custody=_custody(options))
+    manifest = release.write(
+        options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
+    )
+    notes = [*given.notes, *_notes(request, given.codes)]
+    with after_writing(options.out.name):
+        if options.as_json:
+            print_json(manifest | {"out": str(options.out), "notes": notes})
+            return
+        for line in notes:
+            note(f"Note: {line}.", quiet=options.quiet)
+        if not options.quiet:
+            print_codes_summary(console(), manifest, options.out)
+
+
+def _check_words(options: CodesOptions) -> None:
+    """Refuse words that no option has."""
+    for option, word, known in (
+        ("--method", options.method, METHODS),
+        ("--refine", options.refine, tuple(Refine)),
+        ("--safe", options.safe, tuple(Safe)),
+        ("--engine", options.engine, ENGINES),
+    ):
+        if word not in known:
+            raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")
+    if options.ids not in IDS:
+        raise InputError(
+            f"--ids can be {' or '.join(IDS)} for code sets: records of data.csv are reconstructed and are no "
+            "patient's, so that none can have a patient's id."
+        )
+    if options.threads is not None and options.threads < 1:
+        raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+
+
+def _check_places(options: CodesOptions) -> None:
+    """What would fail at the end fails at once."""
+    places = [options.out, options.internal, options.crosswalk]
+    taken = [place for place in places if place is not None and is_taken(place)]
+    if options.out in taken and not options.overwrite:
+        raise InputError(
+            f"{options.out.name or options.out} exists already. Give another name, or --overwrite to replace a release."
+        )
+    check_apart(options.out, options.internal, options.crosswalk)
+    for place in places:
+        if place is not None and not os.path.isdir(place.absolute().parent):
+            raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
+
+
+def _read(options: CodesOptions) -> GivenCodes:
+    return read_given(
+        options.data,
+        CodeColumns(options.id, options.codes, options.code),
+        repeats=options.repeats,
+        drop_empty=options.drop_empty,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        missing=tuple(options.missing or ()),
+    )
+
+
+def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest:
+    policy = None if options.policy is None else parse_policy(options.policy, given.codes).on(given.codes)
+    workload = None if options.workload is None else parse_workload(options.workload, given.codes, options.seed)
+    method = DisassociationRequest(
+        k=options.k,
+        m=options.m,
+        max_cluster_size=options.max_cluster_size,
+        policy=policy,
+        refine=Refine(options.refine),
+        safe=Safe(options.safe),
+        safe_threshold=options.safe_threshold,
+        sensitive=known_codes(_words(options.sensitive or ()), given.codes, "sensitive codes"),
+        diversity=options.diversity,
+    )
+    return CodesRequest(
+        method=method,
+        policy=policy,
+        workload=workload,
+        numbered=options.ids == "number" and given.codes.ids is not None,
+        drop_empty=options.drop_empty,
+        accuracy=workload is not None or options.internal is not None,
+    )
+
+
+def _words(texts: Sequence[str]) -> list[str]:
+    """Codes separated by commas or white space."""
+    return [word for text in texts for word in text.replace(",", " ").split()]
+
+
+def _notes(request: CodesRequest, codes: CodeSets) -> list[str]:
+    notes = [] if request.policy is None else _uncovered(request.policy, codes)
+    if any(code.startswith(FORMULA_STARTS) for code in codes.vocabulary):
+        notes.append("a spreadsheet would run some cells of codes as formulas (they begin with =, +, - or @)")
+    return notes
+
+
+def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:
+    """A note on codes that are in no constraint."""
+    left = policy.n_uncovered(codes)
+    return [f"{left} codes are in no set of the utility policy"] if left else []
+
+
+def _custody(options: CodesOptions) -> dict[str, str]:
+    """What only the custodian may see: where the data came from, and its hash."""
+    if options.internal is None:
+        return {}
+    with options.data.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": str(options.data.resolve()), "sha256": digest}

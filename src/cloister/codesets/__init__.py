@@ -1,0 +1,1 @@
+"""The shape "one set of codes a patient": diagnoses, and what can be released of them."""

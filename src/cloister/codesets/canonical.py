@@ -1,0 +1,180 @@
+"""The release form: clusters, joint clusters and chunks in an order that follows from their contents alone.
+
+Clusters are sorted by all that is released of them, joint clusters by how many joint clusters lie in each other, then
+by their shared chunks and members. What is still equal is sorted by the joint cluster around it, from the outside in.
+So neither the order of the input nor that of the splits shows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK
+from cloister.kernels.nesting import Nest, nest, written
+from cloister.kernels.parts import Entries
+from cloister.kernels.sequences import sequence_classes, sequence_order, take_sequences
+from cloister.kernels.splitting import Split
+from cloister.kernels.subrecords import Filled
+from cloister.kernels.tree import Tree
+
+from .data import Chunks, Integers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Arranged:
+    """Parts and joint clusters in their final order, the parts of `cloister.codesets.data.Disassociation`.
+
+    ``part_number`` is the number of the cluster that each part became.
+    """
+
+    sizes: Integers
+    record_chunks: Chunks
+    item_offsets: Integers
+    item_chunks: NDArray[np.int32]
+    child_offsets: Integers
+    children: Integers
+    joint_sizes: Integers
+    shared_chunks: Chunks
+    part_number: Integers
+
+
+def arrange(split: Split, entries: Entries, record: Filled, shared: Filled, tree: Tree) -> Arranged:
+    """Put everything in its final order."""
+    sizes = np.diff(split.starts)
+    left_starts, left = _left_in_item_chunks(entries)
+    label = _labels(written(record, _first(record.owner, sizes.size), _all(sizes.size), sizes, (left_starts, left)))
+    joints = _Joints(split, shared, tree)
+    joint_label = _joint_labels(joints, label)
+    joint_order = _joint_order(joints, joint_label)
+    joint_number = _inverse(joint_order)
+    around = np.append(joint_number, -1)[joints.nest.part_parent]
+    part_order = np.lexsort((around, label))
+    part_number = _inverse(part_order)
+    item_offsets, item_chunks = take_sequences(left_starts, left, part_order)
+    child_offsets, children = _children(joints.nest, part_number, joint_number)
+    return Arranged(
+        sizes[part_order],
+        _reordered(record, part_number),
+        item_offsets,
+        item_chunks,
+        child_offsets,
+        children,
+        joints.sizes[joint_order],
+        _reordered(joints.shared, joint_number),
+        part_number,
+    )
+
+
+def _all(n: int) -> Integers:
+    return np.arange(n, dtype=np.int64)
+
+
+def _inverse(order: Integers) -> Integers:
+    number = np.empty(order.size, dtype=np.int64)
+    number[order] = np.arange(order.size)
+    return number
+
+
+def _first(owner: Integers, owners: int) -> Integers:
+    """Where each owner's chunks begin, the chunks standing by owner."""
+    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=owners))]).astype(np.int64)
+
+
+def _labels(sequences: tuple[Integers, NDArray[np.int32]]) -> Integers:
+    return sequence_classes(*sequences, sequence_order(*sequences))
+
+
+def _left_in_item_chunks(entries: Entries) -> tuple[Integers, NDArray[np.int32]]:
+    left = (entries.place == ITEM_CHUNK) | (entries.place == KEPT_BACK)
+    counts = np.concatenate([[0], np.cumsum(left)])
+    return counts[entries.offsets].astype(np.int64), entries.code[left]
+
+
+class _Joints:
+    """Nodes that have shared chunks, by their first part, the larger before: spans, sizes, chunks, how they nest."""
+
+    def __init__(self, split: Split, shared: Filled, tree: Tree) -> None:
+        nodes, index = np.unique(shared.owner, return_inverse=True)
+        low, high = tree.low[nodes].astype(np.int64), tree.high[nodes].astype(np.int64)
+        order = np.lexsort((-high, low))
+        self.n = nodes.size
+        low, high = low[order], high[order]
+        self.sizes = split.starts[high + 1] - split.starts[low]
+        self.shared = _sorted_chunks(shared, _inverse(order)[index])
+        self.first = _first(self.shared.owner, self.n)
+        self.nest: Nest = nest(low, high, split.starts.size - 1)
+
+
+def _sorted_chunks(chunks: Filled, owner: Integers) -> Filled:
+    """Chunks by owner, those of an owner by their smallest code."""
+    return _taken(chunks, owner, np.lexsort((chunks.domain[chunks.domain_starts[:-1]], owner)))
+
+
+def _taken(chunks: Filled, owner: Integers, order: Integers) -> Filled:
+    domain_starts, domain = take_sequences(chunks.domain_starts, chunks.domain, order)
+    _, items = take_sequences(chunks.item_starts[chunks.starts], chunks.items, order)
+    lengths = np.diff(chunks.item_starts).astype(np.int32)
+    starts, lengths = take_sequences(chunks.starts, lengths, order)
+    item_starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return Filled(owner[order], domain_starts, domain, starts, item_starts, items)
+
+
+def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
+    """Number of each joint among those that differ in height, shared chunks or members."""
+    found = joints.nest
+    parents = np.concatenate([found.part_parent, found.joint_parent])
+    label = np.concatenate([part_label, np.full(joints.n, -1)])
+    inside = np.flatnonzero(parents >= 0)
+    inside = inside[np.lexsort((parents[inside], found.height[parents[inside]]))]
+    by_height = np.lexsort((_all(joints.n), found.height))
+    heights = np.arange(int(found.height.max()) + 2) if joints.n else np.zeros(1, dtype=np.int64)
+    bounds = np.searchsorted(found.height[by_height], heights)
+    child_bounds = np.searchsorted(found.height[parents[inside]], heights)
+    known = int(part_label.max()) + 1
+    for height in heights[:-1].tolist():
+        members = by_height[bounds[height] : bounds[height + 1]]
+        children = inside[child_bounds[height] : child_bounds[height + 1]]
+        children = children[np.lexsort((label[children], parents[children]))]
+        starts = np.concatenate([np.searchsorted(parents[children], members), [children.size]])
+        content = starts.astype(np.int64), label[children].astype(np.int32)
+        own = _labels(written(joints.shared, joints.first, members, joints.sizes, content))
+        label[part_label.size + members] = known + own
+        known += int(own.max()) + 1
+    return label[part_label.size :]
+
+
+def _joint_order(joints: _Joints, label: Integers) -> Integers:
+    """Joints from the flat to the deep; equal ones by the joint around them, whose place is known before."""
+    found = joints.nest
+    by_height = np.lexsort((label, found.height))
+    if not joints.n:
+        return by_height
+    heights = np.arange(int(found.height.max()) + 2)
+    bounds = np.searchsorted(found.height[by_height], heights)
+    number = np.full(joints.n + 1, -1, dtype=np.int64)
+    for height in heights[-2::-1].tolist():
+        span = slice(bounds[height], bounds[height + 1])
+        members = by_height[span]
+        members = members[np.lexsort((number[found.joint_parent[members]], label[members]))]
+        by_height[span] = members
+        number[members] = np.arange(bounds[height], bounds[height + 1])
+    return by_height
+
+
+def _children(found: Nest, part_number: Integers, joint_number: Integers) -> tuple[Integers, Integers]:
+    """Direct children of each joint, ascending."""
+    parents = np.concatenate([found.part_parent, found.joint_parent])
+    names = np.concatenate([part_number, part_number.size + joint_number])
+    inside = np.flatnonzero(parents >= 0)
+    owner = joint_number[parents[inside]]
+    order = np.lexsort((names[inside], owner))
+    return _first(owner, joint_number.size), names[inside][order]
+
+
+def _reordered(chunks: Filled, number: Integers) -> Chunks:
+    owner = number[chunks.owner]
+    taken = _taken(chunks, owner, np.argsort(owner, kind="stable"))
+    return Chunks(
+        taken.owner.astype(np.int32), taken.domain_starts, taken.domain, taken.starts, taken.item_starts, taken.items
+    )

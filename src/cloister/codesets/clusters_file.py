@@ -1,0 +1,327 @@
+"""``clusters.json``: disassociated code sets as JSON, one cluster, joint cluster or shared chunk a line.
+
+The file is written and read line by line, as ten million patients do not fit as one document. One form has one text:
+`write_clusters` of what `read_clusters` returns gives the same bytes.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.io import private_file
+
+from .data import Chunks, Disassociation
+
+SCHEMA = 1
+METHOD = "disassociation"
+CLUSTERS, JOINTS, SHARED = "clusters", "joint_clusters", "shared_chunks"
+CHUNKS_AT_ONCE = 1 << 16
+INSIDE, LAST_OF_SUBRECORD, LAST_OF_CHUNK = range(3)
+
+Numbers = NDArray[np.int64]
+
+
+class NotAsWritten(Exception):
+    """A file holds no disassociated code sets; what is wrong is not told further, as it could be a value."""
+
+
+def write_clusters(released: Disassociation, path: Path) -> None:
+    """Write a new file, readable by its owner alone.
+
+    Raises
+    ------
+    InputError
+        The file exists or cannot be written.
+    """
+    with private_file(path) as file:
+        for line in cluster_lines(released):
+            file.write(line)
+
+
+def cluster_lines(released: Disassociation) -> Iterator[bytes]:
+    """Yield the file in pieces that end in a newline."""
+    quoted = [json.dumps(code, ensure_ascii=False) for code in released.vocabulary]
+    head: dict[str, Any] = {"schema": SCHEMA, "method": METHOD, "k": released.k, "m": released.m}
+    if released.repeats:
+        head["repeats"] = True
+    if released.sensitive.size:
+        head["sensitive"] = [released.vocabulary[item] for item in released.sensitive.tolist()]
+    yield (json.dumps(head, ensure_ascii=False)[:-1] + ",\n").encode()
+    parts = ((CLUSTERS, _clusters), (JOINTS, _joints), (SHARED, _shared))
+    for name, lines in parts:
+        yield f' "{name}": ['.encode()
+        between = "\n  "
+        for line in lines(released, quoted):
+            yield f"{between}{line}".encode()
+            between = ",\n  "
+        yield b"]}\n" if name == SHARED else b"],\n"
+
+
+def _clusters(released: Disassociation, quoted: list[str]) -> Iterator[str]:
+    chunks = _chunk_texts(released.record_chunks, quoted)
+    counts = np.bincount(released.record_chunks.owner, minlength=released.n_clusters)
+    for cluster, (size, count) in enumerate(zip(released.sizes.tolist(), counts.tolist(), strict=True)):
+        texts = ", ".join(f"{{{next(chunks)}}}" for _ in range(count))
+        items = ", ".join(quoted[item] for item in released.item_chunk_of(cluster))
+        yield f'{{"size": {size}, "record_chunks": [{texts}], "item_chunk": [{items}]}}'
+
+
+def _joints(released: Disassociation, _quoted: list[str]) -> Iterator[str]:
+    for joint, size in enumerate(released.joint_sizes.tolist()):
+        children = released.children_of(joint)
+        clusters = [child for child in children if child < released.n_clusters]
+        joints = [child - released.n_clusters for child in children if child >= released.n_clusters]
+        yield f'{{"clusters": {clusters}, "joint": {joints}, "size": {size}}}'
+
+
+def _shared(released: Disassociation, quoted: list[str]) -> Iterator[str]:
+    texts = _chunk_texts(released.shared_chunks, quoted)
+    for joint, text in zip(released.shared_chunks.owner.tolist(), texts, strict=True):
+        yield f'{{"joint": {joint}, {text}}}'
+
+
+def _chunk_texts(chunks: Chunks, quoted: list[str]) -> Iterator[str]:
+    """Yield domain and subrecords of each chunk as JSON, without the braces."""
+    endings = (", ", "], [", "")  # as INSIDE, LAST_OF_SUBRECORD, LAST_OF_CHUNK
+    tokens = np.array([code + ending for code in quoted for ending in endings], dtype=object)
+    for start in range(0, len(chunks), CHUNKS_AT_ONCE):
+        stop = min(start + CHUNKS_AT_ONCE, len(chunks))
+        ends = chunks.item_offsets[chunks.subrecord_offsets[start] : chunks.subrecord_offsets[stop] + 1]
+        starts = chunks.item_offsets[chunks.subrecord_offsets[start : stop + 1]] - ends[0]
+        kind = np.full(int(ends[-1] - ends[0]), INSIDE, dtype=np.int64)
+        kind[ends[1:] - ends[0] - 1] = LAST_OF_SUBRECORD
+        kind[starts[1:] - 1] = LAST_OF_CHUNK
+        words = tokens[chunks.items[ends[0] : ends[-1]] * np.int64(len(endings)) + kind].tolist()
+        bounds = starts.tolist()
+        for chunk in range(start, stop):
+            domain = ", ".join(quoted[item] for item in chunks.domain_of(chunk))
+            body = "".join(words[bounds[chunk - start] : bounds[chunk - start + 1]])
+            yield f'"domain": [{domain}], "subrecords": [[{body}]]'
+
+
+def read_clusters(path: Path) -> Disassociation:
+    """Return what a file holds; whether it keeps its promise is for the verifier to say.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or holds no disassociated code sets.
+    """
+    try:
+        with path.open("rb") as file:
+            return _from_parts(_parts(file))
+    except (NotAsWritten, AttributeError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+        pass
+    try:
+        return _from_parts(_whole(path))
+    except (NotAsWritten, AttributeError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+        pass
+    raise InputError(f"{path.name} cannot be read as disassociated code sets.", file=path.name)
+
+
+def same_release(one: Disassociation, other: Disassociation) -> bool:
+    """Whether two releases hold the same, field by field."""
+    return all(_same(getattr(one, part.name), getattr(other, part.name)) for part in fields(Disassociation))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Chunks):
+        return all(_same(getattr(one, part.name), getattr(other, part.name)) for part in fields(Chunks))
+    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+
+
+Parts = tuple[dict[str, Any], dict[str, Iterable[Any]]]
+
+
+def _parts(file: BinaryIO) -> Parts:
+    """The head of a file and its three lists, line by line; the lists must be taken in order."""
+    head = json.loads(file.readline().strip().removesuffix(b",") + b"}")
+    return head, {name: _listed(file, name) for name in (CLUSTERS, JOINTS, SHARED)}
+
+
+def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
+    start = f' "{name}": ['.encode()
+    line = file.readline()
+    if not line.startswith(start):
+        raise NotAsWritten
+    end = b"]}\n" if name == SHARED else b"],\n"
+    if line == start + end:
+        return
+    is_last = False
+    while not is_last:
+        line = file.readline()
+        is_last = line.endswith(end)
+        yield json.loads(line[: -len(end)] if is_last else line.rstrip().removesuffix(b","))
+    if name == SHARED and file.readline():
+        raise NotAsWritten
+
+
+def _whole(path: Path) -> Parts:
+    """The same for a file that is laid out in another way, read as one document."""
+    content = json.loads(path.read_bytes())
+    return content, {name: _list(content[name]) for name in (CLUSTERS, JOINTS, SHARED)}
+
+
+def _from_parts(parts: Parts) -> Disassociation:
+    head, lists = parts
+    if head["schema"] != SCHEMA or head["method"] != METHOD:
+        raise NotAsWritten
+    codes = _Numbered()
+    sizes, item_chunks, record_chunks = _read_clusters(lists[CLUSTERS], codes)
+    child_offsets, children, joint_sizes = _read_joints(lists[JOINTS], len(sizes))
+    shared_chunks = _ChunkBuilder(codes)
+    for chunk in lists[SHARED]:
+        shared_chunks.add(_whole_number(chunk["joint"]), chunk)
+    sensitive = codes.numbers(_list(head.get("sensitive", [])))
+    order, vocabulary = codes.in_order()
+    return Disassociation(
+        k=_whole_number(head["k"]),
+        m=_whole_number(head["m"]),
+        vocabulary=vocabulary,
+        sizes=sizes,
+        record_chunks=record_chunks.built(order),
+        item_offsets=item_chunks.offsets(),
+        item_chunks=item_chunks.items(order),
+        child_offsets=child_offsets,
+        children=children,
+        joint_sizes=joint_sizes,
+        shared_chunks=shared_chunks.built(order),
+        repeats=head.get("repeats", False) is True,
+        sensitive=order[np.array(sensitive, dtype=np.int64)].astype(np.int32),
+    )
+
+
+def _read_clusters(clusters: Iterable[Any], codes: "_Numbered") -> tuple[Numbers, "_Ragged", "_ChunkBuilder"]:
+    sizes: list[int] = []
+    item_chunks, chunks = _Ragged(), _ChunkBuilder(codes)
+    for number, cluster in enumerate(clusters):
+        sizes.append(_whole_number(cluster["size"]))
+        item_chunks.add(codes.numbers(_list(cluster["item_chunk"])))
+        for chunk in _list(cluster["record_chunks"]):
+            chunks.add(number, chunk)
+    return np.array(sizes, dtype=np.int64), item_chunks, chunks
+
+
+def _read_joints(joints: Iterable[Any], n_clusters: int) -> tuple[Numbers, Numbers, Numbers]:
+    children, sizes = _Ragged(), []
+    for number, joint in enumerate(joints):
+        clusters = [_whole_number(child, below=n_clusters) for child in _list(joint["clusters"])]
+        earlier = [n_clusters + _whole_number(child, below=number) for child in _list(joint["joint"])]
+        children.add([*clusters, *earlier])
+        sizes.append(_whole_number(joint["size"]))
+    return children.offsets(), children.numbers(), np.array(sizes, dtype=np.int64)
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise NotAsWritten
+    return value
+
+
+def _whole_number(value: Any, *, below: int = 1 << 31) -> int:
+    if type(value) is not int or not 0 <= value < below:
+        raise NotAsWritten
+    return value
+
+
+class _Numbered:
+    """Codes as numbers, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def numbers(self, codes: list[Any]) -> list[int]:
+        """Return the number of each code."""
+        try:
+            return list(map(self.known.__getitem__, codes))
+        except KeyError:  # some are met for the first time
+            return [self._number(code) for code in codes]
+
+    def _number(self, code: Any) -> int:
+        if type(code) is not str:
+            raise NotAsWritten
+        return self.known.setdefault(code, len(self.known))
+
+    def in_order(self) -> tuple[Numbers, tuple[str, ...]]:
+        """Return the place of each number in the vocabulary, and the vocabulary."""
+        vocabulary = sorted(self.known, key=lambda code: code.encode())
+        order = np.zeros(len(vocabulary), dtype=np.int64)
+        order[[self.known[code] for code in vocabulary]] = np.arange(len(vocabulary))
+        return order, tuple(vocabulary)
+
+
+@dataclass
+class _Ragged:
+    """Lists of numbers, one after the other; kept as arrays so that millions fit."""
+
+    lengths: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    full: list[NDArray[np.int32]] = field(default_factory=list)
+
+    def add(self, numbers: list[int]) -> None:
+        """Add one list."""
+        self.lengths.append(len(numbers))
+        self.extend(numbers)
+
+    def extend(self, numbers: list[int]) -> None:
+        """Add numbers of lists whose lengths are told apart."""
+        self.values += numbers
+        if len(self.values) > 1 << 20:
+            self.full.append(np.array(self.values, dtype=np.int32))
+            self.values = []
+
+    def offsets(self) -> Numbers:
+        """Where each list begins, and the end."""
+        offsets = np.zeros(len(self.lengths) + 1, dtype=np.int64)
+        np.cumsum(self.lengths, out=offsets[1:])
+        return offsets
+
+    def numbers(self) -> Numbers:
+        """All lists together."""
+        return np.concatenate([*self.full, np.array(self.values, dtype=np.int32)]).astype(np.int64)
+
+    def items(self, order: Numbers) -> NDArray[np.int32]:
+        """All lists together, as places in the vocabulary."""
+        return order[self.numbers()].astype(np.int32)
+
+
+@dataclass
+class _ChunkBuilder:
+    """Chunks as they are read."""
+
+    codes: _Numbered
+    owner: list[int] = field(default_factory=list)
+    domains: _Ragged = field(default_factory=_Ragged)
+    counts: list[int] = field(default_factory=list)
+    subrecords: _Ragged = field(default_factory=_Ragged)
+
+    def add(self, owner: int, chunk: dict[str, Any]) -> None:
+        """Add one chunk."""
+        subrecords = _list(chunk["subrecords"])
+        if not set(map(type, subrecords)) <= {list}:
+            raise NotAsWritten
+        self.owner.append(owner)
+        self.domains.add(self.codes.numbers(_list(chunk["domain"])))
+        self.counts.append(len(subrecords))
+        self.subrecords.lengths += map(len, subrecords)
+        self.subrecords.extend(self.codes.numbers(list(chain.from_iterable(subrecords))))
+
+    def built(self, order: Numbers) -> Chunks:
+        """Return the chunks with places in the vocabulary for codes."""
+        offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        np.cumsum(self.counts, out=offsets[1:])
+        return Chunks(
+            owner=np.array(self.owner, dtype=np.int32),
+            domain_offsets=self.domains.offsets(),
+            domain=self.domains.items(order),
+            subrecord_offsets=offsets,
+            item_offsets=self.subrecords.offsets(),
+            items=self.subrecords.items(order),
+        )

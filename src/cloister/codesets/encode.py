@@ -1,0 +1,215 @@
+"""Lists of codes -> numbered sets: a vocabulary in order, and the items of each record."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.io import CodeSource
+
+Keys = NDArray[np.int64]
+
+MARK = "#"
+"""Stands between a code and the number of its occurrence where diagnoses repeat."""
+
+RECORDS_AT_ONCE = 1 << 20
+"""Records that are split into codes at a time, so that the text of all is never held twice."""
+
+
+@dataclass(frozen=True)
+class EncodedCodes:
+    """Sets of codes as numbers, and what was found on the way.
+
+    Attributes
+    ----------
+    vocabulary : the codes that occur, in the order of their UTF-8 bytes
+    offsets : (n_records + 1,) int64, where each record's codes begin in ``items``
+    items : int32, positions in the vocabulary, ascending within a record
+    ids : of the records that have codes, if the file names patients
+    lines : position in the file of each record, from 0; of a long file, position of its patient among the sorted ids
+    n_empty : records without codes, left out
+    notes : what a user should know
+    """
+
+    vocabulary: tuple[str, ...]
+    offsets: Keys
+    items: NDArray[np.int32]
+    ids: pl.Series | None
+    lines: Keys
+    n_empty: int
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"EncodedCodes({len(self.lines)} records, {len(self.vocabulary)} codes)"
+
+
+def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = False) -> EncodedCodes:
+    """Number the codes of every record.
+
+    Parameters
+    ----------
+    repeats : whether the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else a code counts
+        once
+    drop_empty : leave records without codes out
+
+    Raises
+    ------
+    InputError
+        There is no record, one has no code, or a code cannot be told from others when written.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from cloister.io import Source, CodeColumns, code_lists
+    >>> frame = pl.DataFrame({"codes": ["V51 001 001", "001"]})
+    >>> source = code_lists(Source(frame, "csv", ",", "utf-8", "codes.csv"), CodeColumns())
+    >>> encode(source).vocabulary, encode(source, repeats=True).vocabulary
+    (('001', 'V51'), ('001#1', '001#2', 'V51#1'))
+    """
+    found = _from_lines(source) if source.layout == "wide" else _from_rows(source)
+    names, keys, n_read = found.names, found.keys, found.n_records
+    _check_writable(names, source, repeats)
+    names, keys = _numbered(names, keys) if repeats else (names, _distinct(keys))
+    record, item = np.divmod(keys, max(1, len(names)))
+    sizes = np.bincount(record, minlength=n_read)
+    kept = np.flatnonzero(sizes)
+    n_empty = n_read - len(kept)
+    if (n_empty and not drop_empty) or not len(kept):
+        raise _empty(source, n_empty, n_read, int(np.argmin(sizes > 0)) + 1)
+    offsets = np.zeros(len(kept) + 1, dtype=np.int64)
+    np.cumsum(sizes[kept], out=offsets[1:])
+    ids = None if found.ids is None else found.ids.gather(kept) if n_empty else found.ids
+    notes = (f"{n_empty} records have no code and are left out",) if n_empty else ()
+    return EncodedCodes(tuple(names), offsets, item.astype(np.int32), ids, kept, n_empty, (*found.notes, *notes))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Codes by record: key = record * number of codes + code, in ascending order, with repetitions."""
+
+    names: list[str]
+    keys: Keys
+    n_records: int
+    ids: pl.Series | None
+    notes: tuple[str, ...] = ()
+
+
+def _from_lines(source: CodeSource) -> _Found:
+    names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
+    kind, width = pl.Enum(names), max(1, len(names))
+    parts = [
+        np.sort(first * width + _keys(record, words, kind, width))
+        for first, (record, words) in _numbered_slices(source)
+    ]
+    keys = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    return _Found(names, keys, len(source.cells), source.ids)
+
+
+def _numbered_slices(source: CodeSource) -> Iterator[tuple[int, tuple[pl.Series, pl.Series]]]:
+    return ((part * RECORDS_AT_ONCE, found) for part, found in enumerate(_slices(source)))
+
+
+def _slices(source: CodeSource) -> Iterator[tuple[pl.Series, pl.Series]]:
+    """For some records at a time, the record of each code and the code."""
+    for start in range(0, len(source.cells), RECORDS_AT_ONCE):
+        words = _words(source.cells.slice(start, RECORDS_AT_ONCE))
+        record = pl.Series(np.arange(len(words))).repeat_by(words.list.len().fill_null(0))
+        codes = words.explode(empty_as_null=False, keep_nulls=False)
+        record = record.explode(empty_as_null=False, keep_nulls=False)
+        absent = codes.is_in(source.missing)
+        yield (record.filter(~absent), codes.filter(~absent)) if absent.any() else (record, codes)
+
+
+def _words(cells: pl.Series) -> pl.Series:
+    """The codes in each cell; cells in which single spaces separate codes, as in most files, are split faster."""
+    odd = cells.str.contains(r"[^\S ]|  |^ | $").any()
+    return cells.str.extract_all(r"\S+") if odd else cells.str.split(" ")
+
+
+def _keys(record: pl.Series, words: pl.Series, kind: pl.Enum, width: int) -> Keys:
+    keys: Keys = record.to_numpy().astype(np.int64) * width + words.cast(kind).to_physical().to_numpy()
+    return keys
+
+
+def _from_rows(source: CodeSource) -> _Found:
+    if source.ids is None:
+        raise ValueError("one code a line needs ids")
+    cells = source.cells.str.strip_chars()
+    present = cells.is_not_null() & (cells != "") & ~cells.is_in(source.missing)
+    ids = source.ids.unique().sort()
+    record = (source.ids.rank("dense") - 1).filter(present)
+    codes = cells.filter(present)
+    names = _in_order(codes.unique())
+    width = max(1, len(names))
+    keys = np.sort(_keys(record, codes, pl.Enum(names), width))
+    n_without = len(cells) - len(codes)
+    notes = (f"{n_without} lines of {source.name} have no code",) if n_without else ()
+    return _Found(names, keys, len(ids), ids, notes)
+
+
+def _in_order(distinct: pl.Series) -> list[str]:
+    """Codes by their UTF-8 bytes."""
+    return [str(name) for name in distinct.drop_nulls().sort()]
+
+
+def _distinct(keys: Keys) -> Keys:
+    """Keys in order -> each once."""
+    return keys[_is_first(keys)]
+
+
+def _is_first(keys: Keys) -> NDArray[np.bool_]:
+    first = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
+
+
+def _numbered(names: list[str], keys: Keys) -> tuple[list[str], Keys]:
+    """Make the n-th occurrence of a code in a record an item of its own."""
+    first = np.flatnonzero(_is_first(keys))
+    occurrence = np.arange(len(keys)) - np.repeat(first, np.diff(first, append=len(keys)))
+    record, code = np.divmod(keys, max(1, len(names)))
+    most = int(occurrence.max(initial=0)) + 1
+    pairs, item = np.unique(code * most + occurrence, return_inverse=True)
+    spelled = [f"{names[pair // most]}{MARK}{pair % most + 1}" for pair in pairs.tolist()]
+    order = sorted(range(len(spelled)), key=lambda number: spelled[number].encode())
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [spelled[number] for number in order], np.sort(record * len(order) + rank[item])
+
+
+def _check_writable(names: list[str], source: CodeSource, repeats: bool) -> None:
+    """Refuse codes that could not be told apart in the released file."""
+    column = source.columns.codes or source.columns.code
+    codes = pl.Series(names, dtype=pl.String)
+    spaced = int(codes.str.contains(r"\s").sum())
+    if spaced:
+        raise InputError(
+            f"{spaced} of {len(names)} distinct codes of column {column!r} have white space inside, which separates "
+            "codes in a release. Write codes without it.",
+            file=source.name,
+            column=column,
+        )
+    marked = int(codes.str.contains(MARK + r"\d+$").sum()) if repeats else 0
+    if marked:
+        raise InputError(
+            f"{marked} of {len(names)} distinct codes of column {column!r} end in {MARK} and a number, which is "
+            "how repeated codes are written. Rename them, or protect without --repeats.",
+            file=source.name,
+            column=column,
+        )
+
+
+def _empty(source: CodeSource, n_empty: int, n_read: int, first: int) -> InputError:
+    wide = source.layout == "wide"
+    where = f" (the first is record {first})" if wide else ""
+    return InputError(
+        f"{n_empty} of {n_read} patients in {source.name} have no code{where}. Leave them out with --drop-empty."
+        if n_empty < n_read
+        else f"No patient in {source.name} has a code: there is nothing to release.",
+        file=source.name,
+        row=first if wide else None,
+        column=source.columns.codes or source.columns.code,
+    )

@@ -1,0 +1,291 @@
+"""Utility policies: disjoint sets of codes that a release should keep countable together.
+
+Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50, sections 3.1
+and 6.1. Deviations: similarity-based constraints are consecutive blocks in the order of the classification, across
+parents, because no parent of ICD-9-CM has 25 or 100 children; frequent itemsets overlap, so that maximal ones are taken
+by support and codes that are used already are left out.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cloister.errors import InputError
+from cloister.hierarchy.classification import CodePath, load_classification
+from cloister.utility import frequent_itemsets, maximal
+
+from .data import CodeSets
+from .encode import MARK
+
+LEVELS = {1: "category", 2: "section", 3: "chapter"}
+CLASSIFICATIONS = ("icd9", "icd10")
+SHOWN = 5
+"""How many codes a message names, of a policy that the user wrote."""
+
+
+@dataclass(frozen=True)
+class UtilityPolicy:
+    """Disjoint sets of codes.
+
+    Attributes
+    ----------
+    constraints : the sets; where diagnoses repeat, a code stands for all its occurrences
+    names : what the constraints are called, as many as there are sets
+    spec : where the policy came from, as on the command line: ``level:1``, the name of a file
+
+    Examples
+    --------
+    >>> UtilityPolicy.of({"hypertension": ["401.0", "404.00"], "pneumonia": ["480.1"]}).names
+    ('hypertension', 'pneumonia')
+    """
+
+    constraints: tuple[frozenset[str], ...]
+    names: tuple[str, ...]
+    spec: str = "given"
+
+    def __post_init__(self) -> None:
+        if len(self.constraints) != len(self.names):
+            raise InputError("A utility policy needs one name for each of its sets of codes.")
+        counts = Counter(code for constraint in self.constraints for code in constraint)
+        shared = sorted(code for code, count in counts.items() if count > 1)
+        if shared:
+            raise InputError(
+                f"The sets of a utility policy must be disjoint, but {_shown(shared)} stand in more than one. "
+                "Leave each code in one set."
+            )
+
+    def __repr__(self) -> str:
+        return f"UtilityPolicy({self.spec!r}, {len(self.constraints)} sets of codes)"
+
+    @classmethod
+    def of(cls, constraints: Mapping[str, Iterable[str]], spec: str = "given") -> "UtilityPolicy":
+        """Make a policy of sets of codes by name; a set without codes is refused.
+
+        Raises
+        ------
+        InputError
+            Two sets share a code, or one is empty.
+        """
+        sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
+        if empty := [name for name, codes in sets.items() if not codes]:
+            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} have none.")
+        return cls(tuple(sets.values()), tuple(sets), spec)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "UtilityPolicy":
+        """Read a policy: an object from name to list of codes.
+
+        Raises
+        ------
+        InputError
+            The file is not that, or two sets share a code.
+        """
+        path = Path(path)
+        return cls.of(_read_object(path), path.name)
+
+    @classmethod
+    def by_level(cls, codes: CodeSets, level: int, classification: str | None = None) -> "UtilityPolicy":
+        """Put codes together that share a category (1), section (2) or chapter (3) of the classification.
+
+        Parameters
+        ----------
+        classification : ``icd9`` or ``icd10``; None: the one that knows more of the codes
+        """
+        if level not in LEVELS:
+            raise InputError(f"A utility policy by level has level 1, 2 or 3, not {level!r}.")
+        groups: dict[str, list[str]] = {}
+        for code, path in _paths(codes, classification).items():
+            groups.setdefault(str(getattr(path, LEVELS[level])), []).append(code)
+        return cls.of(groups, f"level:{level}")
+
+    @classmethod
+    def similar(cls, codes: CodeSets, size: int, classification: str | None = None) -> "UtilityPolicy":
+        """Put ``size`` codes at a time together that are next to each other in the classification."""
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise InputError(f"A utility policy by similarity needs a number of codes from 1 on, not {size!r}.")
+        found = _paths(codes, classification)
+        leaves = sorted(found, key=lambda code: (found[code].category, code.upper().replace(".", ""), code))
+        blocks = [leaves[start : start + size] for start in range(0, len(leaves), size)]
+        return cls.of({f"{block[0]} to {block[-1]}": block for block in blocks}, f"sim:{size}")
+
+    @classmethod
+    def frequent(cls, codes: CodeSets, percent: float) -> "UtilityPolicy":
+        """Put codes together that at least this percentage of the patients have together.
+
+        Parameters
+        ----------
+        percent : above 0, at most 100; 0.625 is 0.625 %
+        """
+        itemsets = frequent_itemsets(codes.offsets, codes.items, least_support(percent, codes.n_records))
+        used: set[str] = set()
+        chosen: dict[str, list[str]] = {}
+        for itemset in maximal(itemsets):
+            names = dict.fromkeys(_base(codes.vocabulary[item], codes) for item in itemset.items)
+            left = [name for name in names if name not in used]
+            if len(left) > 1:
+                used.update(left)
+                chosen[" ".join(left)] = left
+        return cls.of(chosen, f"sup:{percent:g}")
+
+    def on(self, codes: CodeSets) -> "UtilityPolicy":
+        """Return the policy, if all its codes are codes of the data.
+
+        Raises
+        ------
+        InputError
+            One is not.
+        """
+        named = {code for constraint in self.constraints for code in constraint}
+        _require_known(named, _items_by_code(codes), "utility policy")
+        return self
+
+    def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
+        """Return the constraints as ascending positions in the vocabulary, every occurrence of a code that repeats."""
+        items = _items_by_code(codes)
+        return [tuple(sorted(item for code in each for item in items[code])) for each in self.on(codes).constraints]
+
+    def n_uncovered(self, codes: CodeSets) -> int:
+        """Return how many codes of the data are in no set."""
+        return len(_items_by_code(codes)) - sum(map(len, self.constraints))
+
+
+def parse_policy(spec: str, codes: CodeSets) -> UtilityPolicy:
+    """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625`` or a JSON file.
+
+    Raises
+    ------
+    InputError
+        The words are none of these, or the policy cannot be made for these codes.
+    """
+    kind, colon, rest = spec.partition(":")
+    text, _, classification = rest.partition("/")
+    if not colon or kind not in ("level", "sim", "sup"):
+        return UtilityPolicy.from_json(spec)
+    number = _number(text)
+    if number is None or (kind != "sup" and not number.is_integer()):
+        raise InputError(f"The policy {spec!r} needs a number after the colon, as in level:1, sim:5 or sup:0.625.")
+    if kind == "sup":
+        return UtilityPolicy.frequent(codes, number)
+    build = UtilityPolicy.by_level if kind == "level" else UtilityPolicy.similar
+    return build(codes, int(number), classification or None)
+
+
+def known_codes(names: Sequence[str], codes: CodeSets, what: str) -> tuple[str, ...]:
+    """Return these codes, each once, if they are codes of the data.
+
+    Raises
+    ------
+    InputError
+        One is none of the data.
+    """
+    _require_known(set(names), _items_by_code(codes), what)
+    return tuple(dict.fromkeys(names))
+
+
+def least_support(percent: float, n_records: int) -> int:
+    """Return the smallest number of records that is at least this percentage of all.
+
+    Raises
+    ------
+    InputError
+        It is no percentage above 0.
+    """
+    if not 0 < percent <= 100:
+        raise InputError(f"A support is a percentage of the patients above 0 and up to 100, not {percent:g}.")
+    return max(1, math.ceil(round(percent * n_records / 100, 9)))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _base(code: str, codes: CodeSets) -> str:
+    return code.rpartition(MARK)[0] if codes.repeats else code
+
+
+def _items_by_code(codes: CodeSets) -> dict[str, list[int]]:
+    """The positions in the vocabulary of each code; where diagnoses repeat, of all its occurrences."""
+    found: dict[str, list[int]] = {}
+    for item, code in enumerate(codes.vocabulary):
+        found.setdefault(_base(code, codes), []).append(item)
+    return found
+
+
+def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None:
+    unknown = sorted(names - known.keys())
+    if unknown:
+        raise InputError(
+            f"{_shown(unknown)} of the {what} do not occur in the data. Write codes as the data do, or leave them out."
+        )
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The first names of a list that the user wrote, and how many there are more."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(repr(name) for name in names[:SHOWN]) + more
+
+
+def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
+    """The place of each code of the vocabulary that a classification knows."""
+    if classification is not None and classification not in CLASSIFICATIONS:
+        raise InputError(f"Codes are classified by {' or '.join(CLASSIFICATIONS)}, not by {classification!r}.")
+    kinds = CLASSIFICATIONS if classification is None else (classification,)
+    found = [_known_paths(codes, kind) for kind in kinds]
+    best = found[int(np.argmax([len(paths) for paths in found]))]
+    if not best:
+        raise InputError(
+            f"No code of the data belongs to {' or '.join(kinds)}. Write the utility policy as a JSON file, from name "
+            "to list of codes."
+        )
+    return best
+
+
+def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
+    tables = load_classification(kind)
+    paths = {code: tables.path(code) for code in _items_by_code(codes)}
+    return {code: path for code, path in paths.items() if path is not None}
+
+
+def _read_object(path: Path) -> dict[str, list[str]]:
+    """The object in a JSON file, from name to list of texts; each name once."""
+    content = _content(path)
+    problem = None
+    if not isinstance(content, dict) or not all(isinstance(codes, list) for codes in content.values()):
+        problem = "is not an object from name to list of codes"
+    elif not all(isinstance(code, str) for codes in content.values() for code in codes):
+        problem = "has codes that are not text; write them in quotes"
+    if problem is not None:
+        raise InputError(
+            f'The utility policy {path.name} {problem}, as in {{"hypertension": ["401.0", "404.00"]}}.', file=path.name
+        )
+    found: dict[str, list[str]] = content
+    return found
+
+
+def _content(path: Path) -> Any:
+    reason = "cannot be read"
+    try:
+        return json.loads(path.read_bytes(), object_pairs_hook=_once)
+    except FileNotFoundError:
+        reason = "is not there; a policy is a JSON file, level:1, sim:5 or sup:0.625"
+    except OSError:
+        pass
+    except (ValueError, RecursionError):
+        reason = "is not JSON, or names a set twice"
+    raise InputError(f"The utility policy {path.name} {reason}.", file=path.name)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name that stands twice")
+    return dict(pairs)

@@ -1,0 +1,237 @@
+"""A release folder of code sets, checked again from its files alone, and against the original if that is given."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io import as_text, sha256
+from cloister.release import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data
+from cloister.results import Manifest, Verdict
+
+from .clusters_file import cluster_lines, read_clusters
+from .codebook import codebook
+from .data import CodeSets, Disassociation
+from .data_file import CODES, ID
+from .encode import MARK
+from .manifest import METHOD, clusters_of, columns_of, one_row, records_of, rules_of, sentences_of
+from .measure import measure_utility
+from .places import codes_counted_exactly, supports_told
+from .request import GivenCodes
+from .verify import Secret, verify
+
+T = TypeVar("T")
+
+AGREEMENT = 1e-9
+"""How far a figure may be from the one recomputed."""
+
+
+@dataclass(frozen=True)
+class CodesExpectation:
+    """What the recipient expects, whatever the manifest says."""
+
+    k: int | None = None
+    m: int | None = None
+
+
+@dataclass(frozen=True)
+class CodesOriginal:
+    """What only the custodian has: the code sets, and the crosswalk that was written with the release."""
+
+    given: GivenCodes
+    crosswalk: pl.DataFrame
+
+
+def recheck_codes(
+    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
+) -> Verdict:
+    """Check hashes, promise, reconstruction, codebook and figures of a release folder.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be read as a release of code sets, or the crosswalk does not fit the original.
+    """
+    failures = check_files(folder, manifest)
+    if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
+        return Verdict(False, "the files were looked for", (), tuple(failures))
+    try:
+        released = read_clusters(folder / CLUSTERS)
+    except InputError as error:
+        return Verdict(False, f"{CLUSTERS} was read", (), (*failures, error.message.rstrip(".")))
+    diversity = _stated(lambda: manifest["settings"]["diversity"]) if released.sensitive.size else 1
+    if isinstance(diversity, bool) or not isinstance(diversity, int) or diversity < 1:
+        return Verdict(False, f"{MANIFEST} was read", (), (*failures, f"{MANIFEST} states no bound on sensitive codes"))
+    secret = None if original is None else _secret(original, released, diversity)
+    verdict = verify(released, secret)
+    failures += verdict.failures
+    if verdict.holds:
+        failures += _stated(lambda: _contradictions(folder, manifest, released))
+        failures += _reconstruction_failures(folder, manifest, released)
+        failures += _expectation_failures(released, expectation)
+    checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
+    return Verdict(not failures, verdict.how, checks, tuple(failures))
+
+
+CHECKED = (
+    "files are as they were released, and no others are there",
+    f"{CLUSTERS} is written in the one way there is",
+    "the manifest does not contradict itself or the clusters",
+    "the codebook lists what was released, and nothing else",
+    "data.csv has as many records, and as often each code, as the clusters allow",
+)
+
+
+def _stated(read: Callable[[], T]) -> T:
+    """What is read from a manifest; refuses one that lacks it."""
+    try:
+        return read()
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise InputError("The manifest release.json lacks what a release of code sets must promise.", file="release.json")
+
+
+def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
+    """What the manifest says that the clusters do not."""
+    settings, guarantee, utility = manifest["settings"], manifest["guarantee"], manifest["utility"]
+    diversity = settings["diversity"] if released.sensitive.size else 2
+    agreements = {
+        "method is not one that this version can check": manifest["method"] == METHOD,
+        "settings.k or settings.m are not those of the clusters": (settings["k"], settings["m"])
+        == (released.k, released.m),
+        "settings.repeats does not fit the clusters": settings["repeats"] is released.repeats,
+        "settings.sensitive are not those of the clusters": sorted(settings["sensitive"])
+        == sorted(released.vocabulary[item] for item in released.sensitive.tolist()),
+        "guarantee.rules are not those of the clusters": guarantee["rules"] == rules_of(released, diversity),
+        "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
+        == sentences_of(released, diversity),
+        "guarantee.verified is not true": guarantee["verified"] is True,
+        "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
+        in {one_row(settings["input_columns"]["id"], has_ids) for has_ids in (False, True)},
+        "columns are not those of a release of code sets": manifest["columns"]
+        == columns_of(settings["ids"] == "number"),
+        "records do not add up, or tell a number that must be kept back": _records_agree(manifest, released),
+        "clusters are not counted as they are": manifest["clusters"] == clusters_of(released),
+        "utility does not follow from the clusters": _utility_agrees(utility, released),
+        f"{CODEBOOK} does not say what the clusters say": _codebook_agrees(folder, manifest, released),
+        f"{CLUSTERS} is not written as a release is": _digest(released) == sha256(folder / CLUSTERS),
+    }
+    return [failure for failure, holds in agreements.items() if not holds]
+
+
+def _digest(released: Disassociation) -> str:
+    found = hashlib.sha256()
+    for line in cluster_lines(released):
+        found.update(line)
+    return found.hexdigest()
+
+
+def _records_agree(manifest: Manifest, released: Disassociation) -> bool:
+    records = manifest["records"]
+    left_out = records["suppressed"]
+    if isinstance(left_out, str):
+        return bool(records == records_of(released.n_records, 1, released.k) and released.k > 1)
+    drops = left_out == 0 or manifest["settings"]["drop_empty"] is True
+    return bool(left_out >= 0 and drops and records == records_of(released.n_records, left_out, released.k))
+
+
+def _utility_agrees(utility: dict[str, Any], released: Disassociation) -> bool:
+    """What can be recomputed from the clusters alone; a true share of item chunks must be a possible one."""
+    told, pairs = int(supports_told(released).sum()), int(released.item_chunks.size)
+    least = measure_utility(released, pairs)
+    share = utility["occurrences_in_item_chunks"]
+    possible = abs(share - least.occurrences_in_item_chunks) <= AGREEMENT
+    if utility["exact"] and pairs:
+        possible = pairs / (told + pairs) - AGREEMENT <= share <= 1 - (told > 0) * AGREEMENT
+    counts = (0, least.codes, least.counted_exactly, told)
+    stated = ("suppressed_codes", "codes", "codes_counted_exactly", "occurrences_told")
+    return possible and all(
+        type(utility[name]) is int and utility[name] == count for name, count in zip(stated, counts, strict=True)
+    )
+
+
+def _codebook_agrees(folder: Path, manifest: Manifest, released: Disassociation) -> bool:
+    try:
+        listed = read_data(folder / CODEBOOK, ",")
+    except InputError:
+        return False
+    return bool(listed.equals(codebook(released, numbered=manifest["settings"]["ids"] == "number")))
+
+
+def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
+    """What of the data file cannot be a reconstruction of the clusters, in counts."""
+    delimiter = manifest["settings"].get("delimiter")
+    try:
+        frame = read_data(folder / DATA[0], delimiter if isinstance(delimiter, str) else None)
+    except InputError as error:
+        return [error.message.rstrip(".")]
+    if frame.columns != list(manifest["columns"]):
+        return [f"{DATA[0]} does not have the columns that release.json declares"]
+    text = frame[CODES]
+    failures = []
+    if frame.height != released.n_records:
+        failures.append(f"{DATA[0]} has {frame.height} records, but the clusters have {released.n_records}")
+    if text.null_count() or not text.is_sorted():
+        failures.append(f"the records of {DATA[0]} are not sorted by their codes, or some have none")
+    if ID in frame.columns and frame[ID].to_list() != [str(number) for number in range(1, frame.height + 1)]:
+        failures.append(f"the ids of {DATA[0]} are not the numbers of its records")
+    return failures + _count_failures(text, released)
+
+
+def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
+    """Codes that stand in the data file more or less often than the clusters allow."""
+    names = [code.rpartition(MARK)[0] if released.repeats else code for code in released.vocabulary]
+    lowest, highest = _occurrences_allowed(released)
+    allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
+    found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")
+    both = found.join(allowed, on="code", how="full", coalesce=True)
+    fits = both["found"].is_between(both["lowest"], both["highest"]).fill_null(False)
+    wrong = both.height - int(fits.sum())
+    return [f"{wrong} codes stand in {DATA[0]} more or less often than the clusters allow"] if wrong else []
+
+
+def _occurrences_allowed(released: Disassociation) -> tuple[Any, Any]:
+    """How often each code may occur: as the chunks tell, and for each item chunk in one to all records of a cluster."""
+    n_codes, told = len(released.vocabulary), supports_told(released)
+    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    least = np.bincount(released.item_chunks, minlength=n_codes)
+    most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
+    return told + least, np.where(codes_counted_exactly(released), told, told + most)
+
+
+def _expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
+    """What the recipient asks for beyond the manifest."""
+    k, m = expectation.k or released.k, expectation.m or released.m
+    if k <= released.k and m <= released.m:
+        return []
+    verdict = verify(replace(released, k=k, m=m), None)
+    return [f"as asked, with k = {k} and m = {m}: {failure}" for failure in verdict.failures]
+
+
+def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> Secret:
+    """The original in the numbers of the release, and the cluster of each of its records."""
+    codes = original.given.codes
+    if codes.vocabulary != released.vocabulary:
+        raise InputError("The original does not have the codes of the release. Read it as it was read for the release.")
+    return Secret(codes, _cluster_of(original, codes), diversity)
+
+
+def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:
+    """The cluster of each record of the original, in its order."""
+    frame = original.crosswalk
+    if frame.columns != ["original", "cluster"]:
+        raise InputError("The crosswalk does not have the columns original and cluster, as one of code sets has.")
+    lines = original.given.lines
+    numbers = np.arange(codes.n_records) if lines is None else lines
+    ids = pl.Series(numbers + 1).cast(pl.String) if codes.ids is None else as_text(codes.ids)
+    known = frame.with_columns(as_text(frame["original"]), as_text(frame["cluster"]).cast(pl.Int64, strict=False))
+    joined = ids.to_frame("original").join(known, on="original", how="left", maintain_order="left")
+    if joined.height != codes.n_records or joined["cluster"].null_count() or frame.height != codes.n_records:
+        raise InputError("The crosswalk does not map each patient of the original to one cluster.")
+    return joined["cluster"].to_numpy().astype(np.int32)

@@ -1,0 +1,106 @@
+"""What is asked of code sets, and what is asked about: settings, and the code sets with where they came from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloister.errors import InputError
+from cloister.io import CodeColumns, read_code_lists
+
+from .data import CodeSets, DisassociationRequest, Integers
+from .encode import encode
+from .policy import UtilityPolicy
+from .workload import Workload
+
+
+@dataclass(frozen=True)
+class GivenCodes:
+    """Code sets as they were given.
+
+    Attributes
+    ----------
+    codes : one set a patient
+    name : name of the file, or what else it was
+    columns : which column of the file is what
+    not_released : other columns of the file
+    delimiter : of the file, else a comma
+    n_empty : patients without codes that were left out
+    lines : (n_records,) position of each record in the file, from 0; None where there is no file; never released
+    notes : what a user should know about how they were read
+    """
+
+    codes: CodeSets
+    name: str = "code sets"
+    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
+    not_released: tuple[str, ...] = ()
+    delimiter: str = ","
+    n_empty: int = 0
+    lines: Integers | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CodesRequest:
+    """What is asked of code sets.
+
+    Attributes
+    ----------
+    method : what disassociation is asked for
+    policy : the utility policy of ``method``, with its names
+    workload : case counts whose error is to be told
+    numbered : whether the reconstructed records are numbered
+    drop_empty : whether patients without codes were to be left out
+    accuracy : whether reconstructions are to be compared with the original, which takes ten of them
+    """
+
+    method: DisassociationRequest
+    policy: UtilityPolicy | None = None
+    workload: Workload | None = None
+    numbered: bool = True
+    drop_empty: bool = False
+    accuracy: bool = False
+
+
+def read_given(
+    path: str | Path,
+    columns: CodeColumns,
+    *,
+    repeats: bool = False,
+    drop_empty: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: tuple[str, ...] = (),
+) -> GivenCodes:
+    """Read code sets with where they came from.
+
+    Raises
+    ------
+    InputError
+        As of `CodeSets.read`.
+    """
+    source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
+    encoded = encode(source, repeats=repeats, drop_empty=drop_empty)
+    return GivenCodes(
+        codes=CodeSets.of(encoded, repeats=repeats),
+        name=source.name,
+        columns=source.columns,
+        not_released=source.not_released,
+        delimiter=source.delimiter or ",",
+        n_empty=encoded.n_empty,
+        lines=encoded.lines,
+        notes=(*source.notes, *encoded.notes),
+    )
+
+
+def check_codes(codes: CodeSets) -> CodeSets:
+    """Return code sets if they can be used.
+
+    Raises
+    ------
+    InputError
+        There are none, or a record has no codes.
+    """
+    if not isinstance(codes, CodeSets):
+        raise InputError("Code sets are needed, as CodeSets.read or CodeSets.from_records return them.")
+    if not codes.n_records:
+        raise InputError("There are no records, so there is nothing to release.")
+    return codes

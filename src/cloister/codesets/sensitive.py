@@ -1,0 +1,86 @@
+"""Sensitive codes: kept apart from all others, in clusters large enough."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import NoSafeRelease
+from cloister.kernels.splitting import Split
+from cloister.kernels.tree import Tree, make_tree
+
+from .encode_request import Encoded
+
+
+def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split:
+    """Merge clusters along the split tree until each sensitive code is in at most one of ``diversity`` records of each.
+
+    A part stays split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability
+    of a sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true
+    share, support / |P| <= 1 / l.
+
+    *Guarantee*: in each cluster, at most one record in l has any one sensitive code, and the release ties it to no
+    other code or record. Not promised: that nothing is learned from other clusters having no such code.
+
+    Raises
+    ------
+    NoSafeRelease
+        A sensitive code is in more than one of ``diversity`` of all records.
+
+    References
+    ----------
+    Loukides et al. (2014), section 7.2.
+    """
+    if not encoded.sensitive.size:
+        return split
+    tree = make_tree(split.depths)
+    totals = np.concatenate([np.zeros((encoded.sensitive.size, 1), dtype=np.int64), _supports(encoded, split)], axis=1)
+    totals = np.cumsum(totals, axis=1)
+    parts = np.arange(split.starts.size - 1)
+    part_holds = _holds(split, totals, parts, parts, diversity)
+    node_holds = _holds(split, totals, tree.low, tree.high, diversity)
+    if not _holds(split, totals, parts[:1], parts[-1:], diversity).all():
+        raise NoSafeRelease(
+            f"Each sensitive code may be in one of {diversity} records at most, but one is more frequent. "
+            "Give a lower diversity, or leave the code out."
+        )
+    kept = _splits_to_keep(tree, part_holds, node_holds)
+    return Split(split.order, split.starts[np.concatenate([[0], kept + 1, [parts.size]])], split.depths[kept])
+
+
+def _supports(encoded: Encoded, split: Split) -> NDArray[np.int64]:
+    """Records of each part that have each sensitive code, shape (n_sensitive, n_parts)."""
+    n = split.order.size
+    place = np.empty(n, dtype=np.int64)
+    place[split.order] = np.arange(n)
+    part = np.searchsorted(split.starts, place, side="right") - 1
+    owner = np.repeat(part, np.diff(encoded.records.offsets))
+    counts = np.zeros((encoded.sensitive.size, split.starts.size - 1), dtype=np.int64)
+    for row, code in enumerate(encoded.sensitive.tolist()):
+        np.add.at(counts[row], owner[encoded.records.items == code], 1)
+    return counts
+
+
+def _holds(
+    split: Split, totals: NDArray[np.int64], low: NDArray[np.integer], high: NDArray[np.integer], diversity: int
+) -> NDArray[np.bool_]:
+    sizes = split.starts[high + 1] - split.starts[low]
+    holds: NDArray[np.bool_] = np.all((totals[:, high + 1] - totals[:, low]) * diversity <= sizes, axis=0)
+    return holds
+
+
+def _splits_to_keep(tree: Tree, part_holds: NDArray[np.bool_], node_holds: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Nodes both of whose sides can be made to hold, and all above them."""
+    spans = zip(tree.low.tolist(), tree.high.tolist(), strict=True)
+    node_at = {span: node for node, span in enumerate(spans)}
+    deepest_first = np.argsort(-tree.depth, kind="stable").tolist()
+    can_hold = node_holds.copy()
+    stays = np.zeros(node_holds.size, dtype=np.bool_)
+    sides: dict[int, list[int]] = {}
+    for node in deepest_first:
+        spans_below = ((int(tree.low[node]), node), (node + 1, int(tree.high[node])))
+        sides[node] = [node_at[span] for span in spans_below if span[0] != span[1]]
+        single = [span[0] for span in spans_below if span[0] == span[1]]
+        stays[node] = bool(can_hold[sides[node]].all() and part_holds[single].all())
+        can_hold[node] |= stays[node]
+    for node in reversed(deepest_first):
+        stays[sides[node]] &= stays[node]
+    return np.flatnonzero(stays)

@@ -1,0 +1,277 @@
+"""The promise of disassociated code sets, recomputed from the release alone; with the original, the rest too.
+
+Nothing here imports the kernels or what protects: sets of codes are counted by sorting them.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.results import Verdict
+
+from .data import Chunks, Codes, Disassociation, Integers
+from .encode import MARK
+from .verify_chunks import rare_chunks
+from .verify_original import Secret as Secret
+from .verify_original import differences
+from .verify_tree import Layout, is_forest, lay_out
+
+
+class _Checks:
+    """Collects what was checked and what failed."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failures: list[str] = []
+
+    def require(self, holds: bool | np.bool_, promise: str) -> bool:
+        """Note a promise, and that it failed if it does not hold."""
+        self.done.append(promise)
+        if not holds:
+            self.failures.append(f"not so: {promise}")
+        return bool(holds)
+
+
+def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
+    """Check a release of code sets: sizes, places, k^m-anonymity of every chunk, the omitted condition, R1 to R4.
+
+    Parameters
+    ----------
+    secret : the original and the cluster of each record; then each chunk must be the projection of its records
+
+    References
+    ----------
+    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.refine`; R4, that all clusters under a
+    joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but their joint.
+    """
+    checks = _Checks()
+    sound = (
+        _check_form(checks, released)
+        and checks.require(is_forest(released), "joint clusters are made of clusters and earlier joint clusters")
+        and _check_places(checks, released)
+    )
+    if sound:
+        layout = lay_out(released)
+        _check_sizes(checks, released, layout)
+        _check_condition(checks, released)
+        _check_shared(checks, released, layout)
+        _check_anonymity(checks, released)
+        _check_sensitive(checks, released)
+        if released.repeats:
+            _check_repeats(checks, released)
+        if secret is not None:
+            for promise, holds in differences(released, layout, secret):
+                checks.require(holds, promise)
+    how = "sets of codes were counted anew in every chunk" + (
+        ", and every chunk was compared with the original" if secret is not None else ""
+    )
+    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+
+
+def _rises(offsets: Integers, end: int) -> bool:
+    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
+
+
+def _ascends(values: Codes, offsets: Integers) -> bool:
+    """Whether the values rise strictly within each run."""
+    inside = np.ones(values.size, dtype=np.bool_)
+    inside[offsets[:-1][np.diff(offsets) > 0]] = False
+    return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))
+
+
+def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:
+    n, subrecords = len(chunks), chunks.item_offsets.size - 1
+    return bool(
+        chunks.domain_offsets.size == n + 1
+        and chunks.subrecord_offsets.size == n + 1
+        and _rises(chunks.domain_offsets, chunks.domain.size)
+        and _rises(chunks.subrecord_offsets, subrecords)
+        and _rises(chunks.item_offsets, chunks.items.size)
+        and np.all(np.diff(chunks.item_offsets) > 0)
+        and np.all(np.diff(chunks.domain_offsets) > 0)
+        and np.all(np.diff(chunks.subrecord_offsets) > 0)
+        and np.all((chunks.domain >= 0) & (chunks.domain < codes))
+        and np.all((chunks.items >= 0) & (chunks.items < codes))
+        and np.all((chunks.owner >= 0) & (chunks.owner < owners))
+        and np.all(np.diff(chunks.owner) >= 0)
+        and _ascends(chunks.domain, chunks.domain_offsets)
+        and _ascends(chunks.items, chunks.item_offsets)
+    )
+
+
+def _check_form(checks: _Checks, released: Disassociation) -> bool:
+    vocabulary = released.vocabulary
+    return (
+        checks.require(released.k >= 1 and released.m >= 1, "k and m are 1 or more")
+        and checks.require(
+            all(a.encode() < b.encode() for a, b in pairwise(vocabulary)),
+            "the codes are in order",
+        )
+        and checks.require(
+            _is_sound(released.record_chunks, released.n_clusters, len(vocabulary))
+            and _is_sound(released.shared_chunks, released.n_joints, len(vocabulary)),
+            "chunks are in order, each with codes and subrecords that are not empty",
+        )
+        and checks.require(
+            released.item_offsets.size == released.n_clusters + 1
+            and _rises(released.item_offsets, released.item_chunks.size)
+            and np.all((released.item_chunks >= 0) & (released.item_chunks < len(vocabulary)))
+            and _ascends(released.item_chunks, released.item_offsets),
+            "each cluster has an item chunk in order",
+        )
+        and checks.require(
+            released.child_offsets.size == released.n_joints + 1
+            and _rises(released.child_offsets, released.children.size),
+            "each joint cluster has its children",
+        )
+        and checks.require(
+            _subrecords_in_order(released.record_chunks) and _subrecords_in_order(released.shared_chunks),
+            "subrecords stand in the order of their codes",
+        )
+        and checks.require(
+            _inside_domains(released.record_chunks) and _inside_domains(released.shared_chunks),
+            "subrecords hold the codes of their chunk, each at least once",
+        )
+    )
+
+
+def _subrecords_in_order(chunks: Chunks) -> bool:
+    """Whether no subrecord comes before the one ahead of it in its chunk."""
+    begin, lengths = chunks.item_offsets[:-1], np.diff(chunks.item_offsets)
+    follows = np.ones(lengths.size, dtype=np.bool_)
+    follows[chunks.subrecord_offsets[:-1]] = False
+    pairs = np.flatnonzero(follows)
+    at = 0
+    while pairs.size:
+        over = lengths[pairs - 1] <= at
+        pairs = pairs[~over]
+        if np.any(lengths[pairs] <= at):
+            return False
+        before, here = chunks.items[begin[pairs - 1] + at], chunks.items[begin[pairs] + at]
+        if np.any(before > here):
+            return False
+        pairs, at = pairs[before == here], at + 1
+    return True
+
+
+def _inside_domains(chunks: Chunks) -> bool:
+    width = int(max(chunks.domain.max(), chunks.items.max())) + 1 if chunks.domain.size else 1
+    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.item_offsets[chunks.subrecord_offsets]))
+    domain = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets)) * width + chunks.domain
+    return bool(np.array_equal(np.unique(chunk_of * width + chunks.items), domain))
+
+
+def held_apart(released: Disassociation) -> tuple[Integers, Integers]:
+    """Cluster and code of all that stands in record chunks or item chunks."""
+    record = released.record_chunks
+    owner = np.repeat(record.owner.astype(np.int64), np.diff(record.domain_offsets))
+    items = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    return np.concatenate([owner, items]), np.concatenate([record.domain, released.item_chunks]).astype(np.int64)
+
+
+def _check_places(checks: _Checks, released: Disassociation) -> bool:
+    cluster, code = held_apart(released)
+    keys = cluster * max(1, len(released.vocabulary)) + code
+    return checks.require(np.unique(keys).size == keys.size, "in each cluster every code stands in one place")
+
+
+def _check_sizes(checks: _Checks, released: Disassociation, layout: Layout) -> None:
+    record, shared = released.record_chunks, released.shared_chunks
+    checks.require(released.n_clusters > 0 and np.all(released.sizes >= released.k), "clusters have k records or more")
+    checks.require(
+        np.array_equal(layout.sizes, released.joint_sizes), "joint clusters have the records of their members"
+    )
+    checks.require(
+        np.all(np.diff(record.subrecord_offsets) <= released.sizes[record.owner])
+        and np.all(np.diff(shared.subrecord_offsets) <= released.joint_sizes[shared.owner]),
+        "no chunk has more subrecords than there are records",
+    )
+
+
+def _check_condition(checks: _Checks, released: Disassociation) -> None:
+    """The condition that the paper omits, over each cluster's own record chunks."""
+    record = released.record_chunks
+    chunks = np.bincount(record.owner, minlength=released.n_clusters)
+    subrecords = np.zeros(released.n_clusters, dtype=np.int64)
+    np.add.at(subrecords, record.owner, np.diff(record.subrecord_offsets))
+    enough = subrecords >= released.sizes + released.k * (np.minimum(released.m, chunks) - 1)
+    has_items = np.diff(released.item_offsets) > 0
+    checks.require(np.all(has_items | ((chunks > 0) & enough)), "no reconstructed record needs to be empty")
+
+
+def _check_anonymity(checks: _Checks, released: Disassociation) -> None:
+    for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
+        rare = rare_chunks(chunks, released.k, released.m)
+        checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
+
+
+def units(released: Disassociation) -> Integers:
+    """For each code the number of the first that stays together with it: itself, unless diagnoses repeat."""
+    if not released.repeats:
+        return np.arange(len(released.vocabulary))
+    names: dict[str, int] = {}
+    stems = (code.rpartition(MARK)[0] for code in released.vocabulary)
+    return np.array([names.setdefault(stem, number) for number, stem in enumerate(stems)], dtype=np.int64)
+
+
+def _check_shared(checks: _Checks, released: Disassociation, layout: Layout) -> None:
+    shared, unit = released.shared_chunks, units(released)
+    chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
+    joint = shared.owner[chunk]
+    code = shared.domain.astype(np.int64)
+    order = np.lexsort((layout.low[joint], code))
+    same = np.diff(code[order]) == 0
+    apart = layout.high[joint[order]][:-1] <= layout.low[joint[order]][1:]
+    checks.require(np.all(apart | ~same), "on any path of joint clusters a code has one shared chunk at most")
+    cluster, held = held_apart(released)
+    keys, total = _keys_with_sizes(held * released.n_clusters + layout.position[cluster], released.sizes[cluster])
+    first = np.searchsorted(keys, code * released.n_clusters + layout.low[joint])
+    last = np.searchsorted(keys, code * released.n_clusters + layout.high[joint])
+    foreign = last > first
+    single = _units_of(shared, unit) == 1
+    checks.require(np.all(single[chunk] | ~foreign), "shared chunks of several codes have no foreign code")
+    room = released.joint_sizes[joint] - (total[last] - total[first])
+    subrecords = np.diff(shared.subrecord_offsets)[chunk]
+    checks.require(np.all(subrecords <= room), "shared subrecords find records that do not hold their code elsewhere")
+
+
+def _keys_with_sizes(keys: Integers, sizes: Integers) -> tuple[Integers, Integers]:
+    """Keys in order, and how many records stand before each."""
+    order = np.argsort(keys)
+    return keys[order], np.concatenate([[0], np.cumsum(sizes[order])])
+
+
+def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
+    """How many different units the domain of each chunk has."""
+    chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
+    pairs = np.unique(chunk * max(1, unit.size) + unit[chunks.domain])
+    return np.bincount(pairs // max(1, unit.size), minlength=len(chunks))
+
+
+def _check_sensitive(checks: _Checks, released: Disassociation) -> None:
+    told = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
+    checks.require(not np.isin(told, released.sensitive).any(), "sensitive codes stand in item chunks only")
+
+
+def _check_repeats(checks: _Checks, released: Disassociation) -> None:
+    """Occurrences of a code are in one place, and none is numbered where the one before it is missing."""
+    unit = units(released)
+    level = np.array([int(code.rpartition(MARK)[2]) for code in released.vocabulary], dtype=np.int64)
+    together = True
+    for chunks in (released.record_chunks, released.shared_chunks):
+        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
+        subrecord = np.repeat(np.arange(chunks.item_offsets.size - 1), np.diff(chunks.item_offsets))
+        together &= _counts_up(chunk, unit[chunks.domain], level[chunks.domain])
+        together &= _counts_up(subrecord, unit[chunks.items], level[chunks.items])
+    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    together &= _counts_up(cluster, unit[released.item_chunks], level[released.item_chunks])
+    checks.require(together, "occurrences of a code stand together, from the first on")
+
+
+def _counts_up(owner: Integers, unit: Integers, level: Integers) -> bool:
+    """Whether each owner has occurrences 1, 2, ... of each code that it has."""
+    order = np.lexsort((level, unit, owner))
+    begins = np.diff(owner[order], prepend=-1).astype(np.bool_) | np.diff(unit[order], prepend=-1).astype(np.bool_)
+    expected = np.where(begins, 1, np.concatenate([[0], level[order][:-1]]) + 1)
+    return bool(np.array_equal(level[order], expected))

@@ -1,0 +1,204 @@
+"""A release of code sets compared with the original: every chunk is the projection of its records."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .data import Chunks, Codes, CodeSets, Disassociation, Integers
+from .verify_chunks import BLOCK
+from .verify_tree import Layout
+
+RECORD, SHARED, ITEM, NOWHERE = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Secret:
+    """The original code sets, the cluster that each record went to, and l: the bound on sensitive codes is 1 / l."""
+
+    codes: CodeSets
+    cluster_of: Codes
+    diversity: int = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Places:
+    """Where codes stand: sorted keys of cluster and code (record and item chunks) or code and position (shared)."""
+
+    record_keys: Integers
+    record_chunk: Integers
+    item_keys: Integers
+    shared_keys: Integers
+    shared_ends: Integers
+    shared_chunk: Integers
+
+
+def differences(released: Disassociation, layout: Layout, secret: Secret) -> Iterator[tuple[str, bool]]:
+    """Promises about the original, each with whether it holds."""
+    codes, cluster_of = secret.codes, secret.cluster_of
+    fits = (
+        codes.vocabulary == released.vocabulary
+        and cluster_of.shape == (codes.n_records,)
+        and bool(np.all((cluster_of >= 0) & (cluster_of < released.n_clusters)))
+        and np.array_equal(np.bincount(cluster_of, minlength=released.n_clusters), released.sizes)
+    )
+    yield "every record of the original is in one cluster", bool(fits)
+    if not fits:
+        return
+    places = _index(released, layout)
+    found = _Projection(released)
+    order = np.argsort(cluster_of, kind="stable")
+    for rows in _blocks(codes, order, cluster_of):
+        _project(released, layout, places, secret, rows, found)
+    yield "every code of every record stands in one place", not found.lost
+    yield "record chunks are the projections of their records", found.record_equal
+    yield "codes of item chunks are held by a record of the cluster", found.items_met == released.item_chunks.size
+    yield "shared chunks are the projections of their records", found.shared_equal()
+    yield "sensitive codes are in as few records of each cluster as the bound says", _is_diverse(released, secret)
+
+
+def _is_diverse(released: Disassociation, secret: Secret) -> bool:
+    """Whether in each cluster at most one record of l has any one sensitive code."""
+    cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
+    for code in released.sensitive.tolist():
+        held = np.bincount(cluster[secret.codes.items == code], minlength=released.n_clusters)
+        if np.any(held * secret.diversity > released.sizes):
+            return False
+    return True
+
+
+def _index(released: Disassociation, layout: Layout) -> _Places:
+    width, n = max(1, len(released.vocabulary)), released.n_clusters
+    record, shared = released.record_chunks, released.shared_chunks
+    chunk = np.repeat(np.arange(len(record)), np.diff(record.domain_offsets))
+    keys = record.owner[chunk] * np.int64(width) + record.domain
+    order = np.argsort(keys)
+    item_keys = np.repeat(np.arange(n), np.diff(released.item_offsets)) * width + released.item_chunks
+    shared_chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
+    joint = shared.owner[shared_chunk]
+    starts = shared.domain * np.int64(n) + layout.low[joint]
+    by_start = np.argsort(starts)
+    ends = (shared.domain * np.int64(n) + layout.high[joint])[by_start]
+    return _Places(keys[order], chunk[order], item_keys, starts[by_start], ends, shared_chunk[by_start])
+
+
+def _blocks(codes: CodeSets, order: Integers, cluster_of: Codes) -> Iterator[Integers]:
+    """Records by cluster, some millions of occurrences at a time, whole clusters."""
+    ends = np.cumsum(np.diff(codes.offsets)[order])
+    last = np.flatnonzero(np.diff(cluster_of[order], append=-1)) + 1
+    first = 0
+    while first < order.size:
+        reached = int(ends[first - 1]) if first else 0
+        wanted = int(np.searchsorted(ends, reached + BLOCK, side="right"))
+        stop = int(last[min(int(np.searchsorted(last, max(wanted, first + 1))), last.size - 1)])
+        yield order[first:stop]
+        first = stop
+
+
+def _occurrences(codes: CodeSets, rows: Integers) -> tuple[Integers, Integers]:
+    """Number of the row and code of each occurrence."""
+    lengths = np.diff(codes.offsets)[rows]
+    row = np.repeat(np.arange(rows.size), lengths)
+    begin = np.repeat(codes.offsets[rows] - (np.cumsum(lengths) - lengths), lengths)
+    return row, codes.items[begin + np.arange(row.size)].astype(np.int64)
+
+
+def _found(keys: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Place of each wanted key among the keys, and whether it is there."""
+    if not keys.size:
+        return np.zeros(wanted.size, dtype=np.int64), np.zeros(wanted.size, dtype=np.bool_)
+    at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return at, keys[at] == wanted
+
+
+class _Projection:
+    """What the original's records say of the chunks, gathered block by block."""
+
+    def __init__(self, released: Disassociation) -> None:
+        self.released = released
+        self.lost = 0
+        self.items_met = 0
+        self.record_equal = True
+        self.chunks_met = 0
+        shared = released.shared_chunks
+        self.single = np.diff(shared.domain_offsets) == 1
+        self.counts = np.zeros(len(shared), dtype=np.int64)
+        self.shared: list[tuple[Integers, Integers, Codes]] = []
+
+    def add_shared(self, chunk: Integers, row: Integers, code: Integers) -> None:
+        """Note occurrences in shared chunks: those of single codes are but counted."""
+        np.add.at(self.counts, chunk, 1)
+        rest = ~self.single[chunk]
+        self.shared.append((chunk[rest], row[rest], code[rest].astype(np.int32)))
+
+    def shared_equal(self) -> bool:
+        """Whether all shared chunks are what was noted of them."""
+        shared = self.released.shared_chunks
+        if not np.array_equal(np.diff(shared.item_offsets[shared.subrecord_offsets]), self.counts):
+            return False
+        parts = [np.concatenate(part) for part in zip(*self.shared, strict=True)] or [np.empty(0, dtype=np.int64)] * 3
+        several = np.flatnonzero(~self.single)
+        return _equal(shared, several, *parts)
+
+
+def _project(
+    released: Disassociation, layout: Layout, places: _Places, secret: Secret, rows: Integers, found: _Projection
+) -> None:
+    """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
+    row, code = _occurrences(secret.codes, rows)
+    cluster = secret.cluster_of[rows[row]].astype(np.int64)
+    keys = cluster * max(1, len(released.vocabulary)) + code
+    at, in_record = _found(places.record_keys, keys)
+    _, in_items = _found(places.item_keys, keys)
+    rest = ~in_record & ~in_items
+    found.items_met += np.unique(keys[in_items]).size
+    wanted = code[rest] * released.n_clusters + layout.position[cluster[rest]]
+    span = np.searchsorted(places.shared_keys, wanted, side="right") - 1
+    inside = (
+        (span >= 0) & (places.shared_keys[span] <= wanted)
+        if places.shared_keys.size
+        else np.zeros(span.size, dtype=np.bool_)
+    )
+    inside &= wanted < places.shared_ends[span] if places.shared_ends.size else False
+    found.lost += int(np.count_nonzero(~inside))
+    found.add_shared(places.shared_chunk[span[inside]], rows[row[rest][inside]], code[rest][inside])
+    first, last = np.searchsorted(released.record_chunks.owner, [cluster.min(), cluster.max() + 1])
+    chunks = np.arange(first, last)
+    chunk = places.record_chunk[at[in_record]]
+    found.record_equal &= _equal(released.record_chunks, chunks, chunk, row[in_record], code[in_record])
+
+
+def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, code: Codes | Integers) -> bool:
+    """Whether the chosen chunks have as subrecords, however often, what the rows have of each chunk."""
+    order = np.lexsort((code, row, chunk))
+    chunk, row, code = chunk[order], row[order], code[order]
+    begin = np.flatnonzero(np.diff(chunk, prepend=-1).astype(np.bool_) | np.diff(row, prepend=-1).astype(np.bool_))
+    lengths = np.diff(np.append(begin, chunk.size))
+    subrecords = _runs(chunks.subrecord_offsets, chosen)
+    owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
+    told = np.diff(chunks.item_offsets)[subrecords]
+    if not np.array_equal(np.bincount(lengths), np.bincount(told)):
+        return False
+    for length in np.unique(lengths).tolist():
+        ours = _rows(chunk[begin[lengths == length]], code, begin[lengths == length], length)
+        theirs = told == length
+        if not np.array_equal(
+            ours, _rows(owner[theirs], chunks.items, chunks.item_offsets[subrecords[theirs]], length)
+        ):
+            return False
+    return True
+
+
+def _runs(offsets: Integers, chosen: Integers) -> Integers:
+    lengths = offsets[chosen + 1] - offsets[chosen]
+    before = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    places: Integers = np.repeat(offsets[chosen], lengths) + np.arange(before.size) - before
+    return places
+
+
+def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int) -> Integers:
+    """Owner and codes of subrecords of one length as rows of a table, in order."""
+    columns = [owner, *(items[begin + i] for i in range(length))]
+    order = np.lexsort(columns[::-1])
+    return np.stack([column[order] for column in columns])

@@ -1,0 +1,220 @@
+"""A file -> lists of codes: one record a line (wide), or one code a line (long)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.columns import as_text
+from cloister.io.read import Source, read_table
+
+ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
+CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
+CODES_NAMES = ("codes",)
+"""Names that a column is looked for by, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class CodeColumns:
+    """Columns of a file of codes; None: the first of the usual names is taken.
+
+    Attributes
+    ----------
+    id : column that tells patients apart
+    codes : column with all codes of a patient, separated by spaces (wide)
+    code : column with one code (long)
+    """
+
+    id: str | None = None
+    codes: str | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class CodeSource:
+    """Codes as they were read.
+
+    Attributes
+    ----------
+    cells : text; wide: all codes of a record, separated by white space; long: one code; null where there is none
+    ids : text; wide: one a record; long: whose code it is; None where the file names no patients
+    layout : how the file is laid out
+    columns : which column is what
+    not_released : other columns of the file
+    missing : texts that stand for a missing code
+    format, delimiter, name, notes : as of `Source`
+    """
+
+    cells: pl.Series
+    ids: pl.Series | None
+    layout: Literal["wide", "long"]
+    columns: CodeColumns
+    not_released: tuple[str, ...]
+    missing: tuple[str, ...]
+    format: Literal["csv", "parquet"]
+    delimiter: str | None
+    name: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"CodeSource({self.name!r}, {self.layout}, {len(self.cells)} lines)"
+
+
+def read_code_lists(
+    path: str | Path,
+    *,
+    columns: CodeColumns | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+) -> CodeSource:
+    """The codes in a CSV file (gzip'd or not) or a Parquet file.
+
+    Parameters
+    ----------
+    path : wide, one record a line: ``id,codes`` or ``codes`` alone, codes separated by spaces;
+        long, one code a line: ``id,code``; codes are text always
+    columns : which column is what; None, or None within, for the usual names
+    encoding, delimiter, missing : as of `read_table`
+
+    Raises
+    ------
+    InputError : the file cannot be read, lacks a column, or an id is missing or repeated
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "codes.csv")
+    ...     _ = path.write_text("id,codes\\n1,001 250.10\\n2,V51\\n")
+    ...     source = read_code_lists(path)
+    >>> source.layout, source.cells.to_list()
+    ('wide', ['001 250.10', 'V51'])
+    """
+    source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing)
+    return code_lists(source, columns or CodeColumns(), missing)
+
+
+def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ()) -> CodeSource:
+    """The codes of a table that was read.
+
+    Raises
+    ------
+    InputError : it lacks a column, or an id is missing or repeated
+    """
+    frame, file = source.frame, source.name
+    found = _columns(frame.columns, wanted, file)
+    taken = [column for column in (found.id, found.codes, found.code) if column is not None]
+    rest = tuple(column for column in frame.columns if column not in taken)
+    codes = str(found.code or found.codes)
+    cells, ids = _codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
+    if ids is not None:
+        _check_ids(ids, str(found.id), file, wide=found.code is None)
+    return CodeSource(
+        cells=cells,
+        ids=ids,
+        layout="wide" if found.code is None else "long",
+        columns=found,
+        not_released=rest,
+        missing=tuple(missing),
+        format=source.format,
+        delimiter=source.delimiter,
+        name=file,
+        notes=(*source.notes, *_notes(found, wanted, rest)),
+    )
+
+
+def _columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColumns:
+    """Return which column is what; one of ``codes`` and ``code`` is None."""
+    for column in (wanted.id, wanted.codes, wanted.code):
+        if column is not None and column not in present:
+            raise _no_such(column, present, file)
+    if wanted.codes is not None and wanted.code is not None:
+        raise InputError("--codes names a column with all codes of a patient, --code one with one code. Give one.")
+    codes, code = wanted.codes, wanted.code
+    if codes is None and code is None:
+        codes, code = _first(CODES_NAMES, present), _first(CODE_NAMES, present)
+        if codes is not None and code is not None:
+            raise InputError(
+                f"{file} has a column {codes!r} and a column {code!r}. Name the one to use with --codes (all codes of "
+                "a patient) or --code (one code a line).",
+                file=file,
+            )
+    if codes is None and code is None:
+        raise InputError(f"{file} has no column of codes: {_searched(present)}", file=file)
+    identifier = wanted.id or _first(ID_NAMES, present)
+    if code is not None and identifier is None:
+        raise InputError(
+            f"{file} has one code a line, so a column must tell patients apart, but it has none of "
+            f"{', '.join(ID_NAMES)}. Name it with --id. Its columns: {', '.join(present)}.",
+            file=file,
+        )
+    if identifier is not None and identifier in (codes, code):
+        raise InputError(f"Column {identifier!r} cannot be both the id and the codes.", file=file, column=identifier)
+    return CodeColumns(identifier, codes, code)
+
+
+def _first(names: Sequence[str], present: Sequence[str]) -> str | None:
+    return next((name for name in names if name in present), None)
+
+
+def _searched(present: Sequence[str]) -> str:
+    """What was looked for; a lone column is not named, as it may be the first patient of a file without header."""
+    usual = f"none is called {', '.join((*CODES_NAMES, *CODE_NAMES))}. Name it with --codes or --code."
+    if len(present) == 1:
+        return f"{usual} Its first line must name the columns, as in: codes."
+    return f"{usual} Its columns: {', '.join(present)}."
+
+
+def _no_such(column: str, present: Sequence[str], file: str) -> InputError:
+    near = get_close_matches(column, present, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    listed = f" Its columns: {', '.join(present)}." if len(present) > 1 else ""
+    message = f"Column {column!r} was asked for, but {file} has no such column.{hint}{listed}"
+    return InputError(message, file=file, column=column)
+
+
+def _codes(column: pl.Series, file: str) -> pl.Series:
+    """The cells as text; refuses numbers that have lost their text already."""
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        raise InputError(
+            f"Column {column.name!r} of {file} holds decimal numbers, but codes are text: 250.10 and 250.1 differ. "
+            "Export it as text.",
+            file=file,
+            column=column.name,
+        )
+    return as_text(column)
+
+
+def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
+    if ids.null_count():
+        first = int(ids.is_null().arg_true()[0]) + 1
+        raise InputError(
+            f"Column {column!r} of {file} is to tell patients apart, but {ids.null_count()} of {len(ids)} lines have "
+            f"none (the first is record {first}). Give every patient an id.",
+            file=file,
+            row=first,
+            column=column,
+        )
+    if wide and (distinct := ids.n_unique()) != len(ids):
+        raise InputError(
+            f"Every patient has one line of codes, but {file} has {len(ids)} lines and {distinct} distinct values of "
+            f"{column!r}. Put all codes of a patient into one line, or give one code a line.",
+            file=file,
+            column=column,
+        )
+
+
+def _notes(found: CodeColumns, wanted: CodeColumns, rest: Sequence[str]) -> tuple[str, ...]:
+    """What a user should know of what was taken for what."""
+    roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
+    notes = [f"the column {name!r} was taken as {role}" for role, name, asked in roles if name and asked is None]
+    if found.id is None:
+        notes.append("there is no id: every line is assumed to be another patient")
+    if rest:
+        notes.append(f"columns not released: {', '.join(rest)}")
+    return tuple(notes)

@@ -1,0 +1,353 @@
+"""Vertical partitioning: which codes of a group of records may stand together (VERPART), and the k^m test behind it.
+
+A *table* is a group of records with its codes numbered from 0. A *unit* is what must not be parted: one code, or all
+occurrences of a code where diagnoses repeat.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+
+ITEM_CHUNK = -1
+KEPT_BACK = -2
+"""In the item chunk, and never to leave it."""
+WAITING = -3
+BARRED = -2
+"""Constraint of a code that may be in no chunk."""
+ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+ODD_BITS = np.uint64(0x5555555555555555)
+PAIRS = np.uint64(0x3333333333333333)
+NIBBLES = np.uint64(0x0F0F0F0F0F0F0F0F)
+BYTES = np.uint64(0x0101010101010101)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+FOUR = np.uint64(4)
+TOP_BYTE = np.uint64(56)
+
+
+class Table(NamedTuple):
+    """Records of a group by row and by code.
+
+    Attributes
+    ----------
+    row_start, row_codes : the codes of each row
+    code_start, code_rows : the rows of each code
+    unit : smallest code of the unit that each code is in
+    constraint : of each code, -1 for none, BARRED where the code must be in no chunk
+    """
+
+    row_start: NDArray[np.int64]
+    row_codes: NDArray[np.int32]
+    code_start: NDArray[np.int64]
+    code_rows: NDArray[np.int32]
+    unit: NDArray[np.int32]
+    constraint: NDArray[np.int32]
+
+
+class Rule(NamedTuple):
+    """What a chunk must satisfy: k^m-anonymity, and no pair of confidence ``threshold`` or more (above 1: any)."""
+
+    k: int
+    m: int
+    threshold: float
+
+
+@jit
+def _bits(word):
+    """How many bits are set."""
+    word = word - ((word >> ONE) & ODD_BITS)
+    word = (word & PAIRS) + ((word >> TWO) & PAIRS)
+    word = (word + (word >> FOUR)) & NIBBLES
+    return np.int64((word * BYTES) >> TOP_BYTE)
+
+
+@jit
+def _known(masks, depth, size, mask, wanted):
+    """Whether a set of rows is in the list already; the fewest codes that give it are kept."""
+    for e in range(size):
+        same = True
+        for w in range(mask.shape[0]):
+            if masks[e, w] != mask[w]:
+                same = False
+                break
+        if same:
+            depth[e] = min(depth[e], wanted)
+            return True
+    return False
+
+
+@jit
+def _sets_hold(columns, k, most):
+    """Whether each set of rows that up to ``most`` columns share is empty or has at least k rows."""
+    words = columns.shape[1]
+    masks = np.empty((16, words), dtype=np.uint64)
+    depth = np.zeros(16, dtype=np.int64)
+    masks[0] = ONES
+    size = 1
+    mask = np.empty(words, dtype=np.uint64)
+    for j in range(columns.shape[0]):
+        for e in range(size):
+            if depth[e] >= most:
+                continue
+            count = 0
+            same = True
+            for w in range(words):
+                mask[w] = masks[e, w] & columns[j, w]
+                count += _bits(mask[w])
+                same = same and mask[w] == masks[e, w]
+            if count == 0 or same:
+                continue
+            if count < k:
+                return False
+            if depth[e] + 1 == most or _known(masks, depth, size, mask, depth[e] + 1):
+                continue
+            if size == masks.shape[0]:
+                longer = np.empty((2 * size, words), dtype=np.uint64)
+                longer[:size] = masks
+                masks = longer
+                depth = np.append(depth, np.zeros(size, dtype=np.int64))
+            masks[size] = mask
+            depth[size] = depth[e] + 1
+            size += 1
+    return True
+
+
+@jit
+def _columns(table, code, slot, found):
+    """Rows of the new code that each code met there has, as bits, shape (found, words)."""
+    first = table.code_start[code]
+    rows = table.code_start[code + 1] - first
+    columns = np.zeros((found, (rows + 63) >> 6), dtype=np.uint64)
+    for i in range(rows):
+        row = table.code_rows[first + i]
+        for at in range(table.row_start[row], table.row_start[row + 1]):
+            met = slot[table.row_codes[at]]
+            if met >= 0:
+                columns[met, i >> 6] |= ONE << np.uint64(i & 63)
+    return columns
+
+
+@jit
+def _fits(table, rule, inside, slot, met, counts, code):
+    """Whether a chunk stays k^m-anonymous, and without ties, when a code is added; ``slot`` is -1 before and after."""
+    found = 0
+    for i in range(table.code_start[code], table.code_start[code + 1]):
+        row = table.code_rows[i]
+        for at in range(table.row_start[row], table.row_start[row + 1]):
+            other = table.row_codes[at]
+            if inside[other]:
+                if slot[other] < 0:
+                    slot[other] = found
+                    met[found] = other
+                    counts[found] = 0
+                    found += 1
+                counts[slot[other]] += 1
+    support = table.code_start[code + 1] - table.code_start[code]
+    holds = support >= rule.k
+    for j in range(found):
+        other = met[j]
+        least = min(support, table.code_start[other + 1] - table.code_start[other])
+        if rule.m >= 2 and counts[j] < rule.k:
+            holds = False
+        if table.unit[other] != table.unit[code] and counts[j] >= rule.threshold * least:
+            holds = False
+    if holds and rule.m >= 3 and found >= 2:
+        holds = _sets_hold(_columns(table, code, slot, found), rule.k, rule.m - 1)
+    for j in range(found):
+        slot[met[j]] = -1
+    return holds
+
+
+@jit
+def _in_order(table, n_codes, k):
+    """Codes whose unit is frequent throughout: by constraint, then support, then number; units stand together."""
+    top = np.zeros(n_codes, dtype=np.int64)
+    least = np.full(n_codes, np.int64(1) << 62, dtype=np.int64)
+    most = 0
+    for code in range(n_codes):
+        support = table.code_start[code + 1] - table.code_start[code]
+        unit = table.unit[code]
+        top[unit] = max(top[unit], support)
+        least[unit] = min(least[unit], support)
+        most = max(most, support)
+    chosen = np.empty(n_codes, dtype=np.int64)
+    keys = np.empty(n_codes, dtype=np.int64)
+    kept = 0
+    for code in range(n_codes):
+        unit = table.unit[code]
+        if least[unit] >= k and table.constraint[code] != BARRED:
+            chosen[kept] = code
+            keys[kept] = ((most - top[unit]) * n_codes + unit) * n_codes + code
+            kept += 1
+    if kept > 1:
+        chosen = chosen[:kept][np.argsort(keys[:kept])]
+        _by_group(table, chosen, keys)
+        chosen = chosen[np.argsort(keys[:kept])]
+    return chosen[:kept]
+
+
+@jit
+def _by_group(table, chosen, keys):
+    """Keys that bring the codes of a constraint to where its first code stands."""
+    kept = chosen.shape[0]
+    group = np.arange(kept)
+    by_constraint = np.argsort(table.constraint[chosen] * np.int64(kept) + group)
+    for i in range(1, kept):
+        here = by_constraint[i]
+        before = by_constraint[i - 1]
+        own = table.constraint[chosen[here]]
+        if own >= 0 and own == table.constraint[chosen[before]]:
+            group[here] = group[before]
+    for i in range(kept):
+        keys[i] = group[i] * kept + i
+
+
+@jit
+def _conflicts(table, rule, place):
+    """For each waiting code the other waiting codes that may not be in one chunk with it, as starts and codes."""
+    n_codes = place.shape[0]
+    starts = np.zeros(n_codes + 1, dtype=np.int64)
+    found = np.empty(64, dtype=np.int32)
+    counts = np.zeros(n_codes, dtype=np.int64)
+    met = np.empty(n_codes, dtype=np.int32)
+    size = 0
+    for code in range(n_codes):
+        seen = 0
+        for i in range(table.code_start[code], table.code_start[code + 1] if place[code] == WAITING else 0):
+            row = table.code_rows[i]
+            for at in range(table.row_start[row], table.row_start[row + 1]):
+                other = table.row_codes[at]
+                if counts[other] == 0:
+                    met[seen] = other
+                    seen += 1
+                counts[other] += 1
+        if size + seen > found.shape[0]:
+            longer = np.empty(2 * (size + seen), dtype=np.int32)
+            longer[:size] = found[:size]
+            found = longer
+        support = table.code_start[code + 1] - table.code_start[code]
+        for j in range(seen):
+            other = met[j]
+            least = min(support, table.code_start[other + 1] - table.code_start[other])
+            few = rule.m >= 2 and counts[other] < rule.k
+            tied = table.unit[other] != table.unit[code] and counts[other] >= rule.threshold * least
+            if other != code and place[other] == WAITING and (few or tied):
+                found[size] = other
+                size += 1
+            counts[other] = 0
+        starts[code + 1] = size
+    return starts, found
+
+
+@jit
+def _joins(table, rule, members, inside, blocked, round_number, scratch):
+    """Put a unit into the chunk if it fits; whether it does."""
+    for j in range(members.shape[0]):
+        if blocked[members[j]] == round_number:
+            return False
+    slot, met, counts = scratch
+    for j in range(members.shape[0]):
+        if rule.m >= 3 and not _fits(table, rule, inside, slot, met, counts, members[j]):
+            for i in range(j):
+                inside[members[i]] = False
+            return False
+        inside[members[j]] = True
+    return True
+
+
+@jit
+def _gather(table, rule, order, place, inside, blocking, round_number, scratch):
+    """Put into the next chunk each waiting unit, in order, that fits; those refused are passed over (line 10)."""
+    starts, conflicts, blocked = blocking
+    i = 0
+    while i < order.shape[0]:
+        end = i
+        unit = table.unit[order[i]]
+        while end < order.shape[0] and table.unit[order[end]] == unit:
+            end += 1
+        if place[order[i]] == WAITING and _joins(table, rule, order[i:end], inside, blocked, round_number, scratch):
+            for j in range(i, end):
+                for at in range(starts[order[j]], starts[order[j] + 1]):
+                    blocked[conflicts[at]] = round_number
+        i = end
+
+
+@jit
+def _release_partial(table, order, place, inside):
+    """Take out the codes of other constraints than the first code's that are not all in (lines 15 to 17)."""
+    first = -1
+    for i in range(order.shape[0]):
+        if inside[order[i]]:
+            first = table.constraint[order[i]]
+            break
+    i = 0
+    while i < order.shape[0]:
+        own = table.constraint[order[i]]
+        end = i + 1
+        whole = True
+        while end < order.shape[0] and own >= 0 and table.constraint[order[end]] == own:
+            end += 1
+        for j in range(i, end):
+            whole = whole and (inside[order[j]] or place[order[j]] != WAITING)
+        if own >= 0 and own != first and not whole:
+            for j in range(i, end):
+                inside[order[j]] = False
+        i = end
+
+
+@jit
+def _partition(table, rule, n_codes, place):
+    """Give each code the number of its chunk or ITEM_CHUNK; return the number of chunks."""
+    order = _in_order(table, n_codes, rule.k)
+    for code in range(n_codes):
+        place[code] = ITEM_CHUNK
+    for i in range(order.shape[0]):
+        place[order[i]] = WAITING
+    if order.shape[0] == 0:
+        return 0
+    inside = np.zeros(n_codes, dtype=np.bool_)
+    starts, conflicts = _conflicts(table, rule, place)
+    blocking = (starts, conflicts, np.full(n_codes, -1, dtype=np.int64))
+    scratch = (
+        np.full(n_codes, -1, dtype=np.int64),
+        np.empty(n_codes, dtype=np.int64),
+        np.empty(n_codes, dtype=np.int64),
+    )
+    left = order.shape[0]
+    chunk = 0
+    while left > 0:
+        _gather(table, rule, order, place, inside, blocking, chunk, scratch)
+        _release_partial(table, order, place, inside)
+        for i in range(order.shape[0]):
+            if inside[order[i]]:
+                inside[order[i]] = False
+                place[order[i]] = chunk
+                left -= 1
+        chunk += 1
+    return chunk
+
+
+def _checked(table: Table, rule: Rule) -> int:
+    n_codes = table.unit.shape[0]
+    if table.constraint.shape != (n_codes,) or table.code_start.shape != (n_codes + 1,):
+        raise ValueError("unit, constraint and code_start must have one entry a code")
+    if table.row_codes.shape != table.code_rows.shape or rule.k < 1 or rule.m < 1:
+        raise ValueError("rows and codes must list the same occurrences, and k and m be at least 1")
+    return n_codes
+
+
+def partition(table: Table, rule: Rule) -> NDArray[np.int32]:
+    """Number of the chunk of each code of one table, ITEM_CHUNK where it is in none.
+
+    Raises
+    ------
+    ValueError
+        The arrays do not fit together.
+    """
+    n_codes = _checked(table, rule)
+    place = np.empty(n_codes, dtype=np.int32)
+    _partition(table, rule, n_codes, place)
+    return place

@@ -1,0 +1,236 @@
+"""Horizontal partitioning: split records on frequent codes until the parts are small (HORPART).
+
+A *frame* is a part together with all that is split off it by codes it has not: the chain of right-hand sides. One
+count of its codes and one list of records per code serve the whole chain, so a frame costs its occurrences once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+
+
+class Records(NamedTuple):
+    """Code sets as arrays: offsets (n_records + 1,) int64, items int32; constraint (n_codes,) int32, -1 for none.
+
+    ``passed_over`` (n_codes,) bool marks the codes that never split.
+    """
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int32]
+    constraint: NDArray[np.int32]
+    passed_over: NDArray[np.bool_]
+
+
+class Split(NamedTuple):
+    """Parts of a horizontal partitioning, in the order of the split tree.
+
+    Attributes
+    ----------
+    order : (n_records,) int32, the record at each place
+    starts : (n_parts + 1,) int64, the place at which each part begins
+    depths : (n_parts - 1,) int32, depth of the split between each part and the next; they determine the tree
+    """
+
+    order: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    depths: NDArray[np.int32]
+
+
+class Bench(NamedTuple):
+    """Working memory: counts and where records start by code, records by code, the chain's link of each place."""
+
+    counts: NDArray[np.int64]
+    start: NDArray[np.int64]
+    present: NDArray[np.int32]
+    posting: NDArray[np.int32]
+    link: NDArray[np.int32]
+    moved: NDArray[np.int32]
+
+
+@jit
+def _take_stock(records, bench, order, low, high):
+    """Count the codes of a frame and list the places of each; return how many codes are present."""
+    found = 0
+    for place in range(low, high):
+        bench.link[place] = -1
+        for at in range(records.offsets[order[place]], records.offsets[order[place] + 1]):
+            code = records.items[at]
+            if bench.counts[code] == 0:
+                bench.present[found] = code
+                found += 1
+            bench.counts[code] += 1
+    at = 0
+    for j in range(found):
+        bench.start[bench.present[j]] = at
+        at += bench.counts[bench.present[j]]
+    for place in range(low, high):
+        for at in range(records.offsets[order[place]], records.offsets[order[place] + 1]):
+            code = records.items[at]
+            bench.posting[bench.start[code]] = place
+            bench.start[code] += 1
+    for j in range(found):
+        bench.start[bench.present[j]] -= bench.counts[bench.present[j]]
+    return found
+
+
+@jit
+def _choose(records, bench, found, left, k, constraint):
+    """Code to split the ``left`` records on: of the constraint, of any, or any; the most frequent; -1 for none."""
+    best = -1
+    best_rank = -1
+    for j in range(found):
+        code = bench.present[j]
+        count = bench.counts[code]
+        if count < k or left - count < k or records.passed_over[code]:
+            continue
+        own = records.constraint[code]
+        rank = 0 if own < 0 else (2 if own == constraint else 1)
+        if (
+            rank > best_rank
+            or (rank == best_rank and count > bench.counts[best])
+            or (rank == best_rank and count == bench.counts[best] and code < best)
+        ):
+            best = code
+            best_rank = rank
+    return best
+
+
+@jit
+def _peel(records, bench, order, code, end, link):
+    """Take the records with a code out of a frame, as its next link; return how many they are."""
+    peeled = 0
+    for at in range(bench.start[code], end):
+        place = bench.posting[at]
+        if bench.link[place] < 0:
+            bench.link[place] = link
+            peeled += 1
+            for item in range(records.offsets[order[place]], records.offsets[order[place] + 1]):
+                bench.counts[records.items[item]] -= 1
+    return peeled
+
+
+@jit
+def _regroup(bench, order, low, high, begins, links):
+    """Bring the records of a frame into the order of its links, ``begins`` being where each begins."""
+    for place in range(low, high):
+        link = bench.link[place] if bench.link[place] >= 0 else links
+        bench.moved[begins[link]] = order[place]
+        begins[link] += 1
+    for place in range(low, high):
+        order[place] = bench.moved[place]
+
+
+@jit
+def _extended(array, wanted):
+    """The array, twice as long if it is shorter than wanted."""
+    if wanted < array.shape[0]:
+        return array
+    longer = np.zeros(2 * array.shape[0], dtype=array.dtype)
+    longer[: array.shape[0]] = array
+    return longer
+
+
+@jit
+def _split(records, bench, order, border, k, limit):
+    """Split all records; ``border`` receives the depth of the split before each place, -1 where there is none."""
+    stack = np.zeros((64, 4), dtype=np.int64)
+    begins = np.zeros(64, dtype=np.int64)
+    codes = np.zeros(64, dtype=np.int64)
+    stack[0, 1] = order.shape[0]
+    stack[0, 3] = -1
+    waiting = 1 if order.shape[0] >= limit else 0
+    while waiting > 0:
+        waiting -= 1
+        low, high, depth, constraint = stack[waiting]
+        found = _take_stock(records, bench, order, low, high)
+        ends = np.empty(found, dtype=np.int64)
+        for j in range(found):
+            ends[j] = bench.start[bench.present[j]] + bench.counts[bench.present[j]]
+        links = 0
+        at = low
+        while high - at >= limit:
+            code = _choose(records, bench, found, high - at, k, constraint)
+            if code < 0:
+                break
+            begins = _extended(begins, links + 2)
+            codes = _extended(codes, links + 2)
+            begins[links] = at
+            codes[links] = code
+            end = bench.start[code]
+            for j in range(found):
+                if bench.present[j] == code:
+                    end = ends[j]
+            at += _peel(records, bench, order, code, end, links)
+            constraint = -1
+            links += 1
+        begins[links] = at
+        for j in range(found):
+            bench.counts[bench.present[j]] = 0
+        if links == 0:
+            continue
+        waiting, stack = _descend(records, border, (depth, limit), begins, codes, links, stack, waiting)
+        _regroup(bench, order, low, high, begins, links)
+
+
+@jit
+def _descend(records, border, frame, begins, codes, links, stack, waiting):
+    """Note the borders of a frame's links, and put those that are still large on the stack."""
+    depth, limit = frame
+    longer = stack
+    if waiting + links >= stack.shape[0]:
+        longer = np.zeros((2 * (waiting + links), 4), dtype=np.int64)
+        longer[:waiting] = stack[:waiting]
+    for link in range(links):
+        border[begins[link + 1]] = depth + link
+        if begins[link + 1] - begins[link] >= limit:
+            longer[waiting, 0] = begins[link]
+            longer[waiting, 1] = begins[link + 1]
+            longer[waiting, 2] = depth + link + 1
+            longer[waiting, 3] = records.constraint[codes[link]]
+            waiting += 1
+    return waiting, longer
+
+
+def _checked(records: Records) -> int:
+    n_codes = records.constraint.shape[0]
+    if records.passed_over.shape != (n_codes,):
+        raise ValueError("constraint and passed_over must have one entry a code")
+    if records.offsets[0] != 0 or records.offsets[-1] != records.items.size or np.any(np.diff(records.offsets) < 0):
+        raise ValueError("offsets must rise from 0 to the number of items")
+    if records.items.size and not 0 <= records.items.min() <= records.items.max() < n_codes:
+        raise ValueError(f"items must be from 0 to {n_codes - 1}")
+    return n_codes
+
+
+def split_records(records: Records, k: int, limit: int) -> Split:
+    """Partition records horizontally.
+
+    Parameters
+    ----------
+    k : records that every part has at least, if there are as many
+    limit : parts of fewer records are not split
+
+    Raises
+    ------
+    ValueError
+        The arrays do not fit together.
+    """
+    n_codes = _checked(records)
+    n = records.offsets.size - 1
+    bench = Bench(
+        np.zeros(n_codes, dtype=np.int64),
+        np.zeros(n_codes, dtype=np.int64),
+        np.empty(n_codes, dtype=np.int32),
+        np.empty(records.items.size, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+    )
+    order = np.arange(n, dtype=np.int32)
+    border = np.full(n, -1, dtype=np.int32)
+    _split(records, bench, order, border, max(k, 1), max(limit, 2))
+    inner = np.flatnonzero(border >= 0)
+    starts = np.concatenate([[0], inner, [n]]).astype(np.int64)
+    return Split(order, starts, border[inner])

@@ -1,0 +1,213 @@
+"""Case counts: how many records hold all codes of a query, or any code of a constraint, and how wrong estimates are.
+
+References
+----------
+Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy",
+Journal of Biomedical Informatics 50, section 3.3 (ARE, MRE) and section 6.5 (intervals of MRE). A query is answered by
+records that hold *all* of its codes; a constraint is matched by records that hold *at least one*. Terrovitis,
+Liagouris, Mamoulis, Skiadopoulos (2012), PVLDB 5(10), section 7 (tKd, relative error of pairs).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .itemsets import Bits, Items, Offsets, frequent_itemsets, item_bits
+
+Query = tuple[int, ...]
+Counts = NDArray[np.int64]
+Means = NDArray[np.float64]
+
+MOST_BITS = 1 << 32
+"""Bits that are held at a time: half a gibibyte."""
+
+EDGES = (-0.10, -0.05, -0.025, 0.0, 0.025, 0.05, 0.10)
+"""Where the intervals of the histogram of matching errors meet; the first and the last are open."""
+
+
+@dataclass(frozen=True)
+class CountedSets:
+    """Records as sets of items, ready to be counted.
+
+    Attributes
+    ----------
+    offsets : (n_records + 1,) int64, where the items of each record begin
+    items : item numbers from 0, ascending within a record
+    n_items : size of the vocabulary
+    starts : (n_items + 1,) int64, where the records of each item begin in ``records``
+    records : records that hold an item, ascending, item by item
+    """
+
+    offsets: Offsets
+    items: Items
+    n_items: int
+    starts: Offsets
+    records: Counts
+
+    @classmethod
+    def of(cls, offsets: Offsets, items: Items, n_items: int) -> "CountedSets":
+        """Index sets of items."""
+        record = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        starts = np.zeros(n_items + 1, dtype=np.int64)
+        np.cumsum(np.bincount(items, minlength=n_items), out=starts[1:])
+        return cls(offsets, items, n_items, starts, record[np.argsort(items, kind="stable")])
+
+    def holding(self, item: int) -> Counts:
+        """Return the records that hold an item, ascending."""
+        return self.records[self.starts[item] : self.starts[item + 1]]
+
+    def records_with(self, query: Query) -> Counts:
+        """Return the records that hold all items of a query, ascending."""
+        lists = sorted((self.holding(item) for item in query), key=len)
+        common = lists[0]
+        for other in lists[1:]:
+            if not len(common):
+                break
+            place = np.minimum(np.searchsorted(other, common), max(0, len(other) - 1))
+            common = common[other[place] == common]
+        return common
+
+    def count(self, query: Query) -> int:
+        """Return how many records hold all items of a query."""
+        return len(self.records_with(query))
+
+    def counts(self, queries: Sequence[Query]) -> Counts:
+        """Return how many records hold all items of each query: (n_queries,).
+
+        With a bit for each record and item where that fits into memory, else query by query.
+        """
+        used = np.unique(np.array([item for query in queries for item in query], dtype=np.int64))
+        if not len(used) or len(used) * (len(self.offsets) - 1) > MOST_BITS:
+            return np.array([self.count(query) for query in queries], dtype=np.int64)
+        bits = item_bits(self.offsets, self.items, used)
+        rows = dict(zip(used.tolist(), bits, strict=True))
+        return np.array([_common(rows, query) for query in queries], dtype=np.int64)
+
+    def matches(self, constraints: Sequence[Query]) -> Counts:
+        """Return how many records hold at least one item of each of these disjoint sets: (n_constraints,)."""
+        number = np.full(self.n_items, -1, dtype=np.int64)
+        for place, constraint in enumerate(constraints):
+            number[list(constraint)] = place
+        of_item = number[self.items]
+        record = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[of_item >= 0]
+        keys = np.unique(record * max(1, len(constraints)) + of_item[of_item >= 0])
+        return np.bincount(keys % max(1, len(constraints)), minlength=len(constraints)).astype(np.int64)
+
+
+def _common(rows: dict[int, Bits], query: Query) -> int:
+    """How many bits are set in all rows of a query."""
+    common = rows[query[0]]
+    for item in query[1:]:
+        common = common & rows[item]
+    return int(np.bitwise_count(common).sum(dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class QueryErrors:
+    """Relative errors of the answers to a workload.
+
+    Attributes
+    ----------
+    are : average relative error over the queries that are answered by some record; NaN where there are none
+    deviation : standard deviation of ARE over the estimates
+    answered, unanswerable : queries with a true answer above 0, and those that are left out as theirs is 0
+    by_size : number of codes -> (ARE, answered queries)
+    """
+
+    are: float
+    deviation: float
+    answered: int
+    unanswerable: int
+    by_size: dict[int, tuple[float, int]]
+
+
+def query_errors(true: Counts, estimates: Sequence[Counts], queries: Sequence[Query]) -> QueryErrors:
+    """Compare the mean of several estimates with the true answers (Definition 2).
+
+    Parameters
+    ----------
+    true : (n_queries,) answers on the original
+    estimates : answers on reconstructions, each (n_queries,)
+    """
+    answered = true > 0
+    truth = true[answered].astype(np.float64)
+    each = np.array([counts[answered] for counts in estimates], dtype=np.float64)
+    errors = np.abs(each.mean(axis=0) - truth) / truth
+    alone = np.abs(each - truth) / truth
+    sizes = np.array([len(query) for query in queries], dtype=np.int64)[answered]
+    by_size = {
+        int(size): (float(errors[sizes == size].mean()), int((sizes == size).sum())) for size in np.unique(sizes)
+    }
+    return QueryErrors(
+        are=float(errors.mean()) if len(errors) else float("nan"),
+        deviation=float(alone.mean(axis=1).std()) if len(errors) else float("nan"),
+        answered=len(errors),
+        unanswerable=len(true) - len(errors),
+        by_size=by_size,
+    )
+
+
+def matching_errors(true: Counts, estimates: Sequence[Counts]) -> Means:
+    """Return the signed error (true - estimated) / true of each constraint, estimates averaged (Definition 3).
+
+    Parameters
+    ----------
+    true : (n_constraints,) records of the original that match, at least 1
+    estimates : the same on reconstructions
+    """
+    truth = true.astype(np.float64)
+    errors: Means = (truth - np.mean(np.array(estimates, dtype=np.float64), axis=0)) / truth
+    return errors
+
+
+def error_histogram(errors: Means) -> dict[str, int]:
+    """Return constraints by interval of their matching error (Figs 18 to 20): each interval holds its lower end."""
+    place = np.searchsorted(EDGES, errors, side="right")
+    counts = np.bincount(place, minlength=len(EDGES) + 1)
+    names = [f"[{low:+.1%}, {high:+.1%})" for low, high in pairwise(EDGES)]
+    labels = [f"below {EDGES[0]:+.1%}", *names, f"{EDGES[-1]:+.1%} and above"]
+    return dict(zip(labels, counts.tolist(), strict=True))
+
+
+def share_within(errors: Means, bound: float) -> float:
+    """Return the share of constraints whose error is in [-bound, bound)."""
+    return float(((errors >= -bound) & (errors < bound)).mean()) if len(errors) else float("nan")
+
+
+def pair_errors(original: CountedSets, estimates: Sequence[CountedSets], ranks: tuple[int, int] = (200, 220)) -> float:
+    """Return the mean relative error of the supports of pairs: |s - s'| / mean(s, s'), in [0, 2].
+
+    Parameters
+    ----------
+    ranks : pairs are of the codes from the first to before the second of these ranks by support; fewer codes than that
+        take the last ones there are
+    """
+    supports = np.diff(original.starts)
+    order = np.argsort(-supports, kind="stable")[: ranks[1]]
+    chosen = sorted(order[-(ranks[1] - ranks[0]) :].tolist())
+    pairs = [(a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]]
+    true = original.counts(pairs).astype(np.float64)
+    found = np.mean([estimate.counts(pairs) for estimate in estimates], axis=0) if pairs else true
+    both = (true + found) / 2
+    present = both > 0
+    return float((np.abs(true - found)[present] / both[present]).mean()) if present.any() else 0.0
+
+
+def lost_top_itemsets(original: CountedSets, estimate: CountedSets, top: int = 1000) -> float:
+    """Return tKd: the share of the ``top`` most frequent sets of two or more codes that are not among those found."""
+    before, after = (_top(found, top) for found in (original, estimate))
+    return 1 - len(before & after) / len(before) if before else 0.0
+
+
+def _top(sets: CountedSets, top: int) -> set[Query]:
+    """The most frequent sets of two or more items; ties by items."""
+    least = len(sets.offsets) - 1
+    found: list[tuple[int, Query]] = []
+    while least > 1 and len(found) < top:
+        least = max(1, least // 2)
+        itemsets = frequent_itemsets(sets.offsets, sets.items, least, largest=4)
+        found = [(-itemset.support, itemset.items) for itemset in itemsets if len(itemset.items) > 1]
+    return {items for _, items in sorted(found)[:top]}

@@ -1,0 +1,536 @@
+"""``protect codes`` from the words of the command to the folder, and ``verify`` on what it wrote."""
+
+import gzip
+import hashlib
+import json
+import stat
+
+import polars as pl
+import pytest
+
+from cloister.cli.main import run
+from cloister.codesets.clusters_file import cluster_lines, read_clusters
+
+RECORDS = [
+    *(["250.00", "401.9", "V58.66"] for _ in range(9)),
+    *(["250.00", "401.9"] for _ in range(8)),
+    *(["250.01", "401.9", "E936.1"] for _ in range(7)),
+    *(["001", "250.01"] for _ in range(6)),
+    ["001", "008.45"],
+    ["250.00", "008.45", "401.9"],
+    ["250.01", "401.9", "042"],
+]
+IDS = [f"P{number:03d}" for number in range(len(RECORDS))]
+WIDE = "id,codes\n" + "".join(f"{i},{' '.join(codes)}\n" for i, codes in zip(IDS, RECORDS))
+LONG = "id,code\n" + "".join(f"{i},{code}\n" for i, codes in zip(IDS, RECORDS) for code in codes)
+FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html"}
+
+
+@pytest.fixture
+def diagnoses(tmp_path):
+    """A file of 33 patients."""
+    path = tmp_path / "diagnoses.csv"
+    path.write_text(WIDE)
+    return path
+
+
+@pytest.fixture
+def protect(cloister, diagnoses, tmp_path):
+    """Run ``protect codes`` on the patients; more words come after."""
+
+    def command(*words, out="release", source=diagnoses, k=3):
+        return cloister("protect", "codes", source, "-k", k, *words, "--out", tmp_path / out)
+
+    return command
+
+
+@pytest.fixture
+def release(protect, tmp_path):
+    """The folder of a release, and the crosswalk beside it."""
+    assert protect("-q", "--policy", "level:1", "--crosswalk", tmp_path / "map.csv").code == 0
+    return tmp_path / "release"
+
+
+def contents(folder):
+    """Files of a release that do not tell the time."""
+    return {name: (folder / name).read_bytes() for name in ("clusters.json", "data.csv", "codebook.csv")}
+
+
+def resealed(folder, name, text):
+    """Change a file of a release and its hash."""
+    (folder / name).write_text(text)
+    manifest = json.loads((folder / "release.json").read_text())
+    manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_a_release_is_written(release):
+    """All files, readable by their owner alone; one reconstruction, sorted and numbered."""
+    assert {path.name for path in release.iterdir()} == FILES
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in release.iterdir())
+    data = pl.read_csv(release / "data.csv", infer_schema=False)
+    assert data.columns == ["id", "codes"]
+    assert data.height == len(RECORDS)
+    assert data["codes"].is_sorted()
+    assert data["id"].to_list() == [str(number) for number in range(1, len(RECORDS) + 1)]
+    clusters = json.loads((release / "clusters.json").read_text())
+    assert (clusters["schema"], clusters["method"], clusters["k"], clusters["m"]) == (1, "disassociation", 3, 2)
+    assert sum(cluster["size"] for cluster in clusters["clusters"]) == len(RECORDS)
+
+
+def test_codes_stay_text(release):
+    """Leading zeros, trailing zeros and letters come out as they went in."""
+    codes = {code for text in pl.read_csv(release / "data.csv", infer_schema=False)["codes"] for code in text.split()}
+
+    assert {code for record in RECORDS for code in record} == codes
+
+
+def test_the_manifest(release, manifest):
+    """The keys that scripts read."""
+    found = manifest()
+
+    assert (found["shape"], found["method"]) == ("codes", "disassociation")
+    assert found["records"] == {"in": 33, "released": 33, "suppressed": 0}
+    assert found["guarantee"]["rules"] == [{"model": "k^m-anonymity", "k": 3, "m": 2}]
+    assert found["guarantee"]["verified"] is True
+    assert found["utility"]["suppressed_codes"] == 0
+    assert 0 <= found["utility"]["occurrences_in_item_chunks"] < 1
+    assert found["utility"]["constraints"] == 7
+    assert found["utility"]["constraints_preserved"] <= found["utility"]["constraints_satisfied"] <= 7
+    assert found["settings"]["policy"] == "level:1"
+    assert "are" not in found["utility"]
+    assert found["files"].keys() == FILES - {"release.json", "report.html"}
+
+
+@pytest.mark.parametrize("kind", ["long", "gzip", "parquet", "semicolons", "reversed", "other ids"])
+def test_the_same_patients_give_the_same_bytes(protect, release, tmp_path, kind):
+    """Layout, format, order and ids of the input make no difference to clusters and codebook."""
+    other = tmp_path / "other.csv"
+    header, *lines = WIDE.splitlines(keepends=True)
+    if kind == "long":
+        other.write_text(LONG)
+    elif kind == "gzip":
+        other.write_bytes(gzip.compress(WIDE.encode()))
+    elif kind == "parquet":
+        pl.DataFrame({"id": IDS, "codes": [" ".join(codes) for codes in RECORDS]}).write_parquet(other)
+    elif kind == "semicolons":
+        other.write_text(WIDE.replace(",", ";"))
+    elif kind == "reversed":
+        other.write_text(header + "".join(reversed(lines)))
+    else:
+        other.write_text(header + "".join(f"X{line}" for line in reversed(lines)))
+    assert protect("-q", "--policy", "level:1", source=other, out="again").code == 0
+
+    expected, found = contents(release), contents(tmp_path / "again")
+    if kind == "semicolons":
+        found["data.csv"] = found["data.csv"].replace(b";", b",")
+    assert expected == found
+
+
+@pytest.mark.parametrize("words", [("--threads", "1"), ("--verbose",), ("--internal", "internal")])
+def test_settings_that_change_nothing(protect, release, tmp_path, words):
+    """Threads, words and secrets beside it do not change a release."""
+    assert protect("--policy", "level:1", *words, out="again").code == 0
+    assert contents(release) == contents(tmp_path / "again")
+
+
+def test_the_seed_is_that_of_the_reconstruction(protect, release, tmp_path):
+    """Another seed gives another reconstruction of the same clusters."""
+    assert protect("-q", "--policy", "level:1", "--seed", "7", out="again").code == 0
+    one, other = contents(release), contents(tmp_path / "again")
+
+    assert one["clusters.json"] == other["clusters.json"]
+    assert one["data.csv"] != other["data.csv"]
+
+
+def test_without_ids(protect, tmp_path, manifest):
+    """Codes alone are released without ids, and that each record is another patient is said to be assumed."""
+    source = tmp_path / "alone.csv"
+    source.write_text("codes\n" + "".join(f"{' '.join(codes)}\n" for codes in RECORDS))
+    assert protect("-q", source=source).code == 0
+
+    assert (tmp_path / "release" / "data.csv").read_text().startswith("codes\n")
+    assert manifest()["guarantee"]["one_row_per_patient"] == "assumed"
+
+
+def test_ids_can_be_left_out(protect, tmp_path, manifest):
+    """``--ids drop`` writes codes alone."""
+    assert protect("-q", "--ids", "drop").code == 0
+
+    assert (tmp_path / "release" / "data.csv").read_text().startswith("codes\n")
+    assert "id" not in manifest()["columns"]
+
+
+def test_the_crosswalk_maps_patients_to_clusters(release, tmp_path):
+    """Each id has the number of the cluster that the patient went to."""
+    path = tmp_path / "map.csv"
+    table = pl.read_csv(path)
+    clusters = json.loads((release / "clusters.json").read_text())["clusters"]
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert table.columns == ["original", "cluster"]
+    assert sorted(table["original"]) == IDS
+    sizes = table["cluster"].value_counts().sort("cluster")["count"].to_list()
+    assert [cluster["size"] for cluster in clusters] == sizes
+
+
+def test_internal_figures(protect, tmp_path):
+    """Exact figures, errors and the input's hash go where the custodian says."""
+    assert protect("-q", "--policy", "level:1", "--workload", "random:40", "--internal", "secret").code == 0
+    found = json.loads((tmp_path / "secret" / "internal.json").read_text())
+
+    assert found["records"] == 33
+    assert found["occurrences"] == sum(map(len, RECORDS))
+    assert found["in_item_chunks"] >= 0
+    assert found["accuracy"]["queries"]["answered"] + found["accuracy"]["queries"]["unanswerable"] == 40
+    assert sum(found["accuracy"]["matching"].values()) == 7
+    assert len(found["sha256"]) == 64
+
+
+def test_workloads_are_measured(protect, manifest):
+    """The mean error of enough queries is told, in hundredths; of too few it is kept back."""
+    assert protect("-q", "--workload", "frequent:2").code == 0
+    assert manifest()["utility"]["are"] is not None
+    assert round(manifest()["utility"]["are"] * 100, 9) % 1 == 0
+    assert protect("-q", "--workload", "frequent:60", "--overwrite").code == 0
+    assert manifest()["utility"]["are"] is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-m", "1"),
+        ("-m", "3"),
+        ("--refine", "off"),
+        ("--refine", "paper"),
+        ("--safe", "off"),
+        ("--safe", "enforce", "--safe-threshold", "0.8"),
+        ("--sensitive", "042,008.45"),
+        ("--sensitive", "042", "--sensitive", "E936.1", "--diversity", "3"),
+        ("--max-cluster-size", "9"),
+        ("--policy", "sim:2"),
+        ("--policy", "sup:10"),
+        ("--repeats",),
+        ("--workload", "random:40"),
+    ],
+    ids=" ".join,
+)
+def test_every_setting_gives_a_release_that_holds(protect, cloister, tmp_path, words):
+    """Whatever is asked for, the folder passes its check, alone and against the original."""
+    assert protect("-q", *words, "--crosswalk", "map.csv").code == 0
+
+    assert cloister("verify", "release").code == 0
+    against = cloister("verify", "release", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
+    assert against.code == 0, against.err
+    assert "record chunks are the projections of their records" in against.out
+
+
+def test_the_bound_on_sensitive_codes_is_checked(protect, cloister, tmp_path):
+    """A manifest that promises a stricter bound than the clusters keep does not pass against the original."""
+    assert protect("-q", "--sensitive", "001", "--crosswalk", "map.csv").code == 0
+    path = tmp_path / "release" / "release.json"
+    against = ("verify", "release", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
+    assert cloister(*against).code == 0
+    path.write_text(path.read_text().replace('"diversity": 2', '"diversity": 9').replace('"l": 2', '"l": 9'))
+
+    assert "in as few records of each cluster" in cloister(*against).err
+    path.write_text(path.read_text().replace('"diversity": 9', '"diversity": "9"'))
+    assert cloister(*against).code in (1, 2)
+
+
+def test_repeats_come_out_as_they_went_in(protect, cloister, tmp_path):
+    """With ``--repeats`` clusters count occurrences, and the data file repeats codes as patients have them."""
+    source = tmp_path / "visits.csv"
+    source.write_text("id,code\n" + "".join(f"{i},250.00\n{i},401.9\n{i},250.00\n" for i in range(12)))
+    assert protect("-q", "--repeats", source=source, k=2).code == 0
+
+    clusters = json.loads((tmp_path / "release" / "clusters.json").read_text())
+    assert clusters["repeats"] is True
+    assert "250.00#2" in json.dumps(clusters)
+    assert {"250.00 250.00 401.9"} == set(pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)["codes"])
+    assert cloister("verify", "release").code == 0
+
+
+def test_a_policy_file(protect, tmp_path, manifest):
+    """A policy may be a JSON file; the manifest names the file."""
+    (tmp_path / "policy.json").write_text(json.dumps({"diabetes": ["250.00", "250.01"]}))
+    assert protect("-q", "--policy", tmp_path / "policy.json").code == 0
+
+    assert manifest()["settings"]["policy"] == "policy.json"
+    assert manifest()["utility"]["constraints"] == 1
+
+
+def test_patients_without_codes_are_left_out_on_request(protect, diagnoses, manifest, cloister):
+    """Few of them are not counted in the manifest; many are."""
+    diagnoses.write_text(WIDE + "Q1,\n")
+    assert protect("-q", "--drop-empty", "--crosswalk", "map.csv").code == 0
+    assert manifest()["records"] == {"in": "<36", "released": 33, "suppressed": "<3"}
+    assert cloister("verify", "release", "--original", diagnoses, "--crosswalk", "map.csv").code == 0
+    diagnoses.write_text(WIDE + "Q1,\nQ2,\nQ3,\n")
+    assert protect("-q", "--drop-empty", "--overwrite").code == 0
+    assert manifest()["records"] == {"in": 36, "released": 33, "suppressed": 3}
+
+
+def test_what_is_said(protect):
+    """The summary on the screen, and the notes beside it."""
+    ran = protect("--policy", "level:1")
+
+    assert ran.code == 0
+    for words in ("33 of 33 released", "any 2 codes or fewer", "clusters", "Report: "):
+        assert words in ran.out
+    assert "Note: the column 'id' was taken as id." in ran.err
+    said = protect("--json", out="again").json
+    assert said["shape"] == "codes"
+    assert "the column 'codes' was taken as codes" in said["notes"]
+
+
+def test_other_columns_are_not_released(protect, diagnoses):
+    """Further columns are left out, and listed."""
+    diagnoses.write_text("id,codes,ward\n" + "".join(f"{line},A\n" for line in WIDE.splitlines()[1:]))
+
+    assert "columns not released: ward" in protect().err
+
+
+BAD = {
+    "no codes": ("id,age\n1,2\n", (), "has no column of codes"),
+    "repeated id": (WIDE + "P001,V51\n", (), "34 lines and 33 distinct values"),
+    "missing id": (WIDE + ",V51\n", (), "the first is record 34"),
+    "empty record": (WIDE + "Q,\n", (), "--drop-empty"),
+    "no record": ("id,codes\n", (), "no records"),
+    "k of 0": (WIDE, ("-k", "0"), "k is 0"),
+    "m of 0": (WIDE, ("-m", "0"), "m is 0"),
+    "small clusters": (WIDE, ("--max-cluster-size", "3"), "max_cluster_size is 3"),
+    "threshold": (WIDE, ("--safe-threshold", "0"), "threshold"),
+    "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper, off"),
+    "safe": (WIDE, ("--safe", "yes"), "--safe can be off, report, enforce"),
+    "method": (WIDE, ("--method", "cba"), "--method can be disassociation"),
+    "engine": (WIDE, ("--engine", "spark"), "--engine can be auto, memory"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
+    "threads": (WIDE, ("--threads", "0"), "at least 1"),
+    "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),
+    "policy file": (WIDE, ("--policy", "nowhere.json"), "is not there"),
+    "workload": (WIDE, ("--workload", "all"), "A workload is"),
+    "sensitive": (WIDE, ("--sensitive", "999"), "'999' of the sensitive codes do not occur"),
+    "column": (WIDE, ("--codes", "code"), "Did you mean 'codes'?"),
+    "two columns": (WIDE, ("--codes", "codes", "--code", "id"), "Give one"),
+    "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must lie outside"),
+    "delimiter": (WIDE, ("--delimiter", "::"), "one ASCII character"),
+}
+
+
+@pytest.mark.parametrize(("content", "words", "said"), BAD.values(), ids=BAD)
+def test_bad_input(protect, diagnoses, refused, content, words, said):
+    """One sentence that says what to do, exit code 2, and nothing written."""
+    diagnoses.write_text(content)
+
+    assert said in refused(protect(*words), new=frozenset({"diagnoses.csv"}))
+
+
+def test_too_few_patients(protect, refused):
+    """Fewer patients than k are no release: exit code 1."""
+    refused(protect("-k", "34"), code=1, new=frozenset({"diagnoses.csv"}))
+
+
+def test_too_frequent_sensitive_codes(protect, refused):
+    """A sensitive code that most patients have cannot be kept apart: exit code 1."""
+    refused(protect("--sensitive", "401.9"), code=1, new=frozenset({"diagnoses.csv"}))
+
+
+def test_overwriting(protect, release, refused):
+    """An earlier release is replaced on request only."""
+    assert "exists already" in protect().err
+    assert protect("-q", "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "codes\n" + (" ".join(["250.00"] * 200_000) + "\n") * 5,
+        "codes\n" + " ".join(f"{number:05d}" for number in range(10_000)) + "\n" + "00001 00002\n" * 30,
+        "codes\n" + "V51\n" * 50,
+    ],
+    ids=["one code a million times", "a record with 10,000 codes", "a vocabulary of one"],
+)
+def test_unusual_sizes(protect, cloister, tmp_path, content):
+    """One code very often, a record of very many codes, and a single code give releases that hold."""
+    (tmp_path / "odd.csv").write_text(content)
+
+    assert protect("-q", source=tmp_path / "odd.csv", k=2).code == 0
+    assert cloister("verify", "release").code == 0
+
+
+def test_verifying_with_other_expectations(release, cloister):
+    """The recipient may ask for more than the release promises."""
+    assert cloister("verify", "release", "-k", "3", "-m", "2").code == 0
+    stricter = cloister("verify", "release", "-k", "30")
+
+    assert stricter.code == 1
+    assert "as asked, with k = 30 and m = 2" in stricter.err
+
+
+def test_verifying_reads_the_original_as_it_was_read(protect, cloister, diagnoses):
+    """A text that stands for a missing code is given again."""
+    diagnoses.write_text(WIDE.replace(" V58.66", " ?", 1))
+    assert protect("-q", "--missing", "?", "--crosswalk", "map.csv").code == 0
+    against = ("verify", "release", "--original", diagnoses, "--crosswalk", "map.csv")
+
+    assert cloister(*against, "--missing", "?").code == 0
+    assert cloister(*against).code == 2
+    assert "1 or more" in cloister("verify", "release", "-m", "0").err
+
+
+def test_verifying_takes_no_quasi_identifiers(release, cloister):
+    """What only tables have is refused, and so is what only code sets have."""
+    assert cloister("verify", "release", "--qi", "age").code == 2
+    assert cloister("verify", "release", "--original", "diagnoses.csv").code == 2
+    assert "crosswalk" in cloister("verify", "release", "--original", "diagnoses.csv").err
+
+
+def test_another_original_is_refused(release, cloister, tmp_path):
+    """An original that is not the one released does not pass, nor a crosswalk that does not fit."""
+    header, first, second, *rest = WIDE.splitlines(keepends=True)
+    swapped = header + first.replace("V58.66", "E936.1") + "".join([second, *rest])
+    (tmp_path / "other.csv").write_text(swapped)
+    ran = cloister("verify", "release", "--original", "other.csv", "--crosswalk", "map.csv")
+    assert ran.code == 1
+    (tmp_path / "map.csv").write_text("original,cluster\nP000,0\n")
+    ran = cloister("verify", "release", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
+    assert ran.code == 2
+    assert "does not map each patient" in ran.err
+
+
+def changed_clusters(release):
+    """Documents in which one thing is not as it was."""
+    whole = json.loads((release / "clusters.json").read_text())
+
+    def copy():
+        return json.loads(json.dumps(whole))
+
+    place, cluster = next((i, c) for i, c in enumerate(whole["clusters"]) if c["record_chunks"])
+    document = copy()
+    document["clusters"][place]["size"] -= 1
+    yield "size", document
+    document = copy()
+    document["clusters"][place]["record_chunks"][0]["subrecords"].pop()
+    yield "a subrecord less", document
+    document = copy()
+    document["clusters"][place]["item_chunk"].append(cluster["record_chunks"][0]["domain"][0])
+    yield "a code in two places", document
+    document = copy()
+    document["k"] = 2
+    yield "k", document
+    document = copy()
+    document["clusters"].append({"size": 1, "record_chunks": [], "item_chunk": ["042"]})
+    yield "a cluster more", document
+    document = copy()
+    document["clusters"][place]["record_chunks"][0]["subrecords"].append(["042"])
+    yield "a code outside the domain", document
+
+
+def test_changed_clusters_do_not_pass(release, cloister):
+    """A release whose clusters were changed, hashes and all, does not pass."""
+    for name, document in changed_clusters(release):
+        before = (release / "clusters.json").read_text()
+        resealed(release, "clusters.json", json.dumps(document))
+        assert cloister("verify", "release").code == 1, name
+        resealed(release, "clusters.json", before)
+    assert cloister("verify", "release").code == 0
+
+
+def test_only_one_way_to_write_clusters(release, cloister):
+    """Spaces and order could carry a message, so that there is one text for one release."""
+    content = json.loads((release / "clusters.json").read_text())
+    resealed(release, "clusters.json", json.dumps(content, indent=1))
+    ran = cloister("verify", "release")
+
+    assert ran.code == 1
+    assert "clusters.json is not written as a release is" in ran.err
+    assert b"".join(cluster_lines(read_clusters(release / "clusters.json"))) != (release / "clusters.json").read_bytes()
+
+
+DATA_CHANGES = {
+    "a record less": lambda lines: lines[:-1],
+    "another order": lambda lines: [lines[0], *reversed(lines[1:])],
+    "a code more": lambda lines: [*lines[:-1], lines[-1].rstrip() + " 001\n"],
+    "an unknown code": lambda lines: [*lines[:-1], lines[-1].rstrip() + " zzz\n"],
+    "other ids": lambda lines: [lines[0], lines[1].replace("1,", "99,", 1), *lines[2:]],
+    "a column more": lambda lines: [lines[0].rstrip() + ",x\n", *(line.rstrip() + ",1\n" for line in lines[1:])],
+    "no codes": lambda lines: [lines[0], *(line.split(",")[0] + ",\n" for line in lines[1:])],
+    "not a table": lambda lines: ["x"],
+}
+
+
+@pytest.mark.parametrize("change", DATA_CHANGES.values(), ids=DATA_CHANGES)
+def test_changed_data_do_not_pass(release, cloister, change):
+    """A data file that is no reconstruction of the clusters does not pass."""
+    lines = (release / "data.csv").read_text().splitlines(keepends=True)
+    resealed(release, "data.csv", "".join(change(lines)))
+
+    assert cloister("verify", "release").code == 1
+
+
+MANIFEST_CHANGES = {
+    "k": lambda m: m["settings"].update(k=2),
+    "rules": lambda m: m["guarantee"].update(rules=[{"model": "k^m-anonymity", "k": 9, "m": 2}]),
+    "sentences": lambda m: m["guarantee"].update(sentences=["All is well"]),
+    "verified": lambda m: m["guarantee"].update(verified=False),
+    "records": lambda m: m["records"].update(released=34),
+    "suppressed": lambda m: m["records"].update({"in": 34, "suppressed": 1}),
+    "clusters": lambda m: m["clusters"].update(smallest=99),
+    "told": lambda m: m["utility"].update(occurrences_told=1),
+    "share": lambda m: m["utility"].update(occurrences_in_item_chunks=0.0),
+    "counted": lambda m: m["utility"].update(codes_counted_exactly=99),
+    "columns": lambda m: m["columns"].update(ward={"role": "codes"}),
+    "sensitive": lambda m: m["settings"].update(sensitive=["042"]),
+    "repeats": lambda m: m["settings"].update(repeats=True),
+    "method": lambda m: m.update(method="cba"),
+}
+
+
+@pytest.mark.parametrize("change", MANIFEST_CHANGES.values(), ids=MANIFEST_CHANGES)
+def test_a_manifest_that_says_other_things_does_not_pass(release, cloister, change):
+    """What the manifest says must be what the clusters say."""
+    manifest = json.loads((release / "release.json").read_text())
+    change(manifest)
+    (release / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+    assert cloister("verify", "release").code == 1
+
+
+@pytest.mark.parametrize("key", ["settings", "guarantee", "utility", "records", "columns", "clusters", "files"])
+def test_a_manifest_that_lacks_a_part_is_refused(release, cloister, key):
+    """A manifest without what a release must promise is none."""
+    manifest = json.loads((release / "release.json").read_text())
+    del manifest[key]
+    (release / "release.json").write_text(json.dumps(manifest))
+
+    assert cloister("verify", "release").code in (1, 2)
+
+
+def test_strangers_do_not_pass(release, cloister):
+    """A file that does not belong to the release is a failure."""
+    (release / "data.parquet").write_bytes(b"x")
+
+    assert "1 file does not belong" in cloister("verify", "release").err
+
+
+def test_codebook(release):
+    """One row for each code and one for the id; what is said follows from the clusters."""
+    rows = pl.read_csv(release / "codebook.csv", infer_schema=False)
+
+    assert rows["column"].to_list() == ["id"] + ["codes"] * 8
+    assert rows["label"].drop_nulls().to_list() == [
+        "001",
+        "008.45",
+        "042",
+        "250.00",
+        "250.01",
+        "401.9",
+        "E936.1",
+        "V58.66",
+    ]
+
+
+def test_help_shows_an_example():
+    """The help of the command ends with a command that can be typed."""
+    assert run(["protect", "codes", "--help"]) == 0

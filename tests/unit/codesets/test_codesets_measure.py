@@ -1,0 +1,214 @@
+"""What was lost is told as far as the chunks tell it; bounds hold; errors are those of the definitions."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.codesets.test_codesets_clusters_file import FIGURE_10
+
+from cloister import CodeSets, UtilityPolicy
+from cloister.codesets.bounds import count_bounds
+from cloister.codesets.clusters_file import read_clusters
+from cloister.codesets.data import DisassociationRequest, Refine
+from cloister.codesets.measure import counted, lost_codes, measure_accuracy, measure_utility, public_error
+from cloister.codesets.places import Places, constraints_counted_exactly
+from cloister.codesets.protect import disassociate
+from cloister.codesets.reconstruct import reconstruct
+from cloister.codesets.workload import frequent_workload, parse_workload, random_workload
+from cloister.errors import InputError
+from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
+
+NAMES = "abcdefg"
+RECORDS = st.lists(st.sets(st.sampled_from(NAMES), min_size=1, max_size=5), min_size=4, max_size=40)
+
+
+@pytest.fixture
+def figure_10(tmp_path):
+    """The release of Fig. 10."""
+    (tmp_path / "clusters.json").write_text(json.dumps(FIGURE_10))
+    return read_clusters(tmp_path / "clusters.json")
+
+
+def items(released, *codes):
+    """Item numbers of codes."""
+    return tuple(sorted(released.vocabulary.index(code) for code in codes))
+
+
+BOUNDS = {
+    "a code of a record chunk": (["296.00"], 5, 5),
+    "a pair in a chunk": (["296.01", "296.02"], 3, 3),
+    "a pair over two chunks": (["296.00", "695.10"], 3, 3),
+    "a pair over two chunks, not sure": (["296.01", "692.71"], 3, 4),
+    "a code of an item chunk": (["401.0"], 1, 5),
+    "codes of an item chunk": (["404.00", "480.1"], 0, 5),
+    "item and record chunk": (["401.0", "296.00"], 1, 5),
+    "a shared code": (["834.0"], 4, 4),
+    "shared together": (["834.0", "944.01"], 3, 3),
+    "shared and own": (["834.0", "296.00"], 0, 4),
+    "of different clusters": (["296.00", "294.10"], 0, 0),
+}
+
+
+@pytest.mark.parametrize(("codes", "lower", "upper"), BOUNDS.values(), ids=BOUNDS)
+def test_bounds_of_figure_10(figure_10, codes, lower, upper):
+    """What the chunks of Fig. 10 say for sure about some case counts."""
+    bounds = count_bounds(Places.of(figure_10), items(figure_10, *codes))
+
+    assert (lower, upper) == (bounds.lower, bounds.upper)
+
+
+@settings(max_examples=60)
+@given(RECORDS, st.integers(2, 3), st.integers(1, 3), st.sampled_from(list(Refine)), st.booleans())
+def test_bounds_hold(records, k, m, refine, with_policy):
+    """The original and every reconstruction answer each query within the bounds."""
+    codes = CodeSets.from_records([sorted(record) for record in records])
+    policy = UtilityPolicy.of({"x": codes.vocabulary[:3]}) if with_policy else None
+    released = disassociate(codes, DisassociationRequest(k, m, refine=refine, policy=policy)).released
+    places = Places.of(released)
+    queries = [(a,) for a in range(codes.n_codes)]
+    queries += [(a, b) for a in range(codes.n_codes) for b in range(a + 1, codes.n_codes)]
+    queries += [(a, a + 1, a + 2) for a in range(codes.n_codes - 2)]
+    answers = [counted(found).counts(queries).tolist() for found in (codes, reconstruct(released, 3))]
+    for query, *found in zip(queries, *answers):
+        bounds = count_bounds(places, query)
+        assert bounds.lower <= min(found), query
+        assert max(found) <= bounds.upper, query
+
+
+@settings(max_examples=60)
+@given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)), st.sampled_from(["ab", "abc", "cdefg", "a"]))
+def test_constraints_said_to_be_exact_are(records, k, refine, constraint):
+    """A constraint that is counted exactly is matched as often in every reconstruction as in the original."""
+    codes = CodeSets.from_records([sorted(record) for record in records])
+    chosen = [tuple(item for item, code in enumerate(codes.vocabulary) if code in constraint)]
+    released = disassociate(codes, DisassociationRequest(k, 2, refine=refine)).released
+    if chosen[0] and constraints_counted_exactly(Places.of(released), chosen).all():
+        true = counted(codes).matches(chosen).tolist()
+        for seed in range(3):
+            assert true == counted(reconstruct(released, seed, "any")).matches(chosen).tolist()
+
+
+def test_utility_of_figure_10(figure_10):
+    """Counts of what is told, and of the constraints of Fig. 3b that can be counted."""
+    constraints = [
+        items(figure_10, "294.10", "295.04", "296.00", "296.01", "296.02", "296.03"),
+        items(figure_10, "692.71", "695.10"),
+        items(figure_10, "401.0", "404.00"),
+        items(figure_10, "480.1"),
+        items(figure_10, "834.0", "944.01"),
+    ]
+    utility = measure_utility(figure_10, 100, constraints)
+
+    assert (utility.codes, utility.counted_exactly) == (13, 10)
+    assert utility.occurrences_told == 13 + 7 + 12 + 8
+    assert (utility.item_chunk_codes, utility.constraints) == (3, 5)
+    assert constraints_counted_exactly(Places.of(figure_10), constraints).tolist() == [True, True, False, False, True]
+    assert (utility.satisfied, utility.preserved) == (3, 3)
+
+
+def test_few_occurrences_in_item_chunks_are_not_told(figure_10):
+    """Where their number would tell how rare single codes are, the same bound is told for all such numbers."""
+    told = {hidden: measure_utility(figure_10, hidden) for hidden in range(3, 12)}
+
+    assert {told[hidden].exact for hidden in range(3, 8)} == {False}
+    assert {told[hidden].occurrences_in_item_chunks for hidden in range(3, 8)} == {7 / (7 + 40)}
+    assert [told[hidden].occurrences_in_item_chunks for hidden in (8, 11)] == [8 / (8 + 40), 11 / (11 + 40)]
+    assert told[8].exact
+
+
+def test_query_errors():
+    """The mean of the estimates against the truth; queries answered by nobody are left out and counted."""
+    queries = [(0,), (1,), (0, 1), (2,)]
+    estimates = [np.array([8, 6, 0, 5]), np.array([8, 2, 2, 0])]
+    errors = query_errors(np.array([10, 4, 2, 0]), estimates, queries)
+
+    assert math.isclose(errors.are, (0.2 + 0 + 0.5) / 3)
+    assert (errors.answered, errors.unanswerable) == (3, 1)
+    assert {size: (round(e, 9), n) for size, (e, n) in errors.by_size.items()} == {1: (0.1, 2), 2: (0.5, 1)}
+    assert math.isclose(errors.deviation, abs((0.2 + 0.5 + 1) / 3 - (0.2 + 0.5 + 0) / 3) / 2)
+
+
+def test_matching_errors_and_their_histogram():
+    """Signed: positive where too few are found; an interval holds its lower end."""
+    errors = matching_errors(
+        np.array([100, 100, 40, 200]), [np.array([100, 105, 39, 160]), np.array([100, 105, 39, 160])]
+    )
+
+    assert [round(error, 12) for error in errors.tolist()] == [0.0, -0.05, 0.025, 0.2]
+    histogram = error_histogram(errors)
+    assert {name: count for name, count in histogram.items() if count} == {
+        "[-5.0%, -2.5%)": 1,
+        "[+0.0%, +2.5%)": 1,
+        "[+2.5%, +5.0%)": 1,
+        "+10.0% and above": 1,
+    }
+    assert share_within(errors, 0.05) == 0.75
+
+
+def test_lost_itemsets_and_codes(figure_10):
+    """tKd is the share of frequent sets that are not found; tlost that of common codes in item chunks alone."""
+    one = counted(CodeSets.from_records([["a", "b"], ["a", "b"], ["c", "d"]]))
+    other = counted(CodeSets.from_records([["a", "b"], ["a", "d"], ["c", "b"]]))
+    codes = CodeSets(figure_10.vocabulary, np.arange(14), np.arange(13, dtype=np.int32))
+
+    assert lost_top_itemsets(one, one) == 0.0
+    assert lost_top_itemsets(one, other) == 0.5
+    assert lost_codes(codes, figure_10) == 0.0  # no code is held by 3 patients
+    more = CodeSets(figure_10.vocabulary, np.arange(0, 40, 1), np.repeat(np.arange(13, dtype=np.int32), 3))
+    assert lost_codes(more, figure_10) == 3 / 13
+
+
+def test_accuracy_of_a_release():
+    """Ten reconstructions are compared with the original; where all is in one chunk, nothing is off."""
+    codes = CodeSets.from_records([["a", "b"], ["a"], ["a", "b"], ["a", "b", "c"], ["a", "c"], ["c", "a", "b"]] * 20)
+    released = disassociate(codes, DisassociationRequest(3, 2)).released
+    constraints = UtilityPolicy.of({"x": ["a", "b"], "y": ["c"]}).item_numbers(codes)
+    accuracy = measure_accuracy(
+        codes,
+        released,
+        lambda seed: reconstruct(released, seed),
+        workload=frequent_workload(codes, 5),
+        constraints=constraints,
+        itemsets=True,
+    )
+
+    assert accuracy.queries.by_size[1] == (0.0, 3)
+    assert sum(accuracy.matching.values()) == 2
+    assert accuracy.within == 1.0
+    assert accuracy.tlost == 0.0
+
+
+def test_the_error_of_few_queries_is_kept_back():
+    """A recipient is told the mean error in hundredths, rounded up, and only of enough queries."""
+    one = np.array([100] * 19)
+    many = np.array([1000] * 20)
+
+    assert public_error(query_errors(one, [one], [(0,)] * 19)) is None
+    assert public_error(query_errors(many, [many + 1], [(0,)] * 20)) == 0.01
+    assert public_error(query_errors(many, [many], [(0,)] * 20)) == 0.0
+
+
+def test_workloads():
+    """Frequent sets of up to four codes, or as many random sets of each size from one to four."""
+    codes = CodeSets.from_records([list("abcde")] * 19 + [["f", "g"]])
+    frequent = frequent_workload(codes, 50)
+    drawn = random_workload(codes, 8, seed=1)
+
+    assert len(frequent.queries) == 5 + 10 + 10 + 5
+    assert [len(query) for query in drawn.queries] == [1, 2, 3, 4, 1, 2, 3, 4]
+    assert set(drawn.queries[0]) < set(drawn.queries[1]) < set(drawn.queries[2]) < set(drawn.queries[3])
+    assert drawn == parse_workload("random:8", codes, seed=1)
+    assert frequent == parse_workload("frequent:50", codes)
+    assert random_workload(codes, 8, seed=2) != drawn
+
+
+@pytest.mark.parametrize(
+    "spec", ["random:0", "random:1.5", "random:", "frequent:0", "frequent:x", "all", "random:1e9", "random:nan"]
+)
+def test_refused_workloads(spec):
+    """Words that are no workload are refused."""
+    with pytest.raises(InputError):
+        parse_workload(spec, CodeSets.from_records([["a"]]))

@@ -1,0 +1,144 @@
+"""Lists of codes are read as they stand, from every layout, and what is wrong is said without a value."""
+
+import gzip
+
+import polars as pl
+import pytest
+
+from cloister.errors import InputError
+from cloister.io import CodeColumns, read_code_lists
+
+WIDE = "id,codes\n7,001 250.10\n8,V51\n"
+LONG = "id,code\n7,001\n7,250.10\n8,V51\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a file and return its path."""
+
+    def write(content, name="codes.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_wide(written):
+    """One patient a line: the codes stay text."""
+    source = read_code_lists(written(WIDE))
+
+    assert source.layout == "wide"
+    assert source.cells.to_list() == ["001 250.10", "V51"]
+    assert source.ids.to_list() == ["7", "8"]
+
+
+def test_long(written):
+    """One code a line, for whom the id says."""
+    source = read_code_lists(written(LONG))
+
+    assert source.layout == "long"
+    assert source.cells.to_list() == ["001", "250.10", "V51"]
+    assert source.ids.to_list() == ["7", "7", "8"]
+
+
+def test_codes_alone(written):
+    """One patient a line without ids; that each is another patient is said to be assumed."""
+    source = read_code_lists(written("codes\n001 250.10\nV51\n"))
+
+    assert source.ids is None
+    assert any("assumed" in note for note in source.notes)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(written, delimiter):
+    """The delimiter is detected."""
+    source = read_code_lists(written(WIDE.replace(",", delimiter)))
+
+    assert source.delimiter == delimiter
+    assert source.cells.to_list() == ["001 250.10", "V51"]
+
+
+def test_gzip(written):
+    """A gzip'd file is read like a plain one."""
+    source = read_code_lists(written(gzip.compress(WIDE.encode()), "codes.csv.gz"))
+
+    assert source.cells.to_list() == ["001 250.10", "V51"]
+
+
+def test_parquet(tmp_path):
+    """Parquet in both layouts; whole numbers are taken as text."""
+    wide, long = tmp_path / "wide.parquet", tmp_path / "long.parquet"
+    pl.DataFrame({"person_id": [1, 2], "codes": ["001 002", "003"]}).write_parquet(wide)
+    pl.DataFrame({"person_id": [1, 2], "condition_concept_id": [4329847, 12]}).write_parquet(long)
+
+    assert read_code_lists(wide).cells.to_list() == ["001 002", "003"]
+    assert read_code_lists(long).cells.to_list() == ["4329847", "12"]
+    assert read_code_lists(long).ids.to_list() == ["1", "2"]
+
+
+@pytest.mark.parametrize("column", ["id", "patient_id", "person_id", "subject_id", "member_id"])
+@pytest.mark.parametrize("code", ["code", "icd9", "icd10", "condition_concept_id"])
+def test_usual_names_are_found_and_said(written, column, code):
+    """Columns with the usual names are taken, and which ones is told."""
+    source = read_code_lists(written(LONG.replace("id,code", f"{column},{code}")))
+
+    assert (source.columns.id, source.columns.code) == (column, code)
+    assert f"the column '{column}' was taken as id" in source.notes
+    assert f"the column '{code}' was taken as code" in source.notes
+
+
+def test_named_columns(written):
+    """Columns can be named; those left over are not released, and listed."""
+    path = written("who,what,codes,ward\n7,001 002,x,A\n8,003,y,B\n")
+    source = read_code_lists(path, columns=CodeColumns(id="who", codes="what"))
+
+    assert source.cells.to_list() == ["001 002", "003"]
+    assert source.not_released == ("codes", "ward")
+    assert "columns not released: codes, ward" in source.notes
+    assert not any("taken" in note for note in source.notes)
+
+
+REFUSED = {
+    "no codes": ("id,age\n1,2\n", {}, "has no column of codes"),
+    "lists columns": ("id,age\n1,2\n", {}, "Its columns: id, age"),
+    "no header": ("001 250.10\nV51\n", {}, "Its first line must name the columns"),
+    "both layouts": ("id,code,codes\n1,2,3\n", {}, "Name the one to use"),
+    "both named": ("id,code,codes\n1,2,3\n", {"code": "code", "codes": "codes"}, "Give one"),
+    "long without id": ("code,age\n1,2\n", {}, "Name it with --id"),
+    "unknown column": (WIDE, {"codes": "cods"}, "Did you mean 'codes'?"),
+    "one column twice": (WIDE, {"id": "codes", "codes": "codes"}, "both the id and the codes"),
+    "repeated id": (WIDE + "7,V51\n", {}, "3 lines and 2 distinct values of 'id'"),
+    "missing id": (WIDE + ",V51\n", {}, "the first is record 3"),
+    "missing id, long": (LONG + ",V51\n", {}, "the first is record 4"),
+}
+
+
+@pytest.mark.parametrize(("content", "columns", "words"), REFUSED.values(), ids=REFUSED)
+def test_refused(written, content, columns, words):
+    """What cannot be used is refused with the place of the defect."""
+    with pytest.raises(InputError, match=None) as caught:
+        read_code_lists(written(content), columns=CodeColumns(**columns))
+
+    assert words in caught.value.message
+
+
+def test_a_file_without_header_is_refused_without_its_first_patient(written):
+    """The first line of a file without a header is a patient, and is not shown."""
+    with pytest.raises(InputError) as caught:
+        read_code_lists(written("SECRET.1 SECRET.2\nV51\n"))
+
+    assert "SECRET" not in caught.value.message
+
+
+def test_decimal_numbers_are_refused(tmp_path):
+    """Numbers with decimals have lost the text that codes are."""
+    path = tmp_path / "codes.parquet"
+    pl.DataFrame({"id": [1, 2], "code": [250.1, 401.9]}).write_parquet(path)
+    with pytest.raises(InputError, match="Export it as text"):
+        read_code_lists(path)
+
+
+def test_the_source_shows_no_values(written):
+    """What was read says how much it is, and not what."""
+    assert repr(read_code_lists(written(WIDE))) == "CodeSource('codes.csv', wide, 2 lines)"

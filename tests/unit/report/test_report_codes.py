@@ -1,0 +1,83 @@
+"""The report of code sets: one page that needs nothing else, whatever the manifest says."""
+
+import re
+
+import pytest
+from test_report_page import NASTY, parsed
+
+import cloister as cl
+from cloister.report import render_report
+
+RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
+
+
+def manifest(**options):
+    """The manifest of a small release; a policy by its level."""
+    codes = cl.CodeSets.from_records(RECORDS, repeats=options.pop("repeats", False))
+    level = options.pop("level", None)
+    policy = None if level is None else cl.UtilityPolicy.by_level(codes, level)
+    return cl.disassociate(codes, **{"k": 3} | options, policy=policy).summary()
+
+
+VARIANTS = {
+    "plain": {},
+    "policy": {"level": 1},
+    "workload": {"workload": "random:200"},
+    "small workload": {"workload": "frequent:90"},
+    "ties not counted": {"safe": "off"},
+    "no ties": {"safe": "enforce"},
+    "sensitive": {"sensitive": ["042"]},
+    "repeats": {"repeats": True},
+    "off": {"refine": "off", "m": 1},
+}
+
+
+@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+def test_every_manifest_has_a_page(options):
+    """The page of every sort of release is whole, and needs no network, picture or script."""
+    page = render_report(manifest(**options))
+    found = parsed(page)
+
+    assert (found.open, found.wrong) == ([], [])
+    assert found.tags & {"script", "img", "link", "iframe", "object", "base", "form"} == set()
+    assert not re.search(r"https?:|//\w|\bsrc\s*=|\bhref\s*=|url\(|@import|<script|\bon\w+\s*=", page)
+    assert "Content-Security-Policy" in page
+    assert "None" not in "".join(found.text)
+
+
+@pytest.mark.parametrize("place", ["source", "policy", "workload", "refine", "not_released"])
+def test_settings_are_text(place):
+    """What a manifest says is shown as it is and never becomes a part of the page."""
+    said = manifest(level=1, workload="random:200")
+    said["settings"][place] = [NASTY] if place == "not_released" else NASTY
+    page = render_report(said)
+
+    assert NASTY not in page
+    assert NASTY in "".join(parsed(page).text)
+
+
+def test_what_is_kept_back_is_kept_back_here_too():
+    """Few patients without codes, and the error of few queries, are not told."""
+    said = manifest(workload="frequent:90")
+    said["records"] = {"in": "<27", "released": 24, "suppressed": "<3"}
+    text = "".join(parsed(render_report(said)).text)
+
+    assert "<27" in text
+    assert "its mean error is kept back" in text
+
+
+def test_a_bound_is_said_to_be_one():
+    """Where the share of item chunks is a bound, the page says so."""
+    said = manifest()
+    said["utility"]["exact"] = False
+    assert "without a number, at most" in "".join(parsed(render_report(said)).text)
+    said["utility"]["exact"] = True
+    assert "without a number, at most" not in "".join(parsed(render_report(said)).text)
+
+
+def test_a_guarantee_that_does_not_hold_is_shown_so():
+    """A manifest that was not verified has a page that says so."""
+    said = manifest()
+    said["guarantee"]["verified"] = False
+
+    assert "NOT verified" in render_report(said)
