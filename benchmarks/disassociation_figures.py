@@ -210,6 +210,8 @@ two cores that did other work, too.
 
 ![Share of the sets of m codes by the number of records that hold them](figure-12.svg)
 
+Sets of m codes are left out where patients have more than 60 million of them.
+
 ## Case counts (Figs 15 to 17)
 
 The average relative error (ARE) of queries for patients who have all of some codes. *Drawn*: sets of one to
@@ -230,6 +232,9 @@ Numbers in brackets are answered queries.
 ## Utility policies (Figs 18 to 24)
 
 The matching relative error (MRE) of a constraint compares the patients who have at least one of its codes.
+The paper reports 90 % of the constraints of its level 1 policy within 5 % at k = 5, and 53 % at k = 25. Wider
+constraints do worse: their codes are spread over many chunks, and a reconstruction spreads them over more
+patients than have them. What the chunks tell exactly does not suffer from that.
 
 ![Constraints by MRE, k = 5, m = 2](figures-18-20.svg)
 
