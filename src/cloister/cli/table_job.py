@@ -46,7 +46,7 @@ def run_table(options: TableOptions) -> None:
         )
     request, notes = _request(options, source)
     if must_compile():
-        note("Compiling the search for this machine, once (about 20 s).", quiet=options.quiet or options.as_json)
+        note("Compiling the search for this machine, once (about 45 s).", quiet=options.quiet or options.as_json)
     try:
         with watched(quiet=options.quiet or options.as_json) as report:
             release = protect_table(

@@ -58,7 +58,7 @@ def verify(
     manifest = release_at(folder)
     if manifest.get("shape") == "codes":
         if qi or population or hierarchies is not None:
-            raise InputError("A release of code sets has no quasi-identifiers, hierarchies or populations. Leave them out.")
+            raise InputError("Code sets have no quasi-identifiers, hierarchies or populations. Leave them out.")
         verdict = verify_folder(folder, original=original, k=k, m=m, crosswalk=crosswalk, missing=missing or ())
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return

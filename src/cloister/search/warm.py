@@ -3,9 +3,12 @@
 import numpy as np
 
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.classes import class_sizes, distinct_rows
+from cloister.kernels.classes import class_sizes, distinct_rows, group, leaves_lost
 from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, make_task
 
+from .bfs import bfs
+from .flash import flash
+from .ola import ola
 from .optimal import optimal
 from .problem import Problem
 
@@ -16,7 +19,8 @@ def must_compile() -> bool:
 
 
 def load_kernels() -> None:
-    """Run every kernel once, on two records."""
+    """Run the kernels of the default search on two records; where they must be compiled, those of all searches."""
+    is_first = must_compile()
     codes = np.array([[0, 1]], dtype=CODE)
     ladders = Ladders(
         up=np.array([0, 1, 0, 0, 0], dtype=CODE),
@@ -40,4 +44,10 @@ def load_kernels() -> None:
     class_sizes(distinct.rows, ladders, np.array([1], dtype=np.int64))
     task = make_task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
     bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
-    optimal(Problem(("any",), task, sum, *bounds, distinct.labels))
+    problem = Problem(("any",), task, sum, *bounds, distinct.labels)
+    optimal(problem)
+    if is_first:
+        group(task.rows, ladders, bounds[1])
+        leaves_lost(task.rows, ladders, costs, bounds[1], np.ones(2, dtype=np.bool_))
+        for search in (flash, bfs, ola):
+            search(problem)
