@@ -39,9 +39,9 @@ from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableReques
 from cloister.tabular.encode import encode
 from cloister.tabular.manifest import describe, exact_figures, promise_of
 from cloister.tabular.measure import class_sizes, measure_risk, public_utility
-from cloister.tabular.promise import Promise
-from cloister.tabular.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.protect import protect
+from cloister.tabular.verification.promise import Promise
+from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
 
 RISK_THRESHOLD = 0.2

@@ -19,8 +19,8 @@ from cloister.release import TableRelease
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.roles import check_columns
-from cloister.tabular.rule_sources import read_rule
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 

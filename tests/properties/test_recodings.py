@@ -18,10 +18,10 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.layout import Rows
 from cloister.privacy import KAnonymity
 from cloister.search import optimal
-from cloister.tabular.clustering import cluster
-from cloister.tabular.local_recoding import recode_locally, settled
-from cloister.tabular.mondrian import blocks, mondrian
-from cloister.tabular.partition import Partition
+from cloister.tabular.recoding.clustering import cluster
+from cloister.tabular.recoding.local_recoding import recode_locally, settled
+from cloister.tabular.recoding.mondrian import blocks, mondrian
+from cloister.tabular.recoding.partition import Partition
 from cloister.utility import LOSSES
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.promise import Original, Population, Promise, bound_ladders
+from cloister.tabular.verification.classes import Classes, Reference
+from cloister.tabular.verification.promise import Original, Population, Promise, bound_ladders
+from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
-from cloister.tabular.verify_classes import Classes, Reference
-from cloister.tabular.verify_rules import judge, table_holds
 
 VALUES = st.sampled_from([None, "10", "9", "30", "4", "50"])
 GROUPS = st.sampled_from([None, "a", "b", "c", "d"])

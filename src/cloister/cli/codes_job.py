@@ -1,7 +1,5 @@
 """One run of ``protect codes``: from options to a release folder and a summary."""
 
-import hashlib
-import os
 import time
 from collections.abc import Sequence
 
@@ -9,6 +7,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.codes_summary import print_codes_summary
 from cloister.cli.output import after_writing, console, note, print_json
+from cloister.cli.places import check_places, custody_of
 from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
 from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, read_given
@@ -16,8 +15,7 @@ from cloister.codesets.warm import must_compile
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
 from cloister.flow import protect_codes
-from cloister.io import CodeColumns, is_taken
-from cloister.release import check_apart
+from cloister.io import CodeColumns
 from cloister.stopwatch import Stopwatch
 
 ENGINES = ("auto", "memory")
@@ -31,14 +29,16 @@ def run_codes(options: CodesOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
     _check_words(options)
-    _check_places(options)
+    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
     with watch.stage("read"):
         given = _read(options)
     with watch.stage("encode"):
         request = _request(options, given)
     if must_compile():
         note("Compiling the method for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
-    release = protect_codes(given, request, seed=options.seed, watch=watch, custody=_custody(options))
+    release = protect_codes(
+        given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
+    )
     manifest = release.write(
         options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
     )
@@ -70,20 +70,6 @@ def _check_words(options: CodesOptions) -> None:
         )
     if options.threads is not None and options.threads < 1:
         raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
-
-
-def _check_places(options: CodesOptions) -> None:
-    """What would fail at the end fails at once."""
-    places = [options.out, options.internal, options.crosswalk]
-    taken = [place for place in places if place is not None and is_taken(place)]
-    if options.out in taken and not options.overwrite:
-        raise InputError(
-            f"{options.out.name or options.out} exists already. Give another name, or --overwrite to replace a release."
-        )
-    check_apart(options.out, options.internal, options.crosswalk)
-    for place in places:
-        if place is not None and not os.path.isdir(place.absolute().parent):
-            raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
 def _read(options: CodesOptions) -> GivenCodes:
@@ -138,12 +124,3 @@ def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:
     """A note on codes that are in no constraint."""
     left = policy.n_uncovered(codes)
     return [f"{left} codes are in no set of the utility policy"] if left else []
-
-
-def _custody(options: CodesOptions) -> dict[str, str]:
-    """What only the custodian may see: where the data came from, and its hash."""
-    if options.internal is None:
-        return {}
-    with options.data.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(options.data.resolve()), "sha256": digest}

@@ -1,7 +1,5 @@
 """One run of ``protect table``: from options to a release folder and a summary."""
 
-import hashlib
-import os
 import stat
 import time
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ import polars as pl
 
 from cloister.cli.clock import STARTED
 from cloister.cli.output import after_writing, console, note, print_json
+from cloister.cli.places import check_places, custody_of
 from cloister.cli.progress import watched
 from cloister.cli.release_at import release_at
 from cloister.cli.summary import print_summary
@@ -18,12 +17,11 @@ from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
 from cloister.errors import InputError
 from cloister.flow import must_compile, protect_table
-from cloister.io import Source, as_text, distinct_values, is_taken, read_table, write_csv
+from cloister.io import Source, as_text, distinct_values, read_table, write_csv
 from cloister.privacy import KAnonymity
-from cloister.release import check_apart
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
-from cloister.tabular.rule_sources import read_rule
+from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 
@@ -36,7 +34,15 @@ FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
 def run_table(options: TableOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    _check_places(options)
+    if options.engine not in ENGINES:
+        raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
+    check_places(
+        options.out,
+        overwrite=options.overwrite,
+        internal=options.internal,
+        crosswalk=options.crosswalk,
+        values=options.values_to,
+    )
     with watch.stage("read"):
         source = read_table(
             options.data,
@@ -46,11 +52,16 @@ def run_table(options: TableOptions) -> None:
         )
     request, notes = _request(options, source)
     if must_compile():
-        note("Compiling the search for this machine, once (about 45 s).", quiet=options.quiet or options.as_json)
+        note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
     try:
         with watched(quiet=options.quiet or options.as_json) as report:
             release = protect_table(
-                source, request, seed=options.seed, report=report, watch=watch, custody=_custody(options)
+                source,
+                request,
+                seed=options.seed,
+                report=report,
+                watch=watch,
+                custody=custody_of(options.data, options.internal),
             )
     except InputError:
         _list_values(options, source, request)
@@ -76,22 +87,6 @@ def _formulas(released: pl.DataFrame) -> list[str]:
     if not names:
         return []
     return [f"a spreadsheet would run cells of {', '.join(names)} as formulas (they begin with =, +, - or @)"]
-
-
-def _check_places(options: TableOptions) -> None:
-    """What would fail at the end fails at once."""
-    if options.engine not in ENGINES:
-        raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
-    places = [options.out, options.internal, options.crosswalk, options.values_to]
-    taken = [place for place in places if place is not None and is_taken(place)]
-    if options.out in taken and not options.overwrite:
-        raise InputError(
-            f"{options.out.name or options.out} exists already. Give another name, or --overwrite to replace a release."
-        )
-    check_apart(options.out, options.internal, options.crosswalk, options.values_to)
-    for place in places:
-        if place is not None and not os.path.isdir(place.absolute().parent):
-            raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
 def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[str]]:
@@ -168,14 +163,6 @@ def _key(path: Path) -> bytes:
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
     return key
-
-
-def _custody(options: TableOptions) -> dict[str, str]:
-    """What only the custodian may see: where the data came from, and its hash."""
-    if options.internal is None:
-        return {}
-    digest = hashlib.sha256(options.data.read_bytes()).hexdigest()
-    return {"path": str(options.data.resolve()), "sha256": digest}
 
 
 def _list_values(options: TableOptions, source: Source, request: TableRequest) -> None:

@@ -44,6 +44,10 @@ class _Queue:
         self._seen.add(number)
         heapq.heappush(self._waiting, (candidate.loss, number, candidate.bound))
 
+    def pass_over(self, levels: Policy) -> None:
+        """Note a policy that was measured and is not gone on from."""
+        self._seen.add(self._number(levels))
+
     def pop(self) -> tuple[Policy, float]:
         """Take the policy of least loss; return it with its bound."""
         _, number, bound = heapq.heappop(self._waiting)
@@ -124,7 +128,13 @@ def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore |
             continue
         if course.is_over:
             return False
-        queue.push(course.measure(above))
+        candidate = course.measure(above)
+        if not course.is_too_dear(candidate.bound):
+            queue.push(candidate)
+            continue
+        queue.pass_over(above)
+        if dear is not None:
+            dear.insert(above)
     return True
 
 

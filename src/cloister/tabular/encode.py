@@ -18,9 +18,9 @@ from cloister.utility import IYENGAR, AttributeLoss
 
 from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .evaluate import PolicyEvaluator
-from .judge import Judge
-from .population import has_population, in_sample, population_texts
+from .judging.evaluate import PolicyEvaluator
+from .judging.judge import Judge
+from .judging.population import has_population, in_sample, population_texts
 from .roles import resolve_roles
 
 

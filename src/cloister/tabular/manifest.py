@@ -10,7 +10,7 @@ from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 
 from .codebook import levels_of
 from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, ProtectedTable, Role, TableRequest, is_withheld
-from .promise import Promise
+from .verification.promise import Promise
 
 ROUNDED = 100
 """Losses are shown in hundredths where exact ones would give away a small number of suppressed records."""

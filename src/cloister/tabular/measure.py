@@ -16,7 +16,7 @@ from cloister.results import ColumnLoss, Risk, Utility
 from cloister.utility import AVERAGE_CLASS_SIZE, DISCERNIBILITY, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
 
 from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
-from .microaggregation import variance_lost
+from .recoding.microaggregation import variance_lost
 
 BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
 """Lower ends of the class sizes that the histogram puts together."""

@@ -12,9 +12,9 @@ from cloister.hierarchy import ROOT
 from cloister.io import as_text
 from cloister.search.progress import Report
 
-from .choice import Choice, choose, is_safe
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from .microaggregation import check_numbers, microaggregated
+from .recoding.choice import Choice, choose, is_safe
+from .recoding.microaggregation import check_numbers, microaggregated
 
 SHORTEST_KEY = 32
 

@@ -19,8 +19,8 @@ from cloister.utility import LOSSES
 
 from .codebook import codebook_of
 from .manifest import allowed_suppression, contradictions, promise_of, rules_of
-from .promise import Original, Population, Promise, bound_ladders
 from .roles import check_columns
+from .verification.promise import Original, Population, Promise, bound_ladders
 from .verify import class_sizes, released_records, verify
 
 T = TypeVar("T")

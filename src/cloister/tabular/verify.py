@@ -14,10 +14,10 @@ from cloister.hierarchy import ROOT, Ladder
 from cloister.io import as_text
 from cloister.results import Verdict
 
-from .promise import Description, Original, Population, Promise
-from .verify_classes import COUNT, Classes, Reference, natural_order
-from .verify_recoding import by_labels, not_compared, record_by_record
-from .verify_rules import is_about_table, judge, name_of, releasable, table_holds
+from .verification.classes import COUNT, Classes, Reference, natural_order
+from .verification.promise import Description, Original, Population, Promise
+from .verification.recodings import by_labels, not_compared, record_by_record
+from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
 KEYED = "^[0-9a-f]{64}$"
 """A keyed hash of an id: HMAC-SHA256 in hexadecimal."""

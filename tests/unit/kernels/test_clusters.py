@@ -12,7 +12,7 @@ from tests.tables import cases
 
 from cloister.kernels.ancestors import common_levels
 from cloister.kernels.clusters import Clusters, furthest, grow, join, nearest, single_clusters
-from cloister.tabular.clustering import prices_of
+from cloister.tabular.recoding.clustering import prices_of
 
 
 class Rows:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.promise import Original, Promise
+from cloister.tabular.verification.promise import Original, Promise
 from cloister.tabular.verify import class_sizes, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])

@@ -7,9 +7,9 @@ from cloister.errors import InputError
 from cloister.hierarchy import Ladder
 from cloister.privacy import TCloseness
 
-from .data import EncodedTable, Ids, ProtectedTable, TableRequest, is_withheld
-from .encode import suppression_limit
-from .population import has_population, in_sample, population_frame
+from ..data import EncodedTable, Ids, ProtectedTable, TableRequest, is_withheld
+from ..encode import suppression_limit
+from ..judging.population import has_population, in_sample, population_frame
 from .promise import Original, Population, Promise, bound_ladders
 
 

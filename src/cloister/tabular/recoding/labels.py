@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .coding import Coded
+from ..coding import Coded
 
 
 @dataclass(frozen=True)

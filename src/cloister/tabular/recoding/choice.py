@@ -16,12 +16,12 @@ from cloister.search import search
 from cloister.search.problem import Problem
 from cloister.search.progress import Report
 
+from ..data import FULL_DOMAIN, EncodedTable, TableRequest
 from .clustering import cluster
-from .data import FULL_DOMAIN, EncodedTable, TableRequest
 from .local_recoding import recode_locally, settled
 from .mondrian import mondrian
 from .partition import Partition
-from .recoding import Recoding, recoding_of
+from .table_recoding import Recoding, recoding_of
 
 
 @dataclass(frozen=True)

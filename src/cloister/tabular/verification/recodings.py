@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import Ladder
 
+from .classes import COUNT, Classes
 from .promise import Original, Promise
-from .verify_classes import COUNT, Classes
 
 ROUNDING = Fraction(1, 200)
 """How far an average may be from the exact one: half of a hundredth."""

@@ -11,7 +11,7 @@ from cloister.kernels.layout import Task
 from cloister.search.problem import Aggregate, Candidate
 from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
-from .coding import Coded
+from ..coding import Coded
 from .judge import Judge
 
 

@@ -14,10 +14,10 @@ from cloister.results import SearchResult
 from cloister.search.problem import Problem
 from cloister.utility import IYENGAR, AttributeLoss
 
-from .coding import costs_of
-from .evaluate import PolicyEvaluator
+from ..coding import costs_of
+from ..judging.evaluate import PolicyEvaluator
 from .partition import Partition
-from .recoding import Recoding
+from .table_recoding import Recoding
 
 Search = Callable[[Problem, float | None], SearchResult]
 """Chooses a policy within a number of seconds, or without a limit."""

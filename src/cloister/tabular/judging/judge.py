@@ -12,7 +12,7 @@ from cloister.kernels.classes import Grouping, distinct_rows, group
 from cloister.kernels.layout import CODE, Rows, Task
 from cloister.privacy import ClassRule, Histogram, Rule, TableRule
 
-from .coding import Coded
+from ..coding import Coded
 from .population import has_population, population_texts
 from .sensitive import SensitiveValues
 

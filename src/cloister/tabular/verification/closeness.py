@@ -13,8 +13,8 @@ import polars as pl
 
 from cloister.hierarchy import Ladder
 
+from .classes import TOLERANCE, Classes, Judgement, Reference
 from .promise import Description
-from .verify_classes import TOLERANCE, Classes, Judgement, Reference
 
 INFINITE = float("inf")
 

@@ -10,7 +10,7 @@ from cloister.kernels.layout import Rows
 
 from .mondrian import blocks
 from .partition import SUPPRESSED, Partition
-from .recoding import Recoding
+from .table_recoding import Recoding
 
 BLOCK = 2000
 """Distinct rows that are clustered together: the work grows with its square, the loss falls little beyond."""

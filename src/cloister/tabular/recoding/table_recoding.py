@@ -11,12 +11,12 @@ from cloister.kernels.ancestors import common_levels
 from cloister.search.problem import Problem
 from cloister.utility import AttributeLoss, Generalized, Loss
 
-from .coding import Coded
-from .data import EncodedTable, Role, TableRequest
-from .judge import Judge
+from ..coding import Coded
+from ..data import EncodedTable, Role, TableRequest
+from ..judging.judge import Judge
+from ..judging.population import in_sample
 from .labels import numbered_labels
 from .partition import SUPPRESSED, Partition, Released, classes_of
-from .population import in_sample
 
 
 class Recoding:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
+from .classes import COUNT, TOLERANCE, Classes, Judgement, Reference
+from .closeness import beta_likeness, delta_disclosure, enhanced_beta_likeness, t_closeness
 from .promise import Description
-from .verify_classes import COUNT, TOLERANCE, Classes, Judgement, Reference
-from .verify_closeness import beta_likeness, delta_disclosure, enhanced_beta_likeness, t_closeness
-from .verify_uniqueness import population_uniqueness
+from .uniqueness import population_uniqueness
 
 LEAST_ESTIMATED = 2
 """Records that k-map by the size of the population asks of a class at least."""

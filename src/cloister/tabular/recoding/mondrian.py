@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import NoSafeRelease
 
 from .partition import Partition
-from .recoding import Recoding
+from .table_recoding import Recoding
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""Where a run of ``protect`` writes, and what it says of where the data came from: the same for all shapes."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from cloister.errors import InputError
+from cloister.io import is_taken
+from cloister.release import check_apart
+
+
+def check_places(
+    out: Path, *, overwrite: bool, internal: Path | None, crosswalk: Path | None, values: Path | None = None
+) -> None:
+    """Refuse at once what would fail at the end.
+
+    Raises
+    ------
+    InputError
+        A place exists, lies inside another, or has no folder around it.
+    """
+    places = [out, internal, crosswalk, values]
+    taken = [place for place in places if place is not None and is_taken(place)]
+    if out in taken and not overwrite:
+        raise InputError(f"{out.name or out} exists already. Give another name, or --overwrite to replace a release.")
+    check_apart(out, internal, crosswalk, values)
+    for place in places:
+        if place is not None and not os.path.isdir(place.absolute().parent):
+            raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
+
+
+def custody_of(data: Path, internal: Path | None) -> dict[str, str]:
+    """Return what only the custodian may see, where that was asked for: where the data came from, and its hash."""
+    if internal is None:
+        return {}
+    with data.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": str(data.resolve()), "sha256": digest}

@@ -1,0 +1,1 @@
+"""Parts of the verifier: what is promised, and each rule recomputed from its definition."""
