@@ -47,7 +47,7 @@ def parsed(page):
 def manifest(column="age", n_rare=0, **options):
     """The manifest of a small release."""
     frame = pl.DataFrame(
-        {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d"] * (40 + n_rare)}
+        {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d", "e"] * 20 + ["d"] * n_rare}
     )
     wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "rest": "drop"}
     return cl.anonymize(frame, **wanted | {"suppression_limit": 0.2} | options).summary()
@@ -65,6 +65,11 @@ VARIANTS = {
     "stars": {"keep_suppressed": True, "n_rare": 6},
     "arx": {"loss": "arx"},
     "two rules": {"rules": ["k-anonymity=5", "k-anonymity=7"]},
+    "a rule about a column": {"rules": ["k-anonymity=5", "l-diversity:dx=2"], "rest": "error"},
+    "a loss of classes": {"loss": "discernibility"},
+    "a heuristic": {"search": "igreedy"},
+    "local recoding": {"local_recoding": True, "n_rare": 6},
+    "mondrian": {"method": "mondrian"},
 }
 
 
@@ -141,6 +146,24 @@ def test_the_guarantee_is_in_words():
     assert "is shared by at least 5 records" in text
     assert "not promised" in text
     assert "One row per patient: assumed" in text
+
+
+def test_what_rules_see_to_is_not_said_to_be_open():
+    """Where a rule bounds what a class discloses of a column, the page says so; without one it says what may happen."""
+    alone = render_report(manifest())
+    bounded = render_report(manifest(rules=["k-anonymity=5", "l-diversity:dx=2"], rest="error"))
+
+    assert "may also share a sensitive value" in alone
+    assert "may also share a sensitive value" not in bounded
+    assert "What a class discloses of dx is bounded" in bounded
+
+
+def test_a_search_that_proves_nothing_is_named():
+    """The page of a policy found by a heuristic does not claim that none is better."""
+    page = render_report(manifest(search="igreedy"))
+
+    assert "found by igreedy, which did not prove" in page
+    assert "proven optimal" not in page
 
 
 def test_the_page_of_a_manifest_is_always_the_same():
