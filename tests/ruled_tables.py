@@ -89,8 +89,9 @@ class RuledCase:
         return keeps
 
     def _without_smallest(self, sizes, kept):
-        """Suppress the smallest classes, ties by value, until every rule about the table holds."""
-        order = sorted(kept, key=lambda key: (sizes[key], [label.encode() for label in key]))
+        """Suppress the smallest classes until every rule about the table holds; ties by value, by names of columns."""
+        by_name = sorted(range(len(self.case.names)), key=lambda j: self.case.names[j].encode())
+        order = sorted(kept, key=lambda key: (sizes[key], [key[j].encode() for j in by_name]))
         while order and not all(holds([sizes[key] for key in order]) for _, holds in self.table_rules):
             order.pop(0)
         return set(order)

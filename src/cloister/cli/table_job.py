@@ -2,7 +2,7 @@
 
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +18,7 @@ from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole
 from cloister.errors import InputError
 from cloister.flow import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values, read_table, write_csv
-from cloister.privacy import KAnonymity
+from cloister.privacy import KAnonymity, Rule
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
@@ -99,7 +99,7 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
     request = TableRequest(
         quasi_identifiers=found.by_column,
-        rules=(KAnonymity(options.k), *(read_rule(text, options.missing_as) for text in options.rule or [])),
+        rules=(KAnonymity(options.k), *_rules(options)),
         suppression=suppression_share(options.suppression),
         loss=parse_loss(options.loss),
         weights=pairs(options.weight or [], "--weight", source.frame.columns),
@@ -120,6 +120,18 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
         threads=available_cores() if options.threads is None else options.threads,
     )
     return check_settings(request), notes
+
+
+def _rules(options: TableOptions) -> Iterator[Rule]:
+    """The rules beside k-anonymity; population tables are read as the table is."""
+    for text in options.rule or []:
+        yield read_rule(
+            text,
+            missing_as=options.missing_as,
+            missing=options.missing or (),
+            encoding=options.encoding,
+            delimiter=options.delimiter,
+        )
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:

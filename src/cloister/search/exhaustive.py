@@ -66,20 +66,19 @@ def no_safe_policy(problem: Problem, complete: bool) -> NoSafeRelease:
     n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:
         return NoSafeRelease(
-            f"No policy with {problem.requirement} and at most {problem.limit} records suppressed was found "
-            "within the time limit. Give more time, raise the suppression limit or allow coarser levels."
+            f"No allowed policy was found within the time limit that suppresses at most {problem.limit} of {n} records "
+            f"under what was asked ({problem.requirement}). Give more time, raise the suppression limit or allow "
+            "coarser levels."
         )
     if n < k:
         return NoSafeRelease(
             f"Classes of at least {k} records were asked for, but the table has only {n}. "
             "Ask for less or release more records together."
         )
-    asked = f"Asked for were {problem.requirement}, with at most {problem.limit} of {n} records suppressed"
+    asked = f"Asked for was: {problem.requirement}; at most {problem.limit} of {n} records suppressed"
     if not problem.is_monotone:
-        return NoSafeRelease(
-            f"{asked}, but no allowed policy keeps to it. Raise the suppression limit or ask for less."
-        )
+        return NoSafeRelease(f"{asked}. No allowed policy keeps to it. Raise the suppression limit or ask for less.")
     return NoSafeRelease(
-        f"{asked}, but even the coarsest allowed levels suppress more. "
+        f"{asked}. Even the coarsest allowed levels suppress more. "
         "Raise the suppression limit, ask for less or allow coarser levels."
     )

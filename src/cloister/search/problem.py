@@ -81,7 +81,8 @@ class Problem:
     is_monotone : whether "not safe" holds for all finer policies as well, and "safe" for all coarser ones
     is_nested : whether what a policy keeps, every coarser one keeps as well
     is_mean_loss : whether the loss is a mean of the attribute losses in ``task.costs``
-    ignores_suppression : whether the loss is the same however many records are suppressed
+    ignores_suppression : whether the loss is the same however many records are suppressed, and equal losses of two
+        policies, one coarser, mean that both release the same
     """
 
     names: tuple[str, ...]

@@ -109,8 +109,12 @@ class TableRequest:
     @property
     def is_plain(self) -> bool:
         """Whether class size alone decides what is suppressed, and the loss is a mean of attribute losses."""
-        by_size = all(getattr(rule, "needs", None) == "sizes" for rule in self.rules)
-        return by_size and isinstance(self.loss, AttributeLoss)
+        return self.is_by_size and isinstance(self.loss, AttributeLoss)
+
+    @property
+    def is_by_size(self) -> bool:
+        """Whether the size of a class alone decides whether it is released."""
+        return all(getattr(rule, "needs", None) == "sizes" for rule in self.rules)
 
 
 def is_withheld(suppressed: int, k: int) -> bool:

@@ -49,7 +49,7 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     }
     sensitive = {column: frame[column] for column, role in roles.items() if role is Role.SENSITIVE}
     request = replace(request, rules=tuple(in_sample(rule, frame.height) for rule in request.rules))
-    return EncodedTable(frame, roles, ladders, _problem(texts, ladders, request, sensitive, columns))
+    return EncodedTable(frame, roles, ladders, _problem(texts, ladders, request, sensitive))
 
 
 def _check_ids(frame: pl.DataFrame, column: str | None, file: str) -> None:
@@ -82,11 +82,17 @@ def _problem(
     ladders: Mapping[str, Ladder],
     request: TableRequest,
     sensitive: Mapping[str, pl.Series],
-    order: Sequence[str],
 ) -> Problem:
     names = tuple(sorted(texts, key=lambda name: name.encode()))
-    populations = [population_texts(rule, names) for rule in request.rules if has_population(rule)]
-    coded = [_coded(name, ladders[name], request, [texts[name], *(p[name] for p in populations)]) for name in names]
+    populations = {
+        str(getattr(rule, "name", "population")): population_texts(rule, names)
+        for rule in request.rules
+        if has_population(rule)
+    }
+    coded = [
+        _coded(ladders[name], request, texts[name], {file: people[name] for file, people in populations.items()})
+        for name in names
+    ]
     kernels = kernel_ladders(coded)
     codes = np.stack([c.rows(texts[name]).astype(CODE) for name, c in zip(names, coded, strict=True)])
     n_records = codes.shape[1]
@@ -108,7 +114,7 @@ def _problem(
     )
     if request.is_plain:
         return problem
-    judge = Judge(request.rules, task, dict(zip(names, coded, strict=True)), distinct.labels, sensitive, order)
+    judge = Judge(request.rules, task, dict(zip(names, coded, strict=True)), distinct.labels, sensitive)
     evaluator = PolicyEvaluator(task, coded, judge, request.loss, problem.aggregate, np.array(weights))
     return replace(
         problem,
@@ -116,16 +122,33 @@ def _problem(
         is_monotone=all(rule.is_monotone or (limit == 0 and rule.is_closed) for rule in request.rules),
         is_nested=not judge.has_table_rules,
         is_mean_loss=isinstance(request.loss, AttributeLoss),
-        ignores_suppression=request.loss.ignores_suppression,
+        ignores_suppression=request.loss.ignores_suppression and request.is_by_size,
     )
 
 
-def _coded(name: str, ladder: Ladder, request: TableRequest, texts: Sequence[pl.Series]) -> Coded:
-    """Number the labels of a column; those of population tables as well."""
-    if len(texts) == 1:
+def _coded(ladder: Ladder, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]) -> Coded:
+    """Number the labels of a column; those of population tables as well.
+
+    Raises
+    ------
+    InputError
+        A population has values that the hierarchy does not cover.
+    """
+    if not populations:
         return Coded(ladder, ladder)
-    every = distinct_values(pl.concat(texts))
-    return Coded(ladder, request.quasi_identifiers[name].hierarchy.bind(name, every))
+    hierarchy = request.quasi_identifiers[ladder.column].hierarchy
+    for file, people in populations.items():
+        values = distinct_values(people)
+        outside = len(hierarchy.outside(values))
+        if outside:
+            raise InputError(
+                f"{outside} of {len(values)} distinct values of column {ladder.column!r} of the population {file} are "
+                f"not covered by {hierarchy.spec}. Correct them, leave these people out, or take another hierarchy.",
+                file=file,
+                column=ladder.column,
+            )
+    every = distinct_values(pl.concat([text, *populations.values()]))
+    return Coded(ladder, hierarchy.bind(ladder.column, every))
 
 
 def _level_bounds(

@@ -7,6 +7,7 @@ from typing import Any
 
 from cloister.privacy import Rule, rule_of
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
+from cloister.utility import ENTROPY
 
 from .codebook import levels_of
 from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, ProtectedTable, Role, TableRequest, is_withheld
@@ -66,7 +67,7 @@ def describe(
         "risk": _risk(risk),
     }
     if protected.search is not None:
-        hidden = withheld or request.levels is not None or not request.has_one_policy
+        hidden = withheld or request.levels is not None or not request.has_one_policy or request.loss is ENTROPY
         described["search"] = _search(protected.search, roles, _proof(protected.search, utility, hidden))
     return described
 

@@ -13,7 +13,15 @@ from cloister.errors import InternalError
 from cloister.hierarchy import Ladder
 from cloister.io import as_text, distinct_values
 from cloister.results import ColumnLoss, Risk, Utility
-from cloister.utility import AVERAGE_CLASS_SIZE, DISCERNIBILITY, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
+from cloister.utility import (
+    AVERAGE_CLASS_SIZE,
+    DISCERNIBILITY,
+    ENTROPY,
+    MEAN_LOSSES,
+    AttributeLoss,
+    Generalized,
+    Logarithms,
+)
 
 from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
 from .recoding.microaggregation import variance_lost
@@ -95,7 +103,8 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
     that only they have, or how they are spread over classes. Where they would, the figures are worked out from the
     released records alone (hierarchies bound anew to their values), with k - 1 suppressed records where a number below
-    k is kept back.
+    k is kept back. Non-uniform entropy would tell how the values of a class are spread: it is always worked out as if
+    they were spread evenly over what their label covers.
 
     Raises
     ------
@@ -115,7 +124,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     )
     shown = protected.frame.filter(protected.originals.is_not_null())
     losses = _losses(columns, class_sizes(shown, list(table.ladders)), suppressed, request)
-    told = exact.losses.keys() - losses.keys() if protected.suppressed else set()
+    told = exact.losses.keys() - losses.keys() if protected.suppressed or request.loss is ENTROPY else set()
     is_exact = not withheld and not told and columns == exact.columns
     for name in exact.losses.keys() - losses.keys():
         alone = _loss_of_released(table, protected, request) if told else exact.losses[name]
@@ -171,14 +180,15 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
 
 
 def _loss_of_released(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
-    """The same if the released records were all there are."""
+    """The same if the released records were all there are, and their values spread evenly under each label."""
     originals = table.frame[protected.originals.drop_nulls()]
     ladders = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
         for column in table.ladders
     }
     alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
-    labels = _labelled_variously(originals, ladders, alone)
+    spread = pl.col("label_records") / pl.col("leaves")
+    labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, ladders, alone)]
     return _table_loss(labels, ladders, np.ones(originals.height, dtype=np.bool_), request)
 
 

@@ -15,11 +15,13 @@ from .class_loss import AVERAGE_CLASS_SIZE, DISCERNIBILITY
 from .generalized import Generalized, Logarithms
 from .itemsets import Itemset, frequent_itemsets, maximal
 from .losses import LOSSES, MEAN_LOSSES, TABLE_LOSSES, Loss, TableLoss, parse_loss
+from .record_loss import ENTROPY
 
 __all__ = [
     "ARX",
     "AVERAGE_CLASS_SIZE",
     "DISCERNIBILITY",
+    "ENTROPY",
     "IYENGAR",
     "LOSSES",
     "MEAN_LOSSES",

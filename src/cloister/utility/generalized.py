@@ -17,6 +17,11 @@ class LossAndBound(NamedTuple):
     loss: float
     bound: float
 
+    def within_bounds(self) -> "LossAndBound":
+        """Return both in [0, 1], the bound no higher than the loss, where rounding brought them out of it."""
+        loss = min(max(self.loss, 0.0), 1.0)
+        return LossAndBound(loss, min(max(self.bound, 0.0), loss))
+
 
 @dataclass(frozen=True)
 class Generalized:

@@ -46,7 +46,8 @@ class Ambiguity:
         shares = np.exp(exponents @ table.log_leaves() - most)
         bound = float(table.records @ shares) / n
         lost = float(table.records[suppressed] @ (1.0 - shares[suppressed])) / n
-        return LossAndBound(1.0 + float(np.log(bound + lost)) / most, 1.0 + float(np.log(bound)) / most)
+        both = LossAndBound(1.0 + float(np.log(bound + lost)) / most, 1.0 + float(np.log(bound)) / most)
+        return both.within_bounds()
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class NonUniformEntropy:
         losses = np.divide(lost + more, whole, out=np.full(whole.size, share), where=whole > LEAST_INFORMATION * n)
         bounds = np.divide(lost, whole, out=np.zeros(whole.size), where=whole > LEAST_INFORMATION * n)
         weights = table.weights / table.weights.sum()
-        return LossAndBound(float(losses @ weights), float(bounds @ weights))
+        return LossAndBound(float(losses @ weights), float(bounds @ weights)).within_bounds()
 
 
 AMBIGUITY = Ambiguity()

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
+LEAST_LOST = 0.01
+"""The least share of variance that is told to be lost."""
+
 DECIMALS = 2
 """Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
 clinical figures are recorded with; further ones would give away the exact sum of a class."""
@@ -96,8 +99,8 @@ def written(number: Fraction) -> str:
 def variance_lost(text: pl.Series, shown: pl.Series) -> float:
     """Return the share of the variance of the released records' values that their means or medians lost.
 
-    Records shown without a value count as if they were shown the mean of all. 0 where the values do not vary. Rounded
-    up to hundredths.
+    Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
+    below one: 0 would tell that every patient has just the value shown.
 
     Parameters
     ----------
@@ -106,8 +109,8 @@ def variance_lost(text: pl.Series, shown: pl.Series) -> float:
     """
     pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
     if not pairs:
-        return 0.0
+        return LEAST_LOST
     mean = _mean([value for value, _ in pairs])
     whole = sum(((value - mean) ** 2 for value, _ in pairs), Fraction(0))
     lost = sum(((value - (mean if seen is None else seen)) ** 2 for value, seen in pairs), Fraction(0))
-    return float(min(Fraction(1), Fraction(-(-100 * lost // whole), 100))) if whole else 0.0
+    return max(LEAST_LOST, float(min(Fraction(1), Fraction(-(-100 * lost // whole), 100)))) if whole else LEAST_LOST
