@@ -8,7 +8,7 @@ from typing import Any
 from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
 from cloister.codesets.policy import UtilityPolicy, known_codes
 from cloister.codesets.release import CodesRelease
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
 from cloister.flow import protect_codes, protect_table
@@ -21,6 +21,7 @@ from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.roles import check_columns
+from cloister.tabular.setting_kinds import check_kinds
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 
@@ -68,7 +69,8 @@ def anonymize(
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
         ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
-    search, time_limit : ``"optimal"`` or ``"exhaustive"``, and seconds after which the best found so far is returned
+    search, time_limit : ``"optimal"`` or the name of a published search (``cloister.search.SEARCHES``), and seconds
+        after which the best found so far is returned
     levels : a fixed policy instead of a search
     method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
         class, which loses less and is harder to analyse)
@@ -96,9 +98,10 @@ def anonymize(
 
     Notes
     -----
-    *Guarantee*: against somebody who knows all quasi-identifiers of a patient and that the patient is in the data,
-    every released record is one of at least k that look the same. Proven least loss where ``search.optimal`` of the
-    manifest is true. Not promised: that sensitive values differ within a class; anything about columns that are
+    *Guarantee*: every rule given holds of the release. With k-anonymity, against somebody who knows all
+    quasi-identifiers of a patient and that the patient is in the data, every released record is one of at least k that
+    look the same; what other rules promise stands with them. Proven least loss where ``search.optimal`` of the manifest
+    is true. Not promised: what no rule was given for, as that sensitive values differ; anything about columns that are
     kept; anything about several releases together. Cost: see `cloister.search.optimal`.
 
     Examples
@@ -113,20 +116,27 @@ def anonymize(
     >>> release.verify().holds
     True
     """
+    check_kinds(
+        {"quasi_identifiers": quasi_identifiers, "rules": rules, "id": id, "id_key": id_key, "ids": ids, "rest": rest}
+        | {"sensitive": sensitive, "drop": drop, "keep": keep, "keep_suppressed": keep_suppressed}
+        | {"loss": loss, "weights": weights, "search": search, "time_limit": time_limit, "levels": levels}
+        | {"method": method, "local_recoding": local_recoding, "microaggregate": microaggregate}
+        | {"level_bounds": level_bounds, "seed": seed, "threads": threads}
+    )
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
     request = TableRequest(
         quasi_identifiers={
-            column: QuasiIdentifier(_hierarchy(wanted), *bounds.get(column, (0, None)))
+            column: QuasiIdentifier(_hierarchy(wanted), *_bounds(*bounds.get(column, (0, None))))
             for column, wanted in quasi_identifiers.items()
         },
         rules=tuple(read_rule(rule) if isinstance(rule, str) else rule for rule in rules),
         suppression=suppression_share(suppression_limit),
         loss=parse_loss(loss),
-        weights=dict(weights or {}),
+        weights={column: float(weight) for column, weight in (weights or {}).items()},
         search=search,
-        time_limit=time_limit,
-        levels=levels,
+        time_limit=None if time_limit is None else float(time_limit),
+        levels=None if levels is None else {column: int(level) for column, level in levels.items()},
         method=method,
         local_recoding=local_recoding,
         microaggregate=dict(microaggregate or {}),
@@ -138,18 +148,22 @@ def anonymize(
         ids=parse_ids(ids),
         id_key=id_key,
         keep_suppressed=keep_suppressed,
-        threads=available_cores() if threads is None else threads,
+        threads=available_cores() if threads is None else int(threads),
     )
     watch = Stopwatch()
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
-    release = protect_table(source, check_settings(request), seed=seed, report=report, watch=watch)
+    release = protect_table(source, check_settings(request), seed=int(seed), report=report, watch=watch)
     return replace(release, data=native.back(release.frame))
 
 
 def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:
     return parse_hierarchy(wanted) if isinstance(wanted, str) else wanted
+
+
+def _bounds(lowest: int, highest: int | None) -> tuple[int, int | None]:
+    return int(lowest), None if highest is None else int(highest)
 
 
 def disassociate(
@@ -181,7 +195,7 @@ def disassociate(
         this confidence, or ``"off"``
     sensitive, diversity : codes that nobody outside knows, kept apart from all others; at most one record in
         ``diversity`` of a cluster has one
-    workload : case counts whose error is told: ``"frequent:5"`` (percent) or ``"random:1000"``
+    workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
     seed : of the reconstruction in ``data.csv``; nothing that protects is random
 
     Returns
@@ -217,6 +231,7 @@ def disassociate(
     True
     """
     check_codes(codes)
+    seed = check_seed(seed)
     for name, word, known in (("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe))):
         if word not in known:
             raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")

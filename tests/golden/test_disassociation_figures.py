@@ -134,6 +134,30 @@ def test_what_the_paper_would_release_of_it_is_unsafe():
     assert Reconstructions(release).most_candidates("ab") == 1
 
 
+SENSITIVE = [
+    ("abs a a b b", 2, 5, ("ab", 2)),
+    ("abcs a a b b c c", 3, 2, ("abc", 2)),
+]
+
+
+@pytest.mark.parametrize(("records", "m", "diversity", "known"), SENSITIVE)
+def test_a_sensitive_code_does_not_fill_an_item_chunk(records, m, diversity, known):
+    """With s alone in the item chunk, and in few records as published, ab (abc) has two candidates; so a goes there."""
+    records = [list(word) for word in records.split()]
+    request = DisassociationRequest(3, m, 100, sensitive=("s",), diversity=diversity)
+    codes = CodeSets.from_records(records)
+    protected = disassociate(codes, request)
+    bound = {"sensitive": frozenset("s"), "diversity": diversity}
+    codes_told = known[0]
+    chunks = tuple((frozenset(code),) * 3 for code in codes_told)
+    bare = Written((Cluster(len(records), chunks, frozenset("s")),), ())
+
+    assert Reconstructions(bare, **bound).most_candidates(codes_told) == known[1]
+    assert written(protected.released).clusters[0].items == frozenset("as")
+    assert verify(protected.released, Secret(codes, protected.cluster_of, diversity)).holds
+    assert unprotected(records, written(protected.released), 3, m, **bound) == {}
+
+
 def test_a_code_of_k_minus_one_records_hides_nobody_without_item_chunks():
     """Five records of a and one of z, k = 3: z stays in the item chunk, and nothing is published of its number."""
     records = [["a", "b"], ["a", "c"], ["a", "d"], ["a", "b"], ["a"], ["z"]]

@@ -200,9 +200,12 @@ def written(released):
 
 
 class Reconstructions:
-    """All data sets that a release may stand for, as an integer program: which row gets which subrecord and code."""
+    """All data sets that a release may stand for, as an integer program: which row gets which subrecord and code.
 
-    def __init__(self, release, repeats=False):
+    At most one of ``diversity`` rows of a cluster has any one sensitive code, as the release says.
+    """
+
+    def __init__(self, release, repeats=False, sensitive=frozenset(), diversity=1):
         self.rows = [cluster for cluster, found in enumerate(release.clusters) for _ in range(found.size)]
         self.n = 0
         self.entries, self.lower, self.upper = [], [], []
@@ -215,7 +218,8 @@ class Reconstructions:
             by_code = {}
             for code in sorted(found.items):
                 by_code[code] = {row: self._variable(row, [code], filled) for row in own}
-                self._constrain(by_code[code].values(), 1, np.inf)
+                most = found.size // diversity if code in sensitive else np.inf
+                self._constrain(by_code[code].values(), 1, most)
             for code in by_code if repeats else ():
                 stem, _, number = code.rpartition("#")
                 if int(number) > 1:
@@ -285,11 +289,16 @@ class Reconstructions:
         return None if found.x is None else round(-found.fun)
 
 
-def unprotected(records, release, k, m, repeats=False):
-    """Sets of up to m codes of a record for which no reconstruction has k candidates, each with the most there are."""
-    worlds = Reconstructions(release, repeats)
+def unprotected(records, release, k, m, repeats=False, sensitive=frozenset(), diversity=1):
+    """Sets of up to m codes of a record for which no reconstruction has k candidates, each with the most there are.
+
+    Nobody knows sensitive codes.
+    """
+    worlds = Reconstructions(release, repeats, sensitive, diversity)
     known = {
-        chosen for record in records for chosen in combinations(sorted(record), min(m, len(record)))
+        chosen
+        for codes in (set(record) - sensitive for record in records)
+        for chosen in combinations(sorted(codes), min(m, len(codes)))
     }  # fewer codes leave more candidates
     found = {}
     for codes in sorted(known):

@@ -87,12 +87,26 @@ def sets_of(codes):
 def test_somebody_who_knows_m_codes_has_k_candidates(records, request, repeats):
     """For any m codes of any record there is a data set that the release may stand for with k records that have them.
 
-    All data sets are searched by an exact solver.
+    All data sets are searched by an exact solver, those aside that have more of a sensitive code than is published.
     """
     codes, protected = protect(records, request, repeats)
-
     release = oracle.written(protected.released)
-    assert oracle.unprotected(sets_of(codes), release, request.k, request.m, repeats) == {}
+    sensitive = frozenset(codes.vocabulary[item] for item in protected.released.sensitive.tolist())
+    bound = {"sensitive": sensitive, "diversity": request.diversity}
+
+    assert oracle.unprotected(sets_of(codes), release, request.k, request.m, repeats, **bound) == {}
+
+
+@settings(max_examples=60)
+@given(code_sets(most=12), st.integers(2, 3), st.integers(2, 4), st.sampled_from(["a", "b", "ab", "ag"]))
+def test_sensitive_codes_take_no_candidates_away(records, k, diversity, sensitive):
+    """However few records may hold the sensitive codes, whoever knows two other codes has k candidates."""
+    request = DisassociationRequest(k, 2, 2 * k + 3, sensitive=tuple(sensitive), diversity=diversity)
+    codes, protected = protect(records, request)
+    release = oracle.written(protected.released)
+
+    assert verify(protected.released, Secret(codes, protected.cluster_of, diversity)).failures == ()
+    assert oracle.unprotected(sets_of(codes), release, k, 2, sensitive=frozenset(sensitive), diversity=diversity) == {}
 
 
 @settings(max_examples=100)

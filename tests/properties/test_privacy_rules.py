@@ -98,7 +98,7 @@ def judged(rule, records, whole):
     return dict(zip(classes.keys, rule.holds(classes).tolist(), strict=True))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=800)
 @given(records=RECORDS, others=st.lists(VALUES, max_size=10), case=rules())
 def test_rules_hold_where_their_definition_says(records, others, case):
     """Every rule judges every class as its definition does, also where a figure equals its threshold."""
@@ -108,7 +108,7 @@ def test_rules_hold_where_their_definition_says(records, others, case):
     assert definition(records, whole) == judged(rule, records, whole)
 
 
-@settings(max_examples=800)
+@settings(max_examples=500)
 @given(records=RECORDS, case=rules())
 def test_a_class_that_satisfies_a_rule_has_the_size_it_declares(records, case):
     """No class smaller than ``class_size`` satisfies a rule."""
@@ -119,7 +119,7 @@ def test_a_class_that_satisfies_a_rule_has_the_size_it_declares(records, case):
     assert [key for key in safe if safe[key] and sizes[key] < rule.class_size] == []
 
 
-@settings(max_examples=1500)
+@settings(max_examples=800)
 @given(records=RECORDS, case=rules(), merge=st.lists(st.integers(0, 2), min_size=7, max_size=7))
 def test_monotone_and_closed_rules_are(records, case, merge):
     """Joined with others, a class that satisfies a monotone rule still does; so do joined ones of a closed rule."""

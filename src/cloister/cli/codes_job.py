@@ -10,7 +10,7 @@ from cloister.cli.output import after_writing, console, note, print_json
 from cloister.cli.places import check_places, custody_of
 from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
 from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, read_given
+from cloister.codesets.request import CodesRequest, GivenCodes, check_seed, read_given
 from cloister.codesets.warm import must_compile
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
@@ -29,6 +29,7 @@ def run_codes(options: CodesOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
     _check_words(options)
+    check_seed(options.seed)
     check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
     with watch.stage("read"):
         given = _read(options)
@@ -43,6 +44,8 @@ def run_codes(options: CodesOptions) -> None:
         options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
     )
     notes = [*given.notes, *_notes(request, given.codes)]
+    if request.workload is not None and options.internal is None:
+        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
     with after_writing(options.out.name):
         if options.as_json:
             print_json(manifest | {"out": str(options.out), "notes": notes})
@@ -85,7 +88,7 @@ def _read(options: CodesOptions) -> GivenCodes:
 
 
 def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest:
-    policy = None if options.policy is None else parse_policy(options.policy, given.codes).on(given.codes)
+    policy = None if options.policy is None else parse_policy(options.policy, given.codes, options.k).on(given.codes)
     workload = None if options.workload is None else parse_workload(options.workload, given.codes, options.seed)
     method = DisassociationRequest(
         k=options.k,
@@ -104,7 +107,7 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest:
         workload=workload,
         numbered=options.ids == "number" and given.codes.ids is not None,
         drop_empty=options.drop_empty,
-        accuracy=workload is not None or options.internal is not None,
+        accuracy=options.internal is not None,
     )
 
 
@@ -121,6 +124,7 @@ def _notes(request: CodesRequest, codes: CodeSets) -> list[str]:
 
 
 def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:
-    """A note on codes that are in no constraint."""
-    left = policy.n_uncovered(codes)
-    return [f"{left} codes are in no set of the utility policy"] if left else []
+    """A note on codes that are in no constraint; how many are in no frequent set is not for a log."""
+    left = 0 if policy.support is not None else policy.n_uncovered(codes)
+    codes_are = "code is" if left == 1 else "codes are"
+    return [f"{left} {codes_are} in no set of the utility policy"] if left else []

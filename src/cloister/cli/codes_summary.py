@@ -23,16 +23,17 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("records", _records(records)),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
         ("codes", f"{utility['codes']:,}, of which {utility['codes_counted_exactly']:,} are counted exactly"),
-        ("not counted", f"{_about(utility)}{utility['occurrences_in_item_chunks']:.2%} of all occurrences of codes"),
+        ("not counted", f"at most {utility['occurrences_in_item_chunks']:.2%} of all occurrences of codes"),
         ("clusters", f"{parts['clusters']:,} of {parts['smallest']} to {parts['largest']} records"),
         ("shared chunks", f"{parts['shared_chunks']:,} in {parts['joint_clusters']:,} joint clusters"),
     ]
-    if utility["constraints"] is not None:
+    if manifest["settings"]["policy"] is not None:
         rows.append(("policy", _policy(manifest)))
-    if utility.get("are") is not None:
-        rows.append(("case counts", f"off by {utility['are']:.0%} on average ({manifest['settings']['workload']})"))
+    if manifest["settings"]["workload"] is not None:
+        rows.append(("case counts", f"errors of {manifest['settings']['workload']} are told in --internal alone"))
     if manifest["risk"]["tied_pairs"] is not None:
-        rows.append(("codes that give others away", f"{manifest['risk']['tied_pairs']:,} pairs in a chunk"))
+        pairs = manifest["risk"]["tied_pairs"]
+        rows.append(("codes that give others away", f"{pairs:,} {'pair' if pairs == 1 else 'pairs'} in a chunk"))
     return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
 
 
@@ -41,12 +42,10 @@ def _records(records: dict[str, Any]) -> str:
     return f"{counts['released']} of {counts['in']} released, {counts['suppressed']} without codes left out"
 
 
-def _about(utility: dict[str, Any]) -> str:
-    return "" if utility["exact"] else "at most "
-
-
 def _policy(manifest: Manifest) -> str:
     utility = manifest["utility"]
+    if utility["constraints"] is None:
+        return f"{manifest['settings']['policy']}: what became of its sets is told in --internal alone"
     return (
         f"{manifest['settings']['policy']}: {utility['constraints_satisfied']:,} of {utility['constraints']:,} sets "
         f"with exact counts of each code, {utility['constraints_preserved']:,} also of patients with any code"

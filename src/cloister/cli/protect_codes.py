@@ -56,7 +56,10 @@ def protect_codes(
     drop_empty: Annotated[bool, Option("--drop-empty", help="Leave patients without codes out.")] = False,
     workload: Annotated[
         str | None,
-        Option(metavar="WORKLOAD", help="Case counts to measure the error of: frequent:5 (percent), random:1000."),
+        Option(
+            metavar="WORKLOAD",
+            help="Case counts whose error is measured for --internal: frequent:5 (percent), random:1000.",
+        ),
     ] = None,
     id: Annotated[  # noqa: A002  (as the option is called)
         str | None, Option("--id", metavar="COLUMN", help="Column that identifies patients.")

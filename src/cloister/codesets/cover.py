@@ -14,7 +14,10 @@ BLOCK = 500_000
 """Occurrences that are looked at together."""
 
 MANY_PAIRS = 1e6
-"""Chunks with more pairs of occurrences in subrecords are looked at by the records that their codes share."""
+"""Pairs of occurrences that are counted whatever the subrecords are like."""
+
+PAIRS_A_SUBRECORD = 16
+"""Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,8 @@ def _tied(chunks: Chunks, threshold: float) -> tuple[NDArray[np.int64], NDArray[
     """Owner and code x of each tied pair."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
-    many = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks)) > MANY_PAIRS
+    pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
+    many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     found = [_tied_by_counting(chunks, span, ~many, threshold) for span in _blocks(chunks)]
     found += [_tied_by_pattern(chunks, chunk, threshold) for chunk in np.flatnonzero(many).tolist()]
     chunk = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
@@ -88,19 +92,30 @@ def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
 
 def _tied_by_pattern(chunks: Chunks, chunk: int, threshold: float) -> Pairs:
     """The same of one chunk with long subrecords, codes of the same records being taken together."""
-    records: dict[int, int] = {}
-    for number, subrecord in enumerate(chunks.subrecords_of(chunk)):
-        for code in subrecord:
-            records[code] = records.get(code, 0) | 1 << number
-    codes: dict[int, list[int]] = {}
-    for code, pattern in records.items():
-        codes.setdefault(pattern, []).append(code)
+    codes = _codes_by_pattern(chunks, chunk)
     found: list[int] = []
     for pattern, own in codes.items():
         reached = threshold * pattern.bit_count()
         n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
         found += own * n
     return np.full(len(found), chunk, dtype=np.int64), np.array(found, dtype=np.int64)
+
+
+def _codes_by_pattern(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
+    """Codes of a chunk by the subrecords that hold them, these as bits of a number."""
+    first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
+    bounds = chunks.item_offsets[first : last + 1]
+    items = chunks.items[bounds[0] : bounds[-1]]
+    order = np.argsort(items, kind="stable")
+    row = np.repeat(np.arange(last - first), np.diff(bounds))[order]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(items[order])) + 1])
+    codes: dict[int, list[int]] = {}
+    for code, held in zip(items[order[starts]].tolist(), np.split(row, starts[1:]), strict=True):
+        bits = np.zeros(last - first, dtype=np.bool_)
+        bits[held] = True
+        pattern = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+        codes.setdefault(pattern, []).append(code)
+    return codes
 
 
 def _blocks(chunks: Chunks) -> list[tuple[int, int]]:

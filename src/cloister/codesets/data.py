@@ -20,6 +20,9 @@ Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 """Item numbers: positions of codes in the vocabulary."""
 
+LARGEST = 2**31 - 1
+"""The largest number that a request may state."""
+
 
 class Policy(Protocol):
     """What disassociation needs of a utility policy: disjoint sets of codes that should stay together."""
@@ -190,14 +193,19 @@ class DisassociationRequest:
     diversity: int = 2
 
     def __post_init__(self) -> None:
-        for name, least in (("k", 1), ("m", 1), ("diversity", 1), ("max_cluster_size", self.k + 1)):
-            value = getattr(self, name)
-            if value is None and name == "max_cluster_size":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name} is {value!r}, but must be a whole number from {least} on.")
+        for name in ("k", "m", "diversity"):
+            self._check_whole(name, 1)
+        if self.max_cluster_size is not None:
+            self._check_whole("max_cluster_size", self.k + 1)
         if not 0 < self.safe_threshold <= 1:
             raise InputError(f"The safe threshold is {self.safe_threshold!r}, but must be above 0 and at most 1.")
+
+    def _check_whole(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} is {value!r}, but must be a whole number from {least} on.")
+        if value > LARGEST:
+            raise InputError(f"{name} must be a whole number up to {LARGEST}, but is larger. Give a smaller one.")
 
     @property
     def cluster_limit(self) -> int:

@@ -9,7 +9,7 @@ import polars as pl
 
 from .data import CodeSets, Disassociation, ProtectedCodes
 from .manifest import utility_of
-from .measure import Accuracy, measure_accuracy, measure_utility, public_error
+from .measure import Accuracy, measure_accuracy, measure_utility
 from .places import Query
 from .request import CodesRequest, GivenCodes
 
@@ -39,20 +39,30 @@ def work_out(
 ) -> CodesFigures:
     """Return the figures of a release.
 
+    Which sets of codes are frequent does not follow from the chunks, so that nothing is told of a policy of frequent
+    sets, and nothing of the answers to a workload.
+
     Parameters
     ----------
     rebuild : from a release and a seed to a reconstruction
     seed : of the first reconstruction
     """
     released, found = protected.released, protected.figures
-    constraints = None if request.policy is None else request.policy.item_numbers(given.codes)
-    utility = utility_of(measure_utility(released, found.in_item_chunks, constraints))
+    policy = request.policy
+    constraints = None if policy is None else policy.item_numbers(given.codes)
+    is_told = policy is not None and policy.support is None
+    utility = utility_of(measure_utility(released, constraints if is_told else None))
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
+    exact["share_in_item_chunks"] = found.in_item_chunks / max(1, found.occurrences)
+    if policy is not None and constraints is not None:
+        of_policy = measure_utility(released, constraints)
+        exact["constraints"] = {
+            "sets": of_policy.constraints,
+            "satisfied": of_policy.satisfied,
+            "preserved": of_policy.preserved,
+        }
     if request.accuracy:
-        accuracy = _accuracy(given, request, released, rebuild, constraints, seed)
-        exact |= {"accuracy": asdict(accuracy)}
-        if accuracy.queries is not None:
-            utility["are"] = public_error(accuracy.queries)
+        exact["accuracy"] = asdict(_accuracy(given, request, released, rebuild, constraints, seed))
     return CodesFigures(utility, {"tied_pairs": found.ties, "tied_codes": found.tied_codes}, exact)
 
 

@@ -93,6 +93,8 @@ def rules_of(released: Disassociation, diversity: int) -> list[dict[str, Any]]:
 def sentences_of(released: Disassociation, diversity: int) -> list[str]:
     """Return what is promised, in words."""
     known = "any code" if released.m == 1 else f"any {released.m} codes or fewer"
+    if released.sensitive.size:
+        known += " other than the sensitive ones"
     sentences = [
         f"For {known} of a patient there is a data set that could have led to this release in which at least "
         f"{released.k} records hold them all"
@@ -125,15 +127,15 @@ def clusters_of(released: Disassociation) -> dict[str, int]:
 
 
 def utility_of(utility: CodesUtility) -> dict[str, Any]:
-    """Return what was lost, as far as the chunks tell it."""
+    """Return what was lost, as far as the chunks tell it. The error of a workload is the custodian's: it is null."""
     return {
         "suppressed_codes": 0,
         "codes": utility.codes,
         "codes_counted_exactly": utility.counted_exactly,
         "occurrences_told": utility.occurrences_told,
         "occurrences_in_item_chunks": utility.occurrences_in_item_chunks,
-        "exact": utility.exact,
         "constraints": utility.constraints,
         "constraints_satisfied": utility.satisfied,
         "constraints_preserved": utility.preserved,
+        "are": None,
     }

@@ -1,10 +1,9 @@
 """What disassociation lost: figures that the release tells by itself, and exact ones for the custodian.
 
-A recipient may know what follows from the chunks. How far reconstructions are from the original does not: it is worked
-out for the custodian, and told in hundredths where a workload asks enough questions that none stands out.
+A recipient may know what follows from the chunks. How far reconstructions are from the original does not: whoever makes
+them anew from ``clusters.json`` could test a guess about the original against it. It is told to the custodian alone.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -22,20 +21,14 @@ from cloister.utility import (
 )
 
 from .data import CodeSets, Disassociation
-from .encode import MARK
 from .places import Places, Query, codes_counted_exactly, constraints_counted_exactly, supports_told
 from .workload import Workload
 
 RECONSTRUCTIONS = 10
 """Reconstructions whose mean answers a query."""
 
-FEWEST_QUERIES = 20
-"""Of fewer queries the mean error would tell too much of each."""
-
 CLOSE = 0.05
 """A constraint whose matching error is within this is well supported (section 6.5)."""
-
-ROUNDED = 100
 
 Reconstruct = Callable[[int], CodeSets]
 
@@ -48,8 +41,8 @@ class CodesUtility:
     ----------
     occurrences_told : occurrences of codes in record and shared chunks
     item_chunk_codes : codes of item chunks, each counted once a cluster
-    occurrences_in_item_chunks : share of all occurrences that are in item chunks, in [0, 1]
-    exact : whether that share is the true one; else it is an upper bound
+    occurrences_in_item_chunks : upper bound of the share of all occurrences that are in item chunks, in [0, 1]: the
+        share if all records of each cluster had all codes of its item chunk
     codes, counted_exactly : distinct codes, and those whose number the chunks tell exactly
     constraints : of the utility policy; None without one
     satisfied : constraints all of whose codes are counted exactly
@@ -59,7 +52,6 @@ class CodesUtility:
     occurrences_told: int
     item_chunk_codes: int
     occurrences_in_item_chunks: float
-    exact: bool
     codes: int
     counted_exactly: int
     constraints: int | None = None
@@ -89,39 +81,28 @@ class Accuracy:
     tkd: float | None = None
 
 
-def measure_utility(released: Disassociation, hidden: int, constraints: list[Query] | None = None) -> CodesUtility:
-    """Return what a recipient may know of what was lost.
+def measure_utility(released: Disassociation, constraints: list[Query] | None = None) -> CodesUtility:
+    """Return what a recipient may know of what was lost: a function of the chunks and of nothing else.
+
+    How many occurrences item chunks hide is bounded by the records of their clusters. The true number, or any bound
+    that depends on it, would exclude data sets that could have led to the release, and with them candidates.
 
     Parameters
     ----------
-    hidden : occurrences in item chunks. They are told as a share only where every code known by up to m codes could
-        still be held by k records of its cluster: where they exceed one for each code by more than m (k - 1), times the
-        highest number of an occurrence where diagnoses repeat, since a second one takes the first one along. Else the
-        share is worked out from that many, which every release with these chunks would tell.
     constraints : of the utility policy, as item numbers
     """
-    told, pairs = int(supports_told(released).sum()), int(released.item_chunks.size)
-    most = released.m * (released.k - 1) * _most_occurrences(released) if pairs else 0
-    exact = hidden - pairs > most or not pairs
-    stated = hidden if exact else pairs + most
+    told = int(supports_told(released).sum())
+    most = int((released.sizes * np.diff(released.item_offsets)).sum())
     counted = codes_counted_exactly(released)
     utility = {} if constraints is None else _constraint_figures(released, constraints)
     return CodesUtility(
         occurrences_told=told,
-        item_chunk_codes=pairs,
-        occurrences_in_item_chunks=stated / max(1, told + stated),
-        exact=exact,
+        item_chunk_codes=int(released.item_chunks.size),
+        occurrences_in_item_chunks=most / max(1, told + most),
         codes=len(counted),
         counted_exactly=int(counted.sum()),
         **utility,
     )
-
-
-def _most_occurrences(released: Disassociation) -> int:
-    """The highest number of an occurrence; 1 where diagnoses do not repeat."""
-    if not released.repeats:
-        return 1
-    return max(int(code.rpartition(MARK)[2]) for code in released.vocabulary)
 
 
 def _constraint_figures(released: Disassociation, constraints: list[Query]) -> dict[str, int]:
@@ -177,10 +158,3 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     common = codes.supports() >= released.k
     lost = common & (supports_told(released) == 0)
     return float(lost.sum() / max(1, common.sum()))
-
-
-def public_error(queries: QueryErrors) -> float | None:
-    """Return the average relative error as a recipient may know it: rounded up to hundredths; None for few queries."""
-    if queries.answered < FEWEST_QUERIES:
-        return None
-    return math.ceil(round(queries.are * ROUNDED, 6)) / ROUNDED

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,43 @@ from .encode import MARK
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
 CLASSIFICATIONS = ("icd9", "icd10")
+FINENESS = 10_000
+"""Parts of a percent in which the smallest percentage is named."""
+
 SHOWN = 5
 """How many codes a message names, of a policy that the user wrote."""
+
+
+@dataclass(frozen=True)
+class SupportAsked:
+    """How many patients have each set of a policy of frequent sets together.
+
+    Attributes
+    ----------
+    percent : of the patients, at least
+    n_records : patients
+    """
+
+    percent: float
+    n_records: int
+
+    def check(self, k: int) -> None:
+        """Refuse sets that k patients or fewer may have: by keeping them together the release would tell them.
+
+        Raises
+        ------
+        InputError
+            Sets of k patients or fewer are asked for.
+        """
+        least = least_support(self.percent, self.n_records)
+        if least > k:
+            return
+        smallest = math.ceil(round((k + 1) * 100 * FINENESS / max(1, self.n_records), 6)) / FINENESS
+        advice = "No percentage will do." if smallest > 100 else f"Ask for sup:{smallest:.10g} or more."
+        raise InputError(
+            f"The policy sup:{self.percent:g} asks for sets that {least} of {self.n_records} patients "
+            f"{'has' if least == 1 else 'have'}, but sets that {k} or fewer have tell too much of them. {advice}"
+        )
 
 
 @dataclass(frozen=True)
@@ -38,6 +73,7 @@ class UtilityPolicy:
     constraints : the sets; where diagnoses repeat, a code stands for all its occurrences
     names : what the constraints are called, as many as there are sets
     spec : where the policy came from, as on the command line: ``level:1``, the name of a file
+    support : of the sets, if they were chosen because they are frequent; None if they say nothing of the patients
 
     Examples
     --------
@@ -48,6 +84,7 @@ class UtilityPolicy:
     constraints: tuple[frozenset[str], ...]
     names: tuple[str, ...]
     spec: str = "given"
+    support: SupportAsked | None = None
 
     def __post_init__(self) -> None:
         if len(self.constraints) != len(self.names):
@@ -56,8 +93,8 @@ class UtilityPolicy:
         shared = sorted(code for code, count in counts.items() if count > 1)
         if shared:
             raise InputError(
-                f"The sets of a utility policy must be disjoint, but {_shown(shared)} stand in more than one. "
-                "Leave each code in one set."
+                f"The sets of a utility policy must be disjoint, but {_shown(shared)} {_verb(shared, 'stand')} in more "
+                "than one. Leave each code in one set."
             )
 
     def __repr__(self) -> str:
@@ -74,7 +111,7 @@ class UtilityPolicy:
         """
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
-            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} have none.")
+            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} {_verb(empty, 'have')} none.")
         return cls(tuple(sets.values()), tuple(sets), spec)
 
     @classmethod
@@ -87,7 +124,7 @@ class UtilityPolicy:
             The file is not that, or two sets share a code.
         """
         path = Path(path)
-        return cls.of(_read_object(path), path.name)
+        return cls.of(_read_object(path), _name(path))
 
     @classmethod
     def by_level(cls, codes: CodeSets, level: int, classification: str | None = None) -> "UtilityPolicy":
@@ -102,7 +139,7 @@ class UtilityPolicy:
         groups: dict[str, list[str]] = {}
         for code, path in _paths(codes, classification).items():
             groups.setdefault(str(getattr(path, LEVELS[level])), []).append(code)
-        return cls.of(groups, f"level:{level}")
+        return cls.of(groups, f"level:{level}{_stated(classification)}")
 
     @classmethod
     def similar(cls, codes: CodeSets, size: int, classification: str | None = None) -> "UtilityPolicy":
@@ -111,8 +148,9 @@ class UtilityPolicy:
             raise InputError(f"A utility policy by similarity needs a number of codes from 1 on, not {size!r}.")
         found = _paths(codes, classification)
         leaves = sorted(found, key=lambda code: (found[code].category, code.upper().replace(".", ""), code))
+        spec = f"sim:{size}{_stated(classification)}"
         blocks = [leaves[start : start + size] for start in range(0, len(leaves), size)]
-        return cls.of({f"{block[0]} to {block[-1]}": block for block in blocks}, f"sim:{size}")
+        return cls.of({f"{block[0]} to {block[-1]}": block for block in blocks}, spec)
 
     @classmethod
     def frequent(cls, codes: CodeSets, percent: float) -> "UtilityPolicy":
@@ -131,7 +169,8 @@ class UtilityPolicy:
             if len(left) > 1:
                 used.update(left)
                 chosen[" ".join(left)] = left
-        return cls.of(chosen, f"sup:{percent:g}")
+        sets = cls.of(chosen, f"sup:{percent:.12g}")
+        return replace(sets, support=SupportAsked(percent, codes.n_records))
 
     def on(self, codes: CodeSets) -> "UtilityPolicy":
         """Return the policy, if all its codes are codes of the data.
@@ -155,8 +194,12 @@ class UtilityPolicy:
         return len(_items_by_code(codes)) - sum(map(len, self.constraints))
 
 
-def parse_policy(spec: str, codes: CodeSets) -> UtilityPolicy:
+def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625`` or a JSON file.
+
+    Parameters
+    ----------
+    k : of the release; frequent sets that k patients or fewer may have are refused before they are looked for
 
     Raises
     ------
@@ -170,7 +213,10 @@ def parse_policy(spec: str, codes: CodeSets) -> UtilityPolicy:
     number = _number(text)
     if number is None or (kind != "sup" and not number.is_integer()):
         raise InputError(f"The policy {spec!r} needs a number after the colon, as in level:1, sim:5 or sup:0.625.")
+    if kind == "sup" and classification:
+        raise InputError(f"The policy {spec!r} names a classification, but frequent sets have none. Leave it out.")
     if kind == "sup":
+        SupportAsked(number, codes.n_records).check(k)
         return UtilityPolicy.frequent(codes, number)
     build = UtilityPolicy.by_level if kind == "level" else UtilityPolicy.similar
     return build(codes, int(number), classification or None)
@@ -225,7 +271,8 @@ def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None
     unknown = sorted(names - known.keys())
     if unknown:
         raise InputError(
-            f"{_shown(unknown)} of the {what} do not occur in the data. Write codes as the data do, or leave them out."
+            f"{_shown(unknown)} of the {what} {_verb(unknown, 'do')} not occur in the data. Write codes as the data "
+            "do, or leave them out."
         )
 
 
@@ -233,6 +280,21 @@ def _shown(names: Sequence[str]) -> str:
     """The first names of a list that the user wrote, and how many there are more."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(repr(name) for name in names[:SHOWN]) + more
+
+
+def _verb(names: Sequence[str], plural: str) -> str:
+    """A verb for so many names."""
+    singular = {"do": "does", "have": "has", "stand": "stands"}
+    return singular[plural] if len(names) == 1 else plural
+
+
+def _stated(classification: str | None) -> str:
+    return "" if classification is None else f"/{classification}"
+
+
+def _name(path: Path) -> str:
+    """The name of a file, or the whole path of one that has none, as ``.``."""
+    return path.name or str(path)
 
 
 def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
@@ -266,7 +328,8 @@ def _read_object(path: Path) -> dict[str, list[str]]:
         problem = "has codes that are not text; write them in quotes"
     if problem is not None:
         raise InputError(
-            f'The utility policy {path.name} {problem}, as in {{"hypertension": ["401.0", "404.00"]}}.', file=path.name
+            f'The utility policy {_name(path)} {problem}, as in {{"hypertension": ["401.0", "404.00"]}}.',
+            file=_name(path),
         )
     found: dict[str, list[str]] = content
     return found
@@ -278,11 +341,13 @@ def _content(path: Path) -> Any:
         return json.loads(path.read_bytes(), object_pairs_hook=_once)
     except FileNotFoundError:
         reason = "is not there; a policy is a JSON file, level:1, sim:5 or sup:0.625"
+    except IsADirectoryError:
+        reason = "is a folder; a policy is a JSON file, level:1, sim:5 or sup:0.625"
     except OSError:
         pass
     except (ValueError, RecursionError):
         reason = "is not JSON, or names a set twice"
-    raise InputError(f"The utility policy {path.name} {reason}.", file=path.name)
+    raise InputError(f"The utility policy {_name(path)} {reason}.", file=_name(path))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -28,13 +28,13 @@ ANY = 2.0
 def disassociate(codes: CodeSets, request: DisassociationRequest) -> ProtectedCodes:
     """Cut the code sets into pieces such that whoever knows up to m codes of a patient is left with k candidates.
 
-    *Guarantee* (Guarantee 1 of the paper): for any m codes of any record there is at least one dataset that the release
-    may stand for in which k records or more have all of them. It holds against somebody who knows up to m codes of a
-    patient, all of them possibly rare, and the release. Not promised: a bound on what is probable (the guarantee says
-    that k candidates are possible, not that they are equally likely), anything against somebody who knows more than m
-    codes, who knows several patients, or who works backwards from what the method would have done; nor that a code
-    does not give another away (see `cloister.codesets.cover`) unless ``safe`` is ``enforce``. Cost: about the number of
-    occurrences times the logarithm of the number of records.
+    *Guarantee* (Guarantee 1 of the paper): for any m codes of any record, sensitive ones aside, there is at least one
+    dataset that the release may stand for in which k records or more have all of them. It holds against somebody who
+    knows up to m codes of a patient, all of them possibly rare, and the release. Not promised: a bound on what is
+    probable (the guarantee says that k candidates are possible, not that they are equally likely), anything against
+    somebody who knows more than m codes, who knows several patients, or who works backwards from what the method would
+    have done; nor that a code does not give another away (see `cloister.codesets.cover`) unless ``safe`` is
+    ``enforce``. Cost: about the number of occurrences times the logarithm of the number of records.
 
     The result does not depend on the order of the records.
 

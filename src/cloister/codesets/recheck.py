@@ -17,19 +17,23 @@ from cloister.results import Manifest, Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .codebook import codebook
-from .data import CodeSets, Disassociation
+from .data import CodeSets, Disassociation, Safe
 from .data_file import CODES, ID
 from .encode import MARK
 from .manifest import METHOD, clusters_of, columns_of, one_row, records_of, rules_of, sentences_of
-from .measure import measure_utility
 from .places import codes_counted_exactly, supports_told
 from .request import GivenCodes
 from .verify import Secret, verify
+from .verify_figures import item_chunk_share, ties_in, ties_of_repeats
 
 T = TypeVar("T")
 
 AGREEMENT = 1e-9
 """How far a figure may be from the one recomputed."""
+
+CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
+FREQUENT = "sup:"
+"""How a policy begins whose sets were chosen because they are frequent."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def recheck_codes(
 CHECKED = (
     "files are as they were released, and no others are there",
     f"{CLUSTERS} is written in the one way there is",
-    "the manifest does not contradict itself or the clusters",
+    "the manifest does not contradict itself or the clusters; its figures were counted anew",
     "the codebook lists what was released, and nothing else",
     "data.csv has as many records, and as often each code, as the clusters allow",
 )
@@ -118,7 +122,10 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         == columns_of(settings["ids"] == "number"),
         "records do not add up, or tell a number that must be kept back": _records_agree(manifest, released),
         "clusters are not counted as they are": manifest["clusters"] == clusters_of(released),
-        "utility does not follow from the clusters": _utility_agrees(utility, released),
+        "utility does not follow from the clusters": _utility_agrees(utility, settings, released),
+        "risk is not that of the clusters, or not what settings.safe asks": _ties_agree(
+            manifest["risk"], settings, released
+        ),
         f"{CODEBOOK} does not say what the clusters say": _codebook_agrees(folder, manifest, released),
         f"{CLUSTERS} is not written as a release is": _digest(released) == sha256(folder / CLUSTERS),
     }
@@ -141,19 +148,42 @@ def _records_agree(manifest: Manifest, released: Disassociation) -> bool:
     return bool(left_out >= 0 and drops and records == records_of(released.n_records, left_out, released.k))
 
 
-def _utility_agrees(utility: dict[str, Any], released: Disassociation) -> bool:
-    """What can be recomputed from the clusters alone; a true share of item chunks must be a possible one."""
-    told, pairs = int(supports_told(released).sum()), int(released.item_chunks.size)
-    least = measure_utility(released, pairs)
+def _utility_agrees(utility: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
+    """What can be counted anew from the clusters alone; what does not follow from them must not be there."""
+    counts = {
+        "suppressed_codes": 0,
+        "codes": len(released.vocabulary),
+        "codes_counted_exactly": int(codes_counted_exactly(released).sum()),
+        "occurrences_told": int(supports_told(released).sum()),
+    }
     share = utility["occurrences_in_item_chunks"]
-    possible = abs(share - least.occurrences_in_item_chunks) <= AGREEMENT
-    if utility["exact"] and pairs:
-        possible = pairs / (told + pairs) - AGREEMENT <= share <= 1 - (told > 0) * AGREEMENT
-    counts = (0, least.codes, least.counted_exactly, told)
-    stated = ("suppressed_codes", "codes", "codes_counted_exactly", "occurrences_told")
-    return possible and all(
-        type(utility[name]) is int and utility[name] == count for name, count in zip(stated, counts, strict=True)
-    )
+    follows = type(share) in (int, float) and abs(share - item_chunk_share(released)) <= AGREEMENT
+    counted = all(type(utility[name]) is int and utility[name] == count for name, count in counts.items())
+    known = utility.keys() == {*counts, "occurrences_in_item_chunks", *CONSTRAINTS, "are"}
+    return follows and counted and known and utility["are"] is None and _constraints_agree(utility, settings["policy"])
+
+
+def _constraints_agree(utility: dict[str, Any], policy: str | None) -> bool:
+    """Without a policy, and of one of frequent sets, nothing is told; else each number counts some of those before."""
+    stated = [utility[name] for name in CONSTRAINTS]
+    if policy is None or policy.startswith(FREQUENT):
+        return stated == [None] * len(CONSTRAINTS)
+    if stated == [None] * len(CONSTRAINTS):
+        return False
+    return all(type(number) is int for number in stated) and stated[0] >= stated[1] >= stated[2] >= 0
+
+
+def _ties_agree(risk: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
+    """Codes that give others away are as many as stated; where none may be, only occurrences of one code do."""
+    safe, threshold = Safe(settings["safe"]), settings["safe_threshold"]
+    if safe is Safe.OFF:
+        return risk == {"tied_pairs": None, "tied_codes": None}
+    if type(threshold) not in (int, float) or not 0 < threshold <= 1:
+        return False
+    found = ties_in(released, threshold)
+    is_kept = safe is Safe.REPORT or found.pairs == ties_of_repeats(released, threshold)
+    whole = all(type(count) is int for count in risk.values())
+    return is_kept and whole and risk == {"tied_pairs": found.pairs, "tied_codes": found.codes}
 
 
 def _codebook_agrees(folder: Path, manifest: Manifest, released: Disassociation) -> bool:
@@ -176,7 +206,8 @@ def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disasso
     text = frame[CODES]
     failures = []
     if frame.height != released.n_records:
-        failures.append(f"{DATA[0]} has {frame.height} records, but the clusters have {released.n_records}")
+        records = "record" if frame.height == 1 else "records"
+        failures.append(f"{DATA[0]} has {frame.height} {records}, but the clusters have {released.n_records}")
     if text.null_count() or not text.is_sorted():
         failures.append(f"the records of {DATA[0]} are not sorted by their codes, or some have none")
     if ID in frame.columns and frame[ID].to_list() != [str(number) for number in range(1, frame.height + 1)]:
@@ -185,15 +216,22 @@ def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disasso
 
 
 def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
-    """Codes that stand in the data file more or less often than the clusters allow."""
+    """Codes that stand in the data file more or less often than the clusters allow.
+
+    A code of an item chunk is given to one record, and otherwise to records that would have no code: it is alone there.
+    """
     names = [code.rpartition(MARK)[0] if released.repeats else code for code in released.vocabulary]
     lowest, highest = _occurrences_allowed(released)
     allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
     found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")
-    both = found.join(allowed, on="code", how="full", coalesce=True)
-    fits = both["found"].is_between(both["lowest"], both["highest"]).fill_null(False)
+    alone = text.alias("code").value_counts(name="alone")
+    both = found.join(allowed, on="code", how="full", coalesce=True).join(alone, on="code", how="left")
+    spare = both["lowest"] + both["alone"].fill_null(0)
+    fits = both["found"].is_between(both["lowest"], pl.select(pl.min_horizontal(both["highest"], spare)).to_series())
+    fits = fits.fill_null(False)
     wrong = both.height - int(fits.sum())
-    return [f"{wrong} codes stand in {DATA[0]} more or less often than the clusters allow"] if wrong else []
+    stand = "code stands" if wrong == 1 else "codes stand"
+    return [f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow"] if wrong else []
 
 
 def _occurrences_allowed(released: Disassociation) -> tuple[Any, Any]:

@@ -66,7 +66,9 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     record, starts = _record_chunks(released, at)
     item_starts, items = take_sequences(released.item_offsets, released.item_chunks, at)
     try:
-        record_rows = place_records(rows, starts, record.subrecord_offsets, np.diff(item_starts) > 0, counter)
+        record_rows = place_records(
+            rows, starts, record.subrecord_offsets, _fillable(released, item_starts, items), counter
+        )
         shared_rows = place_shared(rows, _shared(released, layout), counter)
     except ValueError:
         raise InputError("The clusters stand for no code sets: they were changed since they were released.") from None
@@ -82,6 +84,13 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
         ],
     )
     return CodeSets(released.vocabulary, offsets, codes, None, released.repeats)
+
+
+def _fillable(released: Disassociation, starts: Integers, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether a cluster's item chunk has a code that all records may hold: one that is not sensitive."""
+    plain = np.concatenate([[0], np.cumsum(~np.isin(codes, released.sensitive))])
+    fillable: NDArray[np.bool_] = np.diff(plain[starts]) > 0
+    return fillable
 
 
 def _rows(sizes: Integers) -> Rows:

@@ -52,6 +52,6 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
         fixed = make_fixed(entries, unit, encoded.records.constraint)
         pieces = join(tree, pool, fixed, rule)
         mark_shared(entries, pool, pieces)
-        if not pin_bare(entries, vertical.marks.needs_item, encoded.supports, unit):
+        if not pin_bare(entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit):
             return Refinement(tree, pool, pieces)
         entries.place[entries.place == SHARED] = ITEM_CHUNK

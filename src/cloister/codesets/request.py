@@ -1,6 +1,7 @@
 """What is asked of code sets, and what is asked about: settings, and the code sets with where they came from."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 from cloister.errors import InputError
@@ -59,6 +60,10 @@ class CodesRequest:
     drop_empty: bool = False
     accuracy: bool = False
 
+    def __post_init__(self) -> None:
+        if self.policy is not None and self.policy.support is not None:
+            self.policy.support.check(self.method.k)
+
 
 def read_given(
     path: str | Path,
@@ -89,6 +94,19 @@ def read_given(
         lines=encoded.lines,
         notes=(*source.notes, *encoded.notes),
     )
+
+
+def check_seed(seed: int) -> int:
+    """Return the seed of reconstructions if it is one.
+
+    Raises
+    ------
+    InputError
+        It is no whole number from 0 on.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"The seed is {seed!r}, but must be a whole number from 0 on.")
+    return int(seed)
 
 
 def check_codes(codes: CodeSets) -> CodeSets:

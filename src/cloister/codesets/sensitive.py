@@ -13,6 +13,8 @@ from .encode_request import Encoded
 def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split:
     """Merge clusters along the split tree until each sensitive code is in at most one of ``diversity`` records of each.
 
+    Every cluster also gets a code that is not sensitive, as the sensitive ones can not fill its records (see
+    `cloister.codesets.repair`).
     A part stays split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability
     of a sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true
     share, support / |P| <= 1 / l.
@@ -23,7 +25,7 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     Raises
     ------
     NoSafeRelease
-        A sensitive code is in more than one of ``diversity`` of all records.
+        A sensitive code is in more than one of ``diversity`` of all records, or all codes are sensitive.
 
     References
     ----------
@@ -31,12 +33,16 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     """
     if not encoded.sensitive.size:
         return split
+    if encoded.records.passed_over.all():
+        raise NoSafeRelease("All codes are sensitive, so nothing could be told. Leave a code out of them.")
     tree = make_tree(split.depths)
     totals = np.concatenate([np.zeros((encoded.sensitive.size, 1), dtype=np.int64), _supports(encoded, split)], axis=1)
     totals = np.cumsum(totals, axis=1)
+    others = _others(encoded, split)
     parts = np.arange(split.starts.size - 1)
-    part_holds = _holds(split, totals, parts, parts, diversity)
+    part_holds = _holds(split, totals, parts, parts, diversity) & (np.diff(others) > 0)
     node_holds = _holds(split, totals, tree.low, tree.high, diversity)
+    node_holds &= others[tree.high + 1] > others[tree.low]
     if not _holds(split, totals, parts[:1], parts[-1:], diversity).all():
         raise NoSafeRelease(
             f"Each sensitive code may be in one of {diversity} records at most, but one is more frequent. "
@@ -57,6 +63,15 @@ def _supports(encoded: Encoded, split: Split) -> NDArray[np.int64]:
     for row, code in enumerate(encoded.sensitive.tolist()):
         np.add.at(counts[row], owner[encoded.records.items == code], 1)
     return counts
+
+
+def _others(encoded: Encoded, split: Split) -> NDArray[np.int64]:
+    """Occurrences of codes that are not sensitive before each part, and in all."""
+    told = np.concatenate([[0], np.cumsum(~encoded.records.passed_over[encoded.records.items])])
+    per_record = np.diff(told[encoded.records.offsets])
+    before = np.concatenate([[0], np.cumsum(per_record[split.order])])
+    found: NDArray[np.int64] = before[split.starts]
+    return found
 
 
 def _holds(

@@ -13,6 +13,7 @@ from cloister.results import Verdict
 from .data import Chunks, Codes, Disassociation, Integers
 from .encode import MARK
 from .verify_chunks import rare_chunks
+from .verify_order import orders
 from .verify_original import Secret as Secret
 from .verify_original import differences
 from .verify_tree import Layout, is_forest, lay_out
@@ -34,7 +35,7 @@ class _Checks:
 
 
 def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
-    """Check a release of code sets: sizes, places, k^m-anonymity of every chunk, the omitted condition, R1 to R4.
+    """Check a release of code sets: sizes, places, order, k^m-anonymity, the omitted condition, R1 to R4.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
     )
     if sound:
         layout = lay_out(released)
+        for promise, holds in orders(released):
+            checks.require(holds, promise)
         _check_sizes(checks, released, layout)
         _check_condition(checks, released)
         _check_shared(checks, released, layout)
@@ -190,13 +193,15 @@ def _check_sizes(checks: _Checks, released: Disassociation, layout: Layout) -> N
 
 
 def _check_condition(checks: _Checks, released: Disassociation) -> None:
-    """The condition that the paper omits, over each cluster's own record chunks."""
+    """The condition that the paper omits, over each cluster's own record chunks; sensitive codes fill few records."""
     record = released.record_chunks
     chunks = np.bincount(record.owner, minlength=released.n_clusters)
     subrecords = np.zeros(released.n_clusters, dtype=np.int64)
     np.add.at(subrecords, record.owner, np.diff(record.subrecord_offsets))
-    enough = subrecords >= released.sizes + released.k * (np.minimum(released.m, chunks) - 1)
-    has_items = np.diff(released.item_offsets) > 0
+    k, m = min(released.k, released.n_records + 1), min(released.m, chunks.size + int(chunks.sum()))
+    enough = subrecords >= released.sizes + k * (np.minimum(m, chunks) - 1)
+    plain = np.concatenate([[0], np.cumsum(~np.isin(released.item_chunks, released.sensitive))])
+    has_items = np.diff(plain[released.item_offsets]) > 0
     checks.require(np.all(has_items | ((chunks > 0) & enough)), "no reconstructed record needs to be empty")
 
 

@@ -12,16 +12,21 @@ BLOCK = 2_000_000
 """Occurrences that are looked at together."""
 
 MANY_SETS = 200_000
-"""Chunks with more sets of codes to count are looked at by the records that their codes share."""
+"""Sets of codes that are counted whatever the subrecords are like."""
+
+SETS_A_SUBRECORD = 8
+"""Chunks with more sets of codes, in all and a subrecord, are looked at by the records that their codes share."""
 
 
 def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     """Chunks in which up to m codes occur together, but in fewer than k subrecords; the numbers, ascending."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+    m = min(m, int(lengths.max(initial=1)))
     cost = np.bincount(chunk_of, weights=_sets(lengths, m), minlength=len(chunks))
-    rare = [_rare_by_counting(chunks, span, cost <= MANY_SETS, k, m) for span in blocks(chunks)]
-    slow = [chunk for chunk in np.flatnonzero(cost > MANY_SETS).tolist() if _is_rare(chunks, chunk, k, m)]
+    many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
+    rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks)]
+    slow = [chunk for chunk in np.flatnonzero(many).tolist() if _is_rare(chunks, chunk, k, m)]
     return np.unique(np.concatenate([*rare, np.array(slow, dtype=np.int64)]))
 
 
@@ -69,13 +74,9 @@ def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
 
 def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     """Whether some m codes share 1 to k - 1 subrecords, by intersecting the codes' sets of subrecords."""
-    holders: dict[int, int] = {}
-    subrecords = chunks.subrecords_of(chunk)
-    for number, subrecord in enumerate(subrecords):
-        for code in subrecord:
-            holders[code] = holders.get(code, 0) | 1 << number
-    fewest = {(1 << len(subrecords)) - 1: 0}
-    for column in set(holders.values()):
+    first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
+    fewest = {(1 << (last - first)) - 1: 0}
+    for column in _holders(chunks, first, last):
         for shared, codes in list(fewest.items()):
             both = shared & column
             if codes == m or both in (0, shared):
@@ -86,3 +87,18 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
         if column.bit_count() < k:
             return True
     return False
+
+
+def _holders(chunks: Chunks, first: int, last: int) -> set[int]:
+    """Sets of subrecords that hold a code, as bits of a number, each once."""
+    bounds = chunks.item_offsets[first : last + 1]
+    items = chunks.items[bounds[0] : bounds[-1]]
+    order = np.argsort(items, kind="stable")
+    rows = np.repeat(np.arange(last - first), np.diff(bounds))[order]
+    holds = np.zeros(last - first, dtype=np.bool_)
+    found = set()
+    for held in np.split(rows, np.flatnonzero(np.diff(items[order])) + 1):
+        holds[held] = True
+        found.add(int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little"))
+        holds[held] = False
+    return found

@@ -61,9 +61,10 @@ def differences(released: Disassociation, layout: Layout, secret: Secret) -> Ite
 def _is_diverse(released: Disassociation, secret: Secret) -> bool:
     """Whether in each cluster at most one record of l has any one sensitive code."""
     cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
+    diversity = min(secret.diversity, released.n_records + 1)
     for code in released.sensitive.tolist():
         held = np.bincount(cluster[secret.codes.items == code], minlength=released.n_clusters)
-        if np.any(held * secret.diversity > released.sizes):
+        if np.any(held * diversity > released.sizes):
             return False
     return True
 

@@ -1,5 +1,6 @@
 """A file -> lists of codes: one record a line (wide), or one code a line (long)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +17,8 @@ ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
 CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
 CODES_NAMES = ("codes",)
 """Names that a column is looked for by, the likeliest first."""
+
+WHITE_SPACE = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -145,12 +148,17 @@ def _columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColu
                 file=file,
             )
     if codes is None and code is None:
-        raise InputError(f"{file} has no column of codes: {_searched(present)}", file=file)
+        usual = ", ".join((*CODES_NAMES, *CODE_NAMES))
+        raise InputError(
+            f"{file} has no column of codes: none is called {usual}. Name it with --codes or --code. "
+            f"{_listed(present)}",
+            file=file,
+        )
     identifier = wanted.id or _first(ID_NAMES, present)
     if code is not None and identifier is None:
         raise InputError(
             f"{file} has one code a line, so a column must tell patients apart, but it has none of "
-            f"{', '.join(ID_NAMES)}. Name it with --id. Its columns: {', '.join(present)}.",
+            f"{', '.join(ID_NAMES)}. Name it with --id. {_listed(present)}",
             file=file,
         )
     if identifier is not None and identifier in (codes, code):
@@ -162,19 +170,22 @@ def _first(names: Sequence[str], present: Sequence[str]) -> str | None:
     return next((name for name in names if name in present), None)
 
 
-def _searched(present: Sequence[str]) -> str:
-    """What was looked for; a lone column is not named, as it may be the first patient of a file without header."""
-    usual = f"none is called {', '.join((*CODES_NAMES, *CODE_NAMES))}. Name it with --codes or --code."
-    if len(present) == 1:
-        return f"{usual} Its first line must name the columns, as in: codes."
-    return f"{usual} Its columns: {', '.join(present)}."
+def _are_names(present: Sequence[str]) -> bool:
+    """Whether columns may be listed: a file without a header has the id and the codes of its first patient there."""
+    usual = {*ID_NAMES, *CODES_NAMES, *CODE_NAMES}
+    return len(present) > 1 and bool(usual.intersection(present)) and not any(map(WHITE_SPACE.search, present))
+
+
+def _listed(present: Sequence[str]) -> str:
+    if _are_names(present):
+        return f"Its columns: {', '.join(present)}."
+    return "Its first line must name the columns, as in: id,codes."
 
 
 def _no_such(column: str, present: Sequence[str], file: str) -> InputError:
-    near = get_close_matches(column, present, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    listed = f" Its columns: {', '.join(present)}." if len(present) > 1 else ""
-    message = f"Column {column!r} was asked for, but {file} has no such column.{hint}{listed}"
+    near = get_close_matches(column, present, 1) if _are_names(present) else []
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    message = f"Column {column!r} was asked for, but {file} has no such column. {hint}{_listed(present)}"
     return InputError(message, file=file, column=column)
 
 
@@ -192,10 +203,11 @@ def _codes(column: pl.Series, file: str) -> pl.Series:
 
 def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
     if ids.null_count():
+        have = "has" if ids.null_count() == 1 else "have"
         first = int(ids.is_null().arg_true()[0]) + 1
         raise InputError(
-            f"Column {column!r} of {file} is to tell patients apart, but {ids.null_count()} of {len(ids)} lines have "
-            f"none (the first is record {first}). Give every patient an id.",
+            f"Column {column!r} of {file} is to tell patients apart, but {ids.null_count()} of {len(ids)} lines "
+            f"{have} none (the first is record {first}). Give every patient an id.",
             file=file,
             row=first,
             column=column,

@@ -153,12 +153,13 @@ def _repair(table, place):
 
 @jit
 def _finish(table, rule, place, chunks):
-    """Keep barred codes back and see to the omitted condition; return what `Marks` says."""
+    """Keep barred codes back, see to the omitted condition without them; return what `Marks` says."""
     items = False
     for code in range(place.shape[0]):
         if table.constraint[code] == BARRED:
             place[code] = KEPT_BACK
-        items = items or place[code] < 0
+        elif place[code] < 0:
+            items = True
     needs = _leaves_empty(table, rule, place, chunks)
     if needs and not items:
         _repair(table, place)

@@ -99,7 +99,7 @@ def _mark_shared(entries, pool, pieces):
 
 
 @jit
-def _bare(entries, needs_item, pins, total, unit):
+def _bare(entries, needs_item, barred, pins, total, unit):
     """For each part that needs a code in its item chunk and has none, the entry to keep there, else -1."""
     for part in range(needs_item.shape[0]):
         pins[part] = -1
@@ -107,10 +107,12 @@ def _bare(entries, needs_item, pins, total, unit):
             continue
         best = np.int64(-1)
         for at in range(entries.offsets[part], entries.offsets[part + 1]):
+            code = entries.code[at]
+            if barred[code]:
+                continue
             if entries.place[at] == ITEM_CHUNK or entries.place[at] == KEPT_BACK:
                 best = -1
                 break
-            code = entries.code[at]
             if entries.place[at] == SHARED and unit[code] == code:
                 fewer = best < 0 or entries.support[at] < entries.support[best]
                 equal = best >= 0 and entries.support[at] == entries.support[best]
@@ -171,17 +173,22 @@ def mark_shared(entries: Entries, pool: Pool, pieces: Pieces) -> None:
 
 
 def codes_to_pin(
-    entries: Entries, needs_item: NDArray[np.bool_], total: NDArray[np.int64], unit: NDArray[np.int32]
+    entries: Entries,
+    needs_item: NDArray[np.bool_],
+    barred: NDArray[np.bool_],
+    total: NDArray[np.int64],
+    unit: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     """Entries to keep in item chunks that would be empty but must not be: least support, then most frequent, smallest.
 
     Parameters
     ----------
     needs_item : (n_parts,) whether the part's own record chunks leave records empty
+    barred : (n_codes,) codes that do not make an item chunk one that has a code
     total : (n_codes,) records that have each code
     """
-    if needs_item.size != entries.offsets.size - 1 or total.shape != unit.shape:
-        raise ValueError("needs_item must have one entry a part, and total one a code")
+    if needs_item.size != entries.offsets.size - 1 or not total.shape == unit.shape == barred.shape:
+        raise ValueError("needs_item must have one entry a part, barred and total one a code")
     pins = np.empty(needs_item.size, dtype=np.int64)
-    _bare(entries, needs_item, pins, total, unit)
+    _bare(entries, needs_item, barred, pins, total, unit)
     return pins[pins >= 0]

@@ -1,7 +1,8 @@
 """Estimates of the share of a sample that is unique in the population, from the class sizes of the sample.
 
 In the formulas N and n are people and records, f = n / N, u the classes and s(i) those of i records. Every estimate is
-of the expected number of population uniques over N. Gamma functions are taken in logarithms throughout.
+of the expected number of population uniques over N. Gamma functions are taken in logarithms throughout, and never as a
+difference of large ones: with a few records of billions of people, nothing of such a difference would be left.
 """
 
 import math
@@ -16,6 +17,12 @@ LARGEST_FRACTION_OF_PITMAN = 0.1
 
 SMALLEST = 1e-9
 """How close to its limits a parameter is looked for."""
+
+MOST_PEOPLE = 10**11
+"""Populations up to this size are computed with, and tested; as many people as ever lived."""
+
+LARGE = 1000
+"""From here on two terms of Stirling's series are exact."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +81,11 @@ def zayatz(sample: Sample) -> float:
     ----------
     Zayatz (1991), "Estimation of the number of unique population elements using a sample".
     """
-    from scipy.special import gammaln
-
     people, records = sample.population, sample.n_records
     possible = sample.sizes <= people - records + 1
     sizes, classes = sample.sizes[possible], sample.classes[possible]
-    chance = gammaln(people - sizes + 1) - gammaln(people - sizes - records + 2)
-    chance -= math.lgamma(people) - math.lgamma(people - records + 1)
+    fewer: NDArray[np.float64] = 1 - sizes.astype(np.float64)
+    chance = _log_gamma_ratio(people, fewer) - _log_gamma_ratio(people - records + 1, fewer)
     uniques = sample.n_of(1)
     return float(uniques * uniques / (classes * sizes * np.exp(chance)).sum() / records)
 
@@ -99,9 +104,9 @@ def pitman(sample: Sample) -> float:
     if fitted is None:
         return zayatz(sample)
     a, t = fitted
-    people = sample.population
-    mean = math.lgamma(t + 1) - math.lgamma(t + a) + math.lgamma(t + a + people - 1) - math.lgamma(t + people)
-    return math.exp(mean)
+    off = np.array([a - 1])
+    mean = _log_gamma_ratio(t + sample.population, off) - _log_gamma_ratio(t + 1, off)
+    return math.exp(float(mean[0]))
 
 
 def snb(sample: Sample) -> float:
@@ -169,14 +174,12 @@ def _likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
 def _likeliest_t(sample: Sample, a: float) -> float:
     """The t at which the likelihood is largest for this a: its derivative falls from infinity to below 0 at 10 n^2."""
     from scipy.optimize import brentq
-    from scipy.special import digamma
 
     u, n = sample.n_classes, sample.n_records
 
     def slope(logarithm: float) -> float:
         t = math.exp(logarithm) - a
-        climb = (digamma(t / a + u) - digamma(t / a + 1)) / a
-        return float(climb - digamma(t + n) + digamma(t + 1))
+        return _digamma_rise(t / a + 1, u - 1) / a - _digamma_rise(t + 1, n - 1)
 
     low, high = math.log(SMALLEST), math.log(10) + 2 * math.log(n)
     return math.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-13)) - a
@@ -187,51 +190,79 @@ def _slope_in_a(sample: Sample, a: float, t: float) -> float:
     from scipy.special import digamma
 
     u = sample.n_classes
-    climb = (u - 1) / a - t / a**2 * (digamma(t / a + u) - digamma(t / a + 1))
+    climb = (u - 1 - t / a * _digamma_rise(t / a + 1, u - 1)) / a
     return float(climb - (sample.classes * (digamma(sample.sizes - a) - digamma(1 - a))).sum())
+
+
+def _digamma_rise(x: float, more: int) -> float:
+    """Digamma function at x + more less that at x, both above 0, to all digits however large x is."""
+    return math.log1p(more / x) + _beyond_logarithm(x + more) - _beyond_logarithm(x)
+
+
+def _beyond_logarithm(x: float) -> float:
+    """Digamma function less the logarithm."""
+    from scipy.special import digamma
+
+    return float(digamma(x)) - math.log(x) if x < LARGE else -1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4)
 
 
 def _shlosser(sample: Sample) -> float:
     """Number of classes in the population, by Shlosser's estimator as modified by Haas and Stokes."""
     f, i, s = sample.fraction, sample.sizes.astype(np.float64), sample.classes
-    unseen = s * (1 - f) ** i
-    first = (i * f**2 * (1 - f**2) ** (i - 1) * s).sum() / (s * (1 - f**2) ** i - unseen).sum()
-    second = unseen.sum() / (i * f * (1 - f) ** (i - 1) * s).sum()
+    unseen = s * np.exp(i * math.log1p(-f))
+    # (1 - f)^i ((1 + f)^i - 1), so written that nothing cancels where f is small, and nothing overflows.
+    seen = s * np.exp(i * math.log1p(-f * f)) * -np.expm1(-i * math.log1p(f))
+    first = (i * f**2 * np.exp((i - 1) * math.log1p(-f * f)) * s).sum() / seen.sum()
+    second = unseen.sum() / (i * f * np.exp((i - 1) * math.log1p(-f)) * s).sum()
     return float(sample.n_classes + sample.n_of(1) * first * second**2)
 
 
 def _fitted_snb(sample: Sample, n_classes: float) -> tuple[float, float] | None:
     """Parameters (a, p) that give classes of one and two records their expected numbers; None if there are none.
 
-    With w = (1 - p)(1 - f) / (1 - (1 - p)(1 - f)) and b = a w the expected numbers are
-    s(1) = K f (1 - w f / (1 - f))^a (1 + b) and s(2) / s(1) = f / (2 (1 - f)) b (2 + w + b) / (1 + b).
-    The second gives w for each b; b is found where the first is met.
+    With g = f / (1 - f), v = (1 - p) f / (1 - (1 - p)(1 - f)) and b = a v / g the expected numbers are
+    s(1) = K f (1 - v)^a (1 + b) and s(2) / s(1) = b (2 g + v + g b) / (2 (1 + b)).
+    The second gives b for each v from 0 to 1; v is found, as its log-odds, where the first is met. A v closer than
+    ``SMALLEST`` to 0 or 1 counts as none: p would be 1 or 0 within rounding.
     """
     from scipy.optimize import brentq
 
     s1, s2, f = sample.n_of(1), sample.n_of(2), sample.fraction
     if s2 == 0:
         return None
-    ratio = 2 * (1 - f) * s2 / (f * s1)
+    ratio, odds = 2 * s2 / s1, sample.n_records / (sample.population - sample.n_records)
 
-    def off(b: float) -> float:
-        w = _w(b, ratio)
-        return math.log(n_classes * f * (1 + b) / s1) + b / w * math.log1p(-w * f / (1 - f))
+    def off(logit: float) -> float:
+        v = 1 / (1 + math.exp(-logit))
+        b = _positive_root(odds, 2 * odds + v - ratio, ratio)
+        return math.log(n_classes * f * (1 + b) / s1) - b * odds / v * math.log1p(math.exp(logit))
 
-    low, high = _positive_root(2 + (1 - f) / f - ratio, ratio), _positive_root(2 - ratio, ratio)
-    low, high = low + SMALLEST * (high - low), high - SMALLEST * (high - low)
-    if not (0 < low < high and _w(high, ratio) > 0 and off(low) < 0 < off(high)):
+    end = math.log((1 - SMALLEST) / SMALLEST)
+    if not off(-end) > 0 > off(end):
         return None
-    b = float(brentq(off, low, high, xtol=1e-14))
-    w = _w(b, ratio)
-    return b / w, 1 - w / ((1 + w) * (1 - f))
+    logit = float(brentq(off, -end, end, xtol=1e-13))
+    v, rest = 1 / (1 + math.exp(-logit)), 1 / (1 + math.exp(logit))
+    b = _positive_root(odds, 2 * odds + v - ratio, ratio)
+    return b * odds / v, odds * rest / (odds + v)
 
 
-def _w(b: float, ratio: float) -> float:
-    """The w that meets the second equation of the slide negative binomial model."""
-    return ratio * (1 + b) / b - 2 - b
+def _positive_root(first: float, middle: float, last: float) -> float:
+    """The positive b with ``first`` b^2 + ``middle`` b = ``last``."""
+    root = math.sqrt(middle**2 + 4 * first * last)
+    return 2 * last / (root + middle) if middle > 0 else (root - middle) / (2 * first)
 
 
-def _positive_root(middle: float, last: float) -> float:
-    """The positive b with b^2 + middle b = last."""
-    return 2 * last / (middle + math.sqrt(middle**2 + 4 * last))
+def _log_gamma_ratio(x: float, more: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm of G(x + more) / G(x), G the gamma function, by Stirling's series; x and x + more are above 0."""
+    z = x + more
+    series: NDArray[np.float64] = more * math.log(x) + (z - 0.5) * np.log1p(more / x) - more
+    return series + _beyond_stirling(z) - _beyond_stirling(np.array([x], dtype=np.float64))
+
+
+def _beyond_stirling(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm of G(x) less that of Stirling's formula."""
+    from scipy.special import gammaln
+
+    small = np.minimum(x, LARGE)
+    exact = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
+    return np.where(x < LARGE, exact, 1 / (12 * x) - 1 / (360 * x**3))

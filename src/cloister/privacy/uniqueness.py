@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 
 from .parameters import real_number, whole_number, written
-from .population_estimates import ESTIMATORS, Sample, estimated_share
+from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
 from .threshold import TOLERANCE, at_most
 
 
@@ -78,8 +78,8 @@ class PopulationUniqueness:
 
     Estimators: ``zayatz``, ``pitman``, ``snb`` (slide negative binomial), or ``dankar``, the rule of Dankar et al.
     that picks among them: Pitman's where at most a tenth of the population is sampled; else the lesser of the slide
-    negative binomial and Zayatz's. Where Pitman's or the slide negative binomial has no solution, Zayatz's, which
-    always has one, stands in.
+    negative binomial and Zayatz's. Where Pitman's or the slide negative binomial has no solution, or one that is a
+    limit within rounding, Zayatz's, which always has one, stands in.
 
     *Guarantee*: none that can be proved: the estimate says that at most this share of the records could be linked, with
     certainty, to one person of the population by somebody who knows all quasi-identifiers of everybody. Not promised:
@@ -94,7 +94,7 @@ class PopulationUniqueness:
     Parameters
     ----------
     share : from 0 to below 1
-    size : people of the population
+    size : people of the population, at most 100000000000
     estimator : ``dankar``, ``pitman``, ``zayatz`` or ``snb``
 
     References
@@ -115,7 +115,11 @@ class PopulationUniqueness:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", _checked_share(self.share))
-        whole_number("The population of population-uniqueness", self.size, 1)
+        if whole_number("The population of population-uniqueness", self.size, 1) > MOST_PEOPLE:
+            raise InputError(
+                f"The population of population-uniqueness is {self.size}, but it must be at most {MOST_PEOPLE}, more"
+                " people than there are. Give the number of all people that the patients may be among."
+            )
         if not isinstance(self.estimator, str) or self.estimator not in ESTIMATORS:
             raise InputError(f"The estimator of population uniqueness must be one of {', '.join(ESTIMATORS)}.")
 
@@ -139,6 +143,8 @@ class PopulationUniqueness:
             )
         values, counts = np.unique(sizes, return_counts=True)
         low, high = 0, _excess_uniques(_n_uniques(sizes), n_records, self.share)
+        if high and self._is_within(values, counts, 0):
+            return 0
         while low < high:
             middle = (low + high) // 2
             if self._is_within(values, counts, middle):

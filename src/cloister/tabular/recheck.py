@@ -15,10 +15,10 @@ from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.release import CODEBOOK, check_files, data_file, read_data
 from cloister.results import Manifest, Verdict
-from cloister.utility import LOSSES
 
 from .codebook import codebook_of
 from .manifest import allowed_suppression, contradictions, promise_of, rules_of
+from .manifest_fields import field_failures, losses_told
 from .roles import check_columns
 from .verification.promise import Original, Population, Promise, bound_ladders
 from .verify import class_sizes, released_records, verify
@@ -62,7 +62,8 @@ def recheck(
         The folder cannot be read as a release, or what is expected of it does not fit it.
     """
     promise = _stated(lambda: promise_of(manifest))
-    failures = check_files(folder, manifest) + _stated(lambda: contradictions(manifest, promise))
+    failures = check_files(folder, manifest)
+    failures += _stated(lambda: contradictions(manifest, promise) + field_failures(manifest))
     name = data_file(manifest)
     if name is None or not os.path.isfile(folder / name):
         return Verdict(False, "the files were looked for", (), tuple(failures))
@@ -274,8 +275,9 @@ def _utility(frame: pl.DataFrame, manifest: Manifest, promise: Promise, source: 
         columns[column] = {"loss": loss, "top": top, "labels": labels[column].n_unique()}
         if column in promise.averaged:
             columns[column]["variance_lost"] = _share(stated["columns"][column]["variance_lost"])
-    losses = {name: _share(loss) for name, loss in stated["losses"].items() if name in LOSSES}
-    if exact:
+    # A loss that is not stated fails where what is stated is compared.
+    losses = {name: _share(stated["losses"].get(name, 0)) for name in losses_told(manifest)}
+    if promise.suppressed is not None:
         weights = [float(settings["weights"].get(column, 1)) for column in columns]
         losses |= _recomputed(columns, weights, promise, class_sizes(frame, promise, list(promise.levels)))
     return {"loss": losses[settings["loss"]], "exact": exact, "losses": losses, "columns": columns}

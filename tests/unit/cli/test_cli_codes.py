@@ -98,7 +98,8 @@ def test_the_manifest(release, manifest):
     assert found["utility"]["constraints"] == 7
     assert found["utility"]["constraints_preserved"] <= found["utility"]["constraints_satisfied"] <= 7
     assert found["settings"]["policy"] == "level:1"
-    assert "are" not in found["utility"]
+    assert found["utility"]["are"] is None
+    assert "exact" not in found["utility"]
     assert found["files"].keys() == FILES - {"release.json", "report.html"}
 
 
@@ -187,13 +188,42 @@ def test_internal_figures(protect, tmp_path):
     assert len(found["sha256"]) == 64
 
 
-def test_workloads_are_measured(protect, manifest):
-    """The mean error of enough queries is told, in hundredths; of too few it is kept back."""
-    assert protect("-q", "--workload", "frequent:2").code == 0
-    assert manifest()["utility"]["are"] is not None
-    assert round(manifest()["utility"]["are"] * 100, 9) % 1 == 0
-    assert protect("-q", "--workload", "frequent:60", "--overwrite").code == 0
+def test_workloads_are_measured(protect, tmp_path, manifest):
+    """The errors go to the custodian's folder alone; the summary, the notes and the manifest tell none."""
+    ran = protect("--workload", "frequent:2", "--internal", "secret")
+    queries = json.loads((tmp_path / "secret" / "internal.json").read_text())["accuracy"]["queries"]
+
+    assert queries["are"] >= 0
     assert manifest()["utility"]["are"] is None
+    assert "errors of frequent:2 are told in --internal alone" in " ".join(ran.out.split())
+    assert "the folder that --internal names" not in ran.err
+    assert "the folder that --internal names" in protect("--workload", "frequent:2", out="again").err
+
+
+def test_of_frequent_sets_nothing_is_told(protect, tmp_path, manifest):
+    """Which sets are frequent does not follow from the clusters: what became of them is the custodian's."""
+    ran = protect("--policy", "sup:20", "--internal", "secret")
+    told = manifest()["utility"]
+    found = json.loads((tmp_path / "secret" / "internal.json").read_text())["constraints"]
+
+    assert [told[name] for name in ("constraints", "constraints_satisfied", "constraints_preserved")] == [None] * 3
+    assert found["sets"] > 0
+    assert "sup:20" in ran.out
+    assert "of the utility policy" not in ran.err
+
+
+def test_what_is_told_follows_from_the_clusters(protect, tmp_path, manifest):
+    """A pair of codes that one patient has: what is told beside the clusters is worked out from them."""
+    path = tmp_path / "pair.csv"
+    rare = [f"z{number}" for number in range(5) for _ in range(2)]
+    path.write_text("\n".join(["codes", "a b", *"aaabbb", *rare]) + "\n")
+    assert protect("-q", "--max-cluster-size", "100", source=path).code == 0
+    clusters = json.loads((tmp_path / "release" / "clusters.json").read_text())["clusters"]
+    told = manifest()["utility"]
+    most = sum(cluster["size"] * len(cluster["item_chunk"]) for cluster in clusters)
+
+    assert most > 0
+    assert most / (most + told["occurrences_told"]) == told["occurrences_in_item_chunks"]
 
 
 @pytest.mark.parametrize(
@@ -205,11 +235,13 @@ def test_workloads_are_measured(protect, manifest):
         ("--refine", "paper"),
         ("--safe", "off"),
         ("--safe", "enforce", "--safe-threshold", "0.8"),
+        ("--safe", "enforce", "--repeats"),
         ("--sensitive", "042,008.45"),
         ("--sensitive", "042", "--sensitive", "E936.1", "--diversity", "3"),
         ("--max-cluster-size", "9"),
         ("--policy", "sim:2"),
-        ("--policy", "sup:10"),
+        ("--policy", "sup:20"),
+        ("--policy", "level:1/icd9"),
         ("--repeats",),
         ("--workload", "random:40"),
     ],
@@ -309,8 +341,11 @@ BAD = {
     "threads": (WIDE, ("--threads", "0"), "at least 1"),
     "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),
     "policy file": (WIDE, ("--policy", "nowhere.json"), "is not there"),
+    "policy folder": (WIDE, ("--policy", "."), "The utility policy . is a folder"),
+    "rare sets": (WIDE, ("--policy", "sup:9"), "Ask for sup:12.1213 or more"),
     "workload": (WIDE, ("--workload", "all"), "A workload is"),
-    "sensitive": (WIDE, ("--sensitive", "999"), "'999' of the sensitive codes do not occur"),
+    "seed": (WIDE, ("--seed", "-1"), "The seed is -1"),
+    "sensitive": (WIDE, ("--sensitive", "999"), "'999' of the sensitive codes does not occur"),
     "column": (WIDE, ("--codes", "code"), "Did you mean 'codes'?"),
     "two columns": (WIDE, ("--codes", "codes", "--code", "id"), "Give one"),
     "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must lie outside"),
@@ -469,6 +504,20 @@ def test_changed_data_do_not_pass(release, cloister, change):
     assert cloister("verify", "release").code == 1
 
 
+def test_the_original_does_not_pass_for_a_reconstruction(protect, cloister, tmp_path):
+    """A code of an item chunk stands in one record of a reconstruction; in the original two patients have it."""
+    records = ["a b"] * 8 + ["a b c"] * 2
+    source = tmp_path / "original.csv"
+    source.write_text("id,codes\n" + "".join(f"P{number},{codes}\n" for number, codes in enumerate(records)))
+    assert protect("-q", source=source).code == 0
+    lines = (f"{number},{codes}\n" for number, codes in enumerate(sorted(records), start=1))
+    resealed(tmp_path / "release", "data.csv", "id,codes\n" + "".join(lines))
+    ran = cloister("verify", "release")
+
+    assert ran.code == 1
+    assert "1 code stands in data.csv more or less often than the clusters allow" in ran.err
+
+
 MANIFEST_CHANGES = {
     "k": lambda m: m["settings"].update(k=2),
     "rules": lambda m: m["guarantee"].update(rules=[{"model": "k^m-anonymity", "k": 9, "m": 2}]),
@@ -479,6 +528,17 @@ MANIFEST_CHANGES = {
     "clusters": lambda m: m["clusters"].update(smallest=99),
     "told": lambda m: m["utility"].update(occurrences_told=1),
     "share": lambda m: m["utility"].update(occurrences_in_item_chunks=0.0),
+    "share of 0.9": lambda m: m["utility"].update(occurrences_in_item_chunks=0.9),
+    "ties": lambda m: m["risk"].update(tied_pairs=m["risk"]["tied_pairs"] + 1),
+    "tied codes": lambda m: m["risk"].update(tied_codes=0),
+    "no ties": lambda m: m["risk"].update(tied_pairs=None, tied_codes=None),
+    "ties that are left": lambda m: m["settings"].update(safe="enforce"),
+    "threshold": lambda m: m["settings"].update(safe_threshold=0.01),
+    "error": lambda m: m["utility"].update(are=0.01),
+    "a true share": lambda m: m["utility"].update(exact=True),
+    "constraints": lambda m: m["utility"].update(constraints_satisfied=99),
+    "frequent sets": lambda m: m["settings"].update(policy="sup:20"),
+    "no policy": lambda m: m["settings"].update(policy=None),
     "counted": lambda m: m["utility"].update(codes_counted_exactly=99),
     "columns": lambda m: m["columns"].update(ward={"role": "codes"}),
     "sensitive": lambda m: m["settings"].update(sensitive=["042"]),

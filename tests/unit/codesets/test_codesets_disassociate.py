@@ -157,6 +157,20 @@ def test_a_sensitive_code_that_is_too_frequent_has_no_release():
         protect(["as", "as", "b", "b"], sensitive=("s",), diversity=3)
 
 
+def test_a_cluster_of_sensitive_codes_alone_is_merged():
+    """Records that hold nothing but sensitive codes do not become a cluster of their own."""
+    records = ["ab", "ab", "ab", "ab", "s", "t", "s", "t"]
+    protected = protect(records, sensitive=("s", "t"), diversity=2, max_cluster_size=3)
+
+    assert protected.released.sizes.tolist() == [8]
+
+
+def test_sensitive_codes_alone_have_no_release():
+    """Where every code is sensitive, there is nothing that could be told."""
+    with pytest.raises(NoSafeRelease, match="All codes are sensitive"):
+        protect(["s", "t", "s", "t"], sensitive=("s", "t"))
+
+
 def test_ties_of_shared_chunks_count_and_are_removed():
     """Codes x and y, always together, tell each other in a shared chunk; enforced, each gets a chunk of its own."""
     records = ["abxy", "ab", "ab", "cxy", "c", "c"]
@@ -257,6 +271,24 @@ def test_impossible_settings_are_refused(settings):
     """k and m are 1 or more, and clusters must have room for one record more than k."""
     with pytest.raises(InputError, match="must be a whole number"):
         DisassociationRequest(**settings)
+
+
+@pytest.mark.parametrize("name", ["k", "m", "max_cluster_size", "diversity"])
+def test_numbers_too_large_to_count_with_are_refused(name):
+    """The largest number is 2,147,483,647, as of records; it is dealt with."""
+    with pytest.raises(InputError, match=f"{name} must be a whole number up to 2147483647"):
+        DisassociationRequest(**{"k": 2, name: 2**31})
+
+
+def test_the_largest_numbers_are_dealt_with():
+    """With m, cluster size and l as large as they may be, there is one cluster, safe whatever is known."""
+    most = 2**31 - 1
+    protected = protect(["ab", "ab", "a", "bc"], m=most, max_cluster_size=most, diversity=most)
+
+    assert protected.released.m == most
+    assert verify(protected.released).holds
+    with pytest.raises(NoSafeRelease, match=f"one of {most} records"):
+        protect(["ab", "ab", "as"], sensitive=("s",), diversity=most)
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])

@@ -2,6 +2,8 @@
 
 import json
 import math
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,13 +12,16 @@ from hypothesis import strategies as st
 from tests.unit.codesets.test_codesets_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy
+from cloister.codesets import verify_figures
 from cloister.codesets.bounds import count_bounds
 from cloister.codesets.clusters_file import read_clusters
-from cloister.codesets.data import DisassociationRequest, Refine
-from cloister.codesets.measure import counted, lost_codes, measure_accuracy, measure_utility, public_error
+from cloister.codesets.cover import count_ties
+from cloister.codesets.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.measure import counted, lost_codes, measure_accuracy, measure_utility
 from cloister.codesets.places import Places, constraints_counted_exactly
 from cloister.codesets.protect import disassociate
 from cloister.codesets.reconstruct import reconstruct
+from cloister.codesets.verify_figures import item_chunk_share, ties_in, ties_of_repeats
 from cloister.codesets.workload import frequent_workload, parse_workload, random_workload
 from cloister.errors import InputError
 from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
@@ -100,7 +105,7 @@ def test_utility_of_figure_10(figure_10):
         items(figure_10, "480.1"),
         items(figure_10, "834.0", "944.01"),
     ]
-    utility = measure_utility(figure_10, 100, constraints)
+    utility = measure_utility(figure_10, constraints)
 
     assert (utility.codes, utility.counted_exactly) == (13, 10)
     assert utility.occurrences_told == 13 + 7 + 12 + 8
@@ -109,14 +114,55 @@ def test_utility_of_figure_10(figure_10):
     assert (utility.satisfied, utility.preserved) == (3, 3)
 
 
-def test_few_occurrences_in_item_chunks_are_not_told(figure_10):
-    """Where their number would tell how rare single codes are, the same bound is told for all such numbers."""
-    told = {hidden: measure_utility(figure_10, hidden) for hidden in range(3, 12)}
+def test_occurrences_without_a_number_are_bounded_by_the_clusters(figure_10):
+    """Three codes of item chunks in clusters of five: fifteen occurrences at most, beside forty that are told."""
+    assert measure_utility(figure_10).occurrences_in_item_chunks == 15 / (15 + 40)
+    assert item_chunk_share(figure_10) == 15 / (15 + 40)
 
-    assert {told[hidden].exact for hidden in range(3, 8)} == {False}
-    assert {told[hidden].occurrences_in_item_chunks for hidden in range(3, 8)} == {7 / (7 + 40)}
-    assert [told[hidden].occurrences_in_item_chunks for hidden in (8, 11)] == [8 / (8 + 40), 11 / (11 + 40)]
-    assert told[8].exact
+
+@settings(max_examples=60)
+@given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)))
+def test_the_share_without_a_number_is_a_bound(records, k, refine):
+    """The true share of occurrences in item chunks is never above the one that is told."""
+    codes = CodeSets.from_records([sorted(record) for record in records])
+    protected = disassociate(codes, DisassociationRequest(k, 2, refine=refine))
+    told = measure_utility(protected.released).occurrences_in_item_chunks
+
+    assert protected.figures.in_item_chunks / codes.items.size <= told
+    assert math.isclose(told, item_chunk_share(protected.released))
+
+
+@settings(max_examples=60)
+@given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)), st.sampled_from([1.0, 0.9, 2 / 3, 0.5, 0.05]))
+def test_ties_are_counted_anew(records, k, refine, threshold):
+    """The verifier's own counts of codes that give others away are those of the pairs, one by one, and the method's."""
+    codes = CodeSets.from_records([sorted(record) for record in records])
+    released = disassociate(codes, DisassociationRequest(k, 2, refine=refine)).released
+    tied = [
+        x
+        for chunks in (released.record_chunks, released.shared_chunks)
+        for chunk in range(len(chunks))
+        for x, y in permutations(chunks.domain_of(chunk), 2)
+        if sum({x, y} <= set(subrecord) for subrecord in chunks.subrecords_of(chunk))
+        >= threshold * sum(x in subrecord for subrecord in chunks.subrecords_of(chunk))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        for block, many in ((5_000_000, 20_000_000), (3, 20_000_000), (3, 40), (5_000_000, -1)):
+            patch.setattr(verify_figures, "BLOCK", block)
+            patch.setattr(verify_figures, "MANY_PAIRS", many)
+            found = ties_in(released, threshold)
+            assert (len(tied), len(set(tied))) == (found.pairs, found.codes)
+    counted_by_method = count_ties(released, threshold)
+    assert (len(tied), len(set(tied))) == (counted_by_method.pairs, counted_by_method.codes)
+
+
+def test_occurrences_of_one_code_may_give_each_other_away():
+    """With ``safe=enforce`` pairs are left where diagnoses repeat, and all are occurrences of one code."""
+    codes = CodeSets.from_records([["a"]] * 2 + [["a", "a", "a"]] * 2 + [["a", "b"]] * 3, repeats=True)
+    released = disassociate(codes, DisassociationRequest(2, 1, safe=Safe.ENFORCE)).released
+
+    assert ties_in(released, 1.0).pairs == ties_of_repeats(released, 1.0) > 0
+    assert ties_of_repeats(replace(released, repeats=False), 1.0) == 0
 
 
 def test_query_errors():
@@ -179,16 +225,6 @@ def test_accuracy_of_a_release():
     assert sum(accuracy.matching.values()) == 2
     assert accuracy.within == 1.0
     assert accuracy.tlost == 0.0
-
-
-def test_the_error_of_few_queries_is_kept_back():
-    """A recipient is told the mean error in hundredths, rounded up, and only of enough queries."""
-    one = np.array([100] * 19)
-    many = np.array([1000] * 20)
-
-    assert public_error(query_errors(one, [one], [(0,)] * 19)) is None
-    assert public_error(query_errors(many, [many + 1], [(0,)] * 20)) == 0.01
-    assert public_error(query_errors(many, [many], [(0,)] * 20)) == 0.0
 
 
 def test_workloads():

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import cloister as cl
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.policy import known_codes, least_support, parse_policy
 from cloister.errors import InputError
@@ -45,6 +46,8 @@ def test_icd10_is_recognized():
 
     assert sets(UtilityPolicy.by_level(codes, 1)) == [["E11.65", "E11.9"], ["I10"], ["J44.9"]]
     assert sets(parse_policy("level:1/icd10", codes)) == [["E11.65", "E11.9"], ["I10"], ["J44.9"]]
+    assert parse_policy("level:1/icd10", codes).spec == "level:1/icd10"
+    assert parse_policy("sim:2/icd10", codes).spec == "sim:2/icd10"
     with pytest.raises(InputError, match="No code of the data belongs to icd9"):
         parse_policy("level:1/icd9", codes)
 
@@ -65,6 +68,18 @@ def test_frequent_codes():
     assert sets(UtilityPolicy.frequent(codes, 40)) == [["a", "b"], ["c", "d"]]
     assert sets(UtilityPolicy.frequent(codes, 50)) == [["c", "d"]]
     assert sets(UtilityPolicy.frequent(codes, 60)) == []
+
+
+def test_frequent_sets_need_more_patients_than_k():
+    """Sets that k patients or fewer may have are refused, and the smallest percentage is named and taken."""
+    codes = CodeSets.from_records([["a", "b"]] * 7 + [["c", "d"]] * 26)
+    with pytest.raises(InputError, match=r"sets that 3 of 33 patients have, .* Ask for sup:12\.1213 or more"):
+        parse_policy("sup:9", codes, 3)
+    assert sets(parse_policy("sup:12.1213", codes, 3)) == [["a", "b"], ["c", "d"]]
+    with pytest.raises(InputError, match="No percentage will do"):
+        parse_policy("sup:100", codes, 33)
+    with pytest.raises(InputError, match=r"Ask for sup:18\.1819 or more"):
+        cl.disassociate(codes, k=5, policy=UtilityPolicy.frequent(codes, 9))
 
 
 def test_support_is_a_percentage():
@@ -104,8 +119,8 @@ REFUSED = {
     "a list": ('["250.00"]', "is not an object"),
     "no lists": ('{"a": "250.00"}', "is not an object from name to list"),
     "numbers": ('{"a": [250.00]}', "not text"),
-    "empty": ('{"a": []}', "'a' have none"),
-    "overlap": ('{"a": ["250.00", "401.9"], "b": ["401.9"]}', "'401.9' stand in more than one"),
+    "empty": ('{"a": []}', "'a' has none"),
+    "overlap": ('{"a": ["250.00", "401.9"], "b": ["401.9"]}', "'401.9' stands in more than one"),
     "unknown": ('{"a": ["250.00", "999.9", "998.9"]}', "'998.9', '999.9' of the utility policy do not occur"),
 }
 
@@ -128,6 +143,8 @@ def test_refused_files(tmp_path, content, words):
         ("level:nan", "needs a number"),
         ("level:1/icd8", "icd9 or icd10"),
         ("sim:0", "from 1 on"),
+        ("sup:60/icd9", "names a classification"),
+        (".", "The utility policy . is a folder"),
         ("sup:0", "above 0"),
         ("sup:101", "up to 100"),
         ("nowhere.json", "is not there; a policy is"),

@@ -13,6 +13,7 @@ import cloister as cl
 from cloister.codesets.clusters_file import read_clusters, same_release
 from cloister.codesets.data_file import data_frame
 from cloister.codesets.measure import counted
+from cloister.errors import InputError
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
 
@@ -37,6 +38,18 @@ def test_what_a_release_offers(release):
     assert release.summary()["settings"]["policy"] == "level:1"
     assert release.verify().holds
     assert isinstance(release, cl.Release)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "1"])
+def test_a_seed_that_is_none_is_refused_at_once(codes, seed):
+    """Whatever cannot be a seed is refused before anything is worked out, a workload included."""
+    with pytest.raises(InputError, match="must be a whole number from 0 on"):
+        cl.disassociate(codes, k=3, seed=seed, workload="random:20")
+
+
+def test_a_numpy_seed_is_a_seed(codes):
+    """A seed from an array is taken, and written as a number."""
+    assert json.dumps(cl.disassociate(codes, k=3, seed=np.int64(4)).summary()["seed"]) == "4"
 
 
 def test_reconstructions(codes, release):

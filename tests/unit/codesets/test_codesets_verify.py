@@ -16,12 +16,12 @@ A, B, C, D, E, F = range(6)
 
 
 def sound():
-    """Two clusters of five with a shared chunk, k = 3, m = 2; what the tests break, one thing at a time."""
+    """Clusters of five and six with a shared chunk, k = 3, m = 2; what the tests break, one thing at a time."""
     return Plain(
         3,
         2,
         tuple("abcdef"),
-        [5, 5],
+        [5, 6],
         [
             Chunk(0, [A, B], [[A], [A, B], [A, B], [A, B]]),
             Chunk(1, [C], [[C], [C], [C]]),
@@ -40,7 +40,7 @@ def failures(plain):
 def test_a_sound_release_holds():
     """Nothing fails where nothing is broken, and plain lists are the release again."""
     assert failures(sound()) == []
-    assert unpack(sound().pack()) == Plain(**{**vars(sound()), "joint_sizes": [10]})
+    assert unpack(sound().pack()) == Plain(**{**vars(sound()), "joint_sizes": [11]})
 
 
 def broken(change):
@@ -79,12 +79,12 @@ def rare_shared_pair(plain):
 
 def too_many_subrecords(plain):
     """Too many subrecords."""
-    plain.chunks[1].subrecords = [[C]] * 6
+    plain.chunks[1].subrecords = [[C]] * 7
 
 
 def too_many_shared_subrecords(plain):
     """Too many shared subrecords."""
-    plain.shared[0].subrecords = [[E, F]] * 11
+    plain.shared[0].subrecords = [[E, F]] * 12
 
 
 def bare_item_chunk(plain):
@@ -121,7 +121,7 @@ def joint_of_one(plain):
 
 def joints_of_none(plain):
     """Joints of none."""
-    plain.joints, plain.joint_sizes, plain.shared = [[], []], [10, 10], []
+    plain.joints, plain.joint_sizes, plain.shared = [[], []], [11, 11], []
 
 
 def two_parents(plain):
@@ -132,12 +132,12 @@ def two_parents(plain):
 def child_that_comes_later(plain):
     """Child that comes later."""
     plain.joints = [[0, 3], [1, 2]]
-    plain.joint_sizes = [10, 10]
+    plain.joint_sizes = [11, 11]
 
 
 def wrong_joint_size(plain):
     """Wrong joint size."""
-    plain.joint_sizes = [11]
+    plain.joint_sizes = [12]
 
 
 def order_of_the_patients(plain):
@@ -170,6 +170,11 @@ def told_sensitive_code(plain):
     plain.sensitive = (C,)
 
 
+def sensitive_item_chunk(plain):
+    """Item chunk of a sensitive code alone."""
+    plain.sensitive = (D,)
+
+
 def unsorted_vocabulary(plain):
     """Unsorted vocabulary."""
     plain.vocabulary = tuple("abcdfe")
@@ -199,6 +204,7 @@ BREACHES = {
     empty_subrecord: "chunks are in order, each with codes and subrecords that are not empty",
     unknown_code: "each cluster has an item chunk in order",
     told_sensitive_code: "sensitive codes stand in item chunks only",
+    sensitive_item_chunk: "no reconstructed record needs to be empty",
     unsorted_vocabulary: "the codes are in order",
 }
 
@@ -217,6 +223,80 @@ def test_a_foreign_code_of_a_single_is_allowed():
     plain.shared[0] = Chunk(0, [E], [[E]] * 5)
 
     assert failures(plain) == []
+
+
+def ordered():
+    """Four clusters in three joint clusters, the last around the first two, that hold what the order is made of."""
+    chunks = [Chunk(cluster, [code], [[code]] * 3) for cluster in range(4) for code in (A, B)]
+    shared = [Chunk(0, [C], [[C]] * 3), Chunk(0, [D], [[D]] * 3), Chunk(1, [E], [[E]] * 3), Chunk(2, [F], [[F]] * 3)]
+    joints = [[0, 1], [2, 3], [4, 5]]
+    vocabulary = (*"abcdef", "x")
+    return Plain(3, 2, vocabulary, [5, 6, 7, 8], chunks, [[6]] * 4, joints, shared, [11, 15, 26])
+
+
+def moved(chunks, owner):
+    """Chunks with owners renumbered, in the order of these."""
+    return sorted((Chunk(owner[c.owner], c.domain, c.subrecords) for c in chunks), key=lambda chunk: chunk.owner)
+
+
+def clusters_reversed(plain):
+    """Clusters from the last to the first, and all that names them."""
+    plain.sizes, plain.items = plain.sizes[::-1], plain.items[::-1]
+    plain.chunks = moved(plain.chunks, [3, 2, 1, 0])
+    plain.joints = [[2, 3], [0, 1], [4, 5]]
+
+
+def joints_reversed(plain):
+    """The two inner joint clusters change places."""
+    plain.joints, plain.joint_sizes = [[2, 3], [0, 1], [4, 5]], [15, 11, 26]
+    plain.shared = moved(plain.shared, [1, 0, 2])
+
+
+def record_chunks_reversed(plain):
+    """Record chunks of the first cluster the other way round."""
+    plain.chunks[:2] = plain.chunks[1::-1]
+
+
+def shared_chunks_reversed(plain):
+    """Shared chunks of the first joint cluster the other way round."""
+    plain.shared[:2] = plain.shared[1::-1]
+
+
+def equal_clusters_crossed(plain):
+    """Clusters with the same contents, of which the first stands in the later joint cluster."""
+    plain.sizes, plain.joint_sizes = [5, 5, 5, 5], [10, 10, 20]
+    plain.joints = [[0, 2], [1, 3], [4, 5]]
+
+
+ORDERS = {
+    clusters_reversed: "clusters stand in the order of their contents",
+    joints_reversed: "joint clusters stand in the order of their contents",
+    record_chunks_reversed: "chunks stand in the order of their smallest code",
+    shared_chunks_reversed: "chunks stand in the order of their smallest code",
+    equal_clusters_crossed: "clusters stand in the order of their contents",
+}
+
+
+@pytest.mark.parametrize("change", ORDERS, ids=lambda change: change.__name__)
+def test_another_order_is_refused(change):
+    """Everything stands where its contents put it, and in another order could tell something of the patients."""
+    plain = ordered()
+    assert failures(plain) == []
+    change(plain)
+
+    assert failures(plain) == [ORDERS[change]]
+
+
+def test_long_clusters_are_compared_to_their_end():
+    """Clusters that differ in their last code alone stand in its order."""
+    codes = list(range(100))
+    names = tuple(f"{code:03d}" for code in range(102))
+    chunks = [Chunk(cluster, codes, [codes] * 5) for cluster in range(2)]
+    plain = Plain(3, 2, names, [5, 5], chunks, [[100], [101]])
+    assert failures(plain) == []
+    plain.items.reverse()
+
+    assert failures(plain) == ["clusters stand in the order of their contents"]
 
 
 @pytest.mark.parametrize(
@@ -325,6 +405,27 @@ def test_the_bound_on_sensitive_codes_is_checked(diversity, holds):
     assert holds is verify(plain.pack(), Secret(codes, np.zeros(4, dtype=np.int32), diversity)).holds
 
 
+def test_a_chunk_of_very_many_short_subrecords():
+    """Half a million subrecords of one code, or of a few, are counted; with 499,999 of a code, k = 500,000 fails."""
+    one = Chunk(0, [A], [[A]] * 499_999)
+    several = Chunk(1, [A, B, C, D, E], [[A, B, C, D, E]] * 250_000)
+    chunks = packed([one, several])
+
+    assert rare_chunks(chunks, 250_000, 3).tolist() == []
+    assert rare_chunks(chunks, 250_001, 3).tolist() == [1]
+    assert rare_chunks(chunks, 500_000, 2).tolist() == [0, 1]
+
+
+def test_very_large_numbers_are_compared():
+    """Whatever k and m somebody asks for, the answer is a verdict: more is known of nobody than all codes."""
+    plain = sound()
+    plain.m = 10**21
+    assert failures(plain) == []
+    plain.k = 10**21
+
+    assert "clusters have k records or more" in failures(plain)
+
+
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 def test_rare_sets_are_found_either_way(m, monkeypatch):
     """Counting sets and intersecting records find the same chunks, those that the definition finds."""
@@ -337,6 +438,7 @@ def test_rare_sets_are_found_either_way(m, monkeypatch):
     expected = [chunk.owner for chunk in chunks if not is_anonymous([frozenset(s) for s in chunk.subrecords], 2, m)]
     counted = rare_chunks(packed(chunks), 2, m).tolist()
     monkeypatch.setattr("cloister.codesets.verify_chunks.MANY_SETS", 0)
+    monkeypatch.setattr("cloister.codesets.verify_chunks.SETS_A_SUBRECORD", 0)
 
     assert 5 < len(expected) < 60 or m == 1
     assert expected == counted == rare_chunks(packed(chunks), 2, m).tolist()

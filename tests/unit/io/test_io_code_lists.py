@@ -105,6 +105,7 @@ REFUSED = {
     "no header": ("001 250.10\nV51\n", {}, "Its first line must name the columns"),
     "both layouts": ("id,code,codes\n1,2,3\n", {}, "Name the one to use"),
     "both named": ("id,code,codes\n1,2,3\n", {"code": "code", "codes": "codes"}, "Give one"),
+    "no usual name": ("who,what\n1,2\n", {"id": "wo"}, "Its first line must name the columns"),
     "long without id": ("code,age\n1,2\n", {}, "Name it with --id"),
     "unknown column": (WIDE, {"codes": "cods"}, "Did you mean 'codes'?"),
     "one column twice": (WIDE, {"id": "codes", "codes": "codes"}, "both the id and the codes"),
@@ -125,10 +126,17 @@ def test_refused(written, content, columns, words):
 
 def test_a_file_without_header_is_refused_without_its_first_patient(written):
     """The first line of a file without a header is a patient, and is not shown."""
-    with pytest.raises(InputError) as caught:
-        read_code_lists(written("SECRET.1 SECRET.2\nV51\n"))
-
-    assert "SECRET" not in caught.value.message
+    for line in ("SECRET.1 SECRET.2", "SECRET7,SECRET.00 401.9", "SECRET7,SECRET.00", "id,SECRET.00 401.9", "SECRET7"):
+        for columns in (
+            CodeColumns(),
+            CodeColumns(codes="SECRET8"),
+            CodeColumns(id="SECRE"),
+            CodeColumns(code="other"),
+        ):
+            with pytest.raises(InputError) as caught:
+                read_code_lists(written(f"{line}\n1,V51\n" if "," in line else f"{line}\nV51\n"), columns=columns)
+            said = caught.value.message.replace(f"{columns.codes!r}", "").replace(f"{columns.id!r}", "")
+            assert "SECRE" not in said
 
 
 def test_decimal_numbers_are_refused(tmp_path):

@@ -21,6 +21,7 @@ from cloister.privacy.population_estimates import (
     snb,
     zayatz,
 )
+from cloister.tabular.verification.uniqueness import population_uniqueness
 
 SIZES = [1] * 40 + [2] * 9 + [3] * 3 + [4, 6, 13]
 """A sample of 90 records in 55 classes."""
@@ -149,3 +150,39 @@ def test_the_estimate_is_not_monotone():
     assert not rule.is_closed
     assert rule.n_violating(fine) == 0
     assert rule.n_violating(coarse) == 1
+
+
+FEW_OF_MANY = [
+    ({1: 2, 2: 2, 5: 1}, 10**8),
+    ({1: 2, 2: 1, 5: 1, 100: 1}, 8 * 10**9),
+    ({1: 49, 2: 35, 5: 25, 3: 19}, 8 * 10**9),
+    ({1: 1000, 2: 2}, 10**11),
+    ({1: 30_000, 2: 35, 19: 2}, 10**11),
+    ({1: 300, 2: 200, 40_000: 3}, 10**11),
+]
+"""Samples of a few records of very many people: classes by their size."""
+
+
+@pytest.mark.parametrize(("classes", "people"), FEW_OF_MANY)
+@pytest.mark.parametrize("estimator", ["dankar", "pitman", "zayatz", "snb"])
+def test_a_few_records_of_billions_are_estimated_alike_twice(classes, people, estimator):
+    """However small the fraction sampled, nothing cancels: two independent computations agree to eight digits."""
+    sample = Sample(np.array(sorted(classes)), np.array([classes[size] for size in sorted(classes)]), people)
+    found = estimated_share(sample, estimator)
+
+    assert population_uniqueness(classes, people, estimator) == pytest.approx(found, rel=1e-8)
+    assert 0 <= found <= classes[1] / sample.n_records
+
+
+def test_zayatz_is_exact_for_billions():
+    """Of a few records of ten billion people, Zayatz's estimate is that of exact fractions."""
+    sizes = [1, 1, 1, 2, 2, 7]
+
+    assert float(oracle.zayatz(sizes, 10**10)) == pytest.approx(zayatz(sample_of(sizes, 10**10)), rel=1e-12)
+
+
+def test_a_population_of_more_people_than_there_are_is_refused():
+    """Up to a hundred billion people are taken."""
+    assert PopulationUniqueness(0.1, 10**11).size == 10**11
+    with pytest.raises(InputError, match="at most 100000000000"):
+        PopulationUniqueness(0.1, 10**11 + 1)

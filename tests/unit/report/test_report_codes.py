@@ -57,22 +57,39 @@ def test_settings_are_text(place):
 
 
 def test_what_is_kept_back_is_kept_back_here_too():
-    """Few patients without codes, and the error of few queries, are not told."""
+    """Few patients without codes, and the errors of a workload, are not told."""
     said = manifest(workload="frequent:90")
     said["records"] = {"in": "<27", "released": 24, "suppressed": "<3"}
     text = "".join(parsed(render_report(said)).text)
 
     assert "<27" in text
-    assert "its mean error is kept back" in text
+    assert "measured for the custodian, and is not told here" in text
 
 
 def test_a_bound_is_said_to_be_one():
     """Where the share of item chunks is a bound, the page says so."""
     said = manifest()
-    said["utility"]["exact"] = False
+
     assert "without a number, at most" in "".join(parsed(render_report(said)).text)
-    said["utility"]["exact"] = True
-    assert "without a number, at most" not in "".join(parsed(render_report(said)).text)
+
+
+def test_a_policy_of_frequent_sets_is_named_without_its_sets():
+    """Of frequent sets nothing is told, and the page says why."""
+    said = manifest()
+    said["settings"]["policy"] = "sup:10"
+    said["utility"] |= dict.fromkeys(("constraints", "constraints_satisfied", "constraints_preserved"))
+    text = "".join(parsed(render_report(said)).text)
+
+    assert "Which sets are frequent does not follow from the chunks" in text
+    assert "each code is counted exactly" not in text
+
+
+def test_one_pair_is_a_pair():
+    """One pair of codes is not called pairs."""
+    said = manifest()
+    said["risk"] = {"tied_pairs": 1, "tied_codes": 1}
+
+    assert "In 1 pair of codes of a chunk (1 code)" in "".join(parsed(render_report(said)).text)
 
 
 def test_a_guarantee_that_does_not_hold_is_shown_so():

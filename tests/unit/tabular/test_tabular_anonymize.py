@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -64,6 +65,16 @@ def test_the_order_of_rows_and_columns_does_not_matter(rows, generator):
 
     assert first.equals(second)
     assert Counter(first.rows()) == Counter(third.select("text", "number", "dx").rows())
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], ["b", "a"]])
+def test_ties_among_the_smallest_classes_go_by_the_names_of_columns(columns):
+    """Of two classes of one size, that goes whose value is first in the column whose name is first."""
+    frame = pl.DataFrame({"a": ["x", "y", "x", "y", "z", "z", "z"], "b": ["2", "1", "2", "1", "3", "3", "3"]})
+    wanted = {"quasi_identifiers": {"a": "suppress", "b": "suppress"}, "levels": {"a": 0, "b": 0}}
+    release = cl.anonymize(frame.select(columns), **wanted, rules=["average-risk=0.4"], suppression_limit=0.9)
+
+    assert sorted(release.data.select("a", "b").rows()) == [("y", "1")] * 2 + [("z", "3")] * 3
 
 
 @settings(deadline=None, max_examples=30)
@@ -248,6 +259,57 @@ def test_wrong_settings(options, words):
     with pytest.raises(cl.InputError, match=words) as caught:
         cl.anonymize(**{"frame": PEOPLE} | OPTIONS | options)
     assert isinstance(caught.value, ValueError)
+
+
+WRONG_KINDS = {
+    "a level with a point": ({"levels": {"age": 1.0}}, "levels takes a whole number for each column.* type float"),
+    "a level that is true": ({"levels": {"age": True}}, "type bool was given for column 'age'"),
+    "a level as text": ({"levels": {"age": "1"}}, "type str was given for column 'age'"),
+    "levels in a list": ({"levels": [1]}, "levels takes a whole number for each column.* type list"),
+    "time as text": ({"time_limit": "1"}, "time_limit takes a number of seconds.* type str"),
+    "no method": ({"method": None}, "method takes a text.* type NoneType"),
+    "no search": ({"search": None}, "search takes a text.* type NoneType"),
+    "no loss": ({"loss": None}, "loss takes a text.* type NoneType"),
+    "no ids": ({"ids": []}, "ids takes a text.* type list"),
+    "an object": ({"rules": [object()]}, "rules takes a list of rules.* type object was given in it"),
+    "a class": ({"rules": [cl.KAnonymity]}, "the class KAnonymity was given in it"),
+    "one rule as text": ({"rules": "k-anonymity=2"}, "rules takes a list of rules.* type str was given"),
+    "one rule": ({"rules": cl.KAnonymity(2)}, "rules takes a list of rules.* type KAnonymity was given"),
+    "rules that are none": ({"rules": None}, "rules takes a list"),
+    "one sensitive column": ({"sensitive": "dx"}, "sensitive takes a list of the names of columns"),
+    "a column by number": ({"drop": [3]}, "drop takes a list of the names of columns.* type int was given in it"),
+    "an id by number": ({"id": 0}, "id takes a text, the name of a column"),
+    "a list of columns": ({"quasi_identifiers": ["age"]}, "a hierarchy for each column"),
+    "a number for a hierarchy": ({"quasi_identifiers": {"age": 10}}, "type int was given for column 'age'"),
+    "a column without a name": ({"quasi_identifiers": {1: "suppress"}}, "as the name of a column"),
+    "a weight as text": ({"weights": {"age": "2"}}, "weights takes a number for each column"),
+    "one bound": ({"level_bounds": {"age": 1}}, "the lowest and the highest level"),
+    "bounds as text": ({"level_bounds": {"age": ("0", "1")}}, "the lowest and the highest level"),
+    "averages in a list": ({"microaggregate": ["age"]}, "mean or median for each column"),
+    "a key as text": ({"ids": "hmac", "id_key": "0" * 32}, "id_key takes bytes"),
+    "half a thread": ({"threads": 0.5}, "threads takes a whole number"),
+    "a seed as text": ({"seed": "1"}, "seed takes a whole number"),
+    "a switch as text": ({"local_recoding": "no"}, "local_recoding takes True or False"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG_KINDS.values(), ids=WRONG_KINDS)
+def test_settings_of_the_wrong_kind(options, words):
+    """A setting of a kind that it cannot have is an InputError that says what kind it takes, in one sentence."""
+    with pytest.raises(cl.InputError, match=f"^The setting {words}" if " takes " in words else words) as caught:
+        cl.anonymize(**{"frame": PEOPLE} | OPTIONS | options)
+    assert caught.value.message.count(". ") == 0
+
+
+def test_whole_numbers_of_other_libraries_are_whole_numbers(tmp_path):
+    """Numbers of NumPy are numbers like any others, also in the manifest."""
+    one, half = np.int64(1), np.float32(0.5)
+    numbers = {"levels": {"age": one}, "level_bounds": {"age": (one, one)}, "weights": {"age": half}}
+    release = cl.anonymize(PEOPLE, **OPTIONS, **numbers, threads=one, seed=one, time_limit=half)
+    manifest = release.write(tmp_path / "release")
+
+    assert manifest["search"]["levels"] == {"age": 1}
+    assert cl.verify_folder(tmp_path / "release").holds
 
 
 @pytest.mark.parametrize("k", [1, 0, -5, 2.5, True, "5", None])

@@ -23,10 +23,9 @@ class Judge:
     Parameters
     ----------
     task : the rows and ladders of the problem
-    coded : ladders of the attributes, in the order of the problem
+    coded : ladders of the attributes, in the order of the problem, which is that of their names
     row_of_record : (n_records,) distinct row of each record
     sensitive : the sensitive columns
-    order : the quasi-identifiers in the order of the file, which decides among classes of one size
     """
 
     def __init__(
@@ -36,14 +35,12 @@ class Judge:
         coded: Mapping[str, Coded],
         row_of_record: NDArray[np.int64],
         sensitive: Mapping[str, pl.Series],
-        order: Sequence[str],
     ) -> None:
         self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
         self._size_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs == "sizes"]
         self._table_rules = [rule for rule in rules if isinstance(rule, TableRule)]
         self._task = task
         self._coded = coded
-        self._order = order
         self.is_monotone = all(rule.is_monotone for rule in rules)
         self._values = {
             id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record)
@@ -83,15 +80,14 @@ class Judge:
     def _smallest_first(
         self, grouping: Grouping, levels: Sequence[int], classes: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Classes by their size; those of one size by their released values."""
+        """Classes by their size; those of one size by their released values, columns in the order of their names."""
         rows = grouping.first[classes]
-        keys = [self._rank(column, levels, rows) for column in reversed(self._order)]
+        keys = [self._rank(j, levels[j], rows) for j in reversed(range(len(self._coded)))]
         return classes[np.lexsort([*keys, grouping.sizes[classes]])]
 
-    def _rank(self, column: str, levels: Sequence[int], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _rank(self, j: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of each row's label among the labels of its column at its level, by UTF-8 bytes, missing first."""
-        j = list(self._coded).index(column)
-        coded, level = self._coded[column], levels[j]
+        coded = list(self._coded.values())[j]
         labels = [label or "" for label in coded.labels[level]]
         rank = np.empty(len(labels), dtype=np.int64)
         rank[sorted(range(len(labels)), key=lambda code: labels[code].encode())] = np.arange(len(labels))

@@ -105,9 +105,14 @@ def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, resu
 def _within_limit(recoding: Recoding, partition: Partition) -> Partition:
     """Refuse to suppress more than allowed, or everything."""
     suppressed, problem = recoding.suppressed(partition), recoding.problem
-    if suppressed > problem.limit or not partition.is_released.any():
+    if not partition.is_released.any():
         raise NoSafeRelease(
-            f"Asked for were {problem.requirement}, but {suppressed} of {problem.task.threshold.n_records} records "
+            f"Asked for was: {problem.requirement}. No class was found that satisfies that, so that nothing is left"
+            " to release. Allow coarser levels or ask for less."
+        )
+    if suppressed > problem.limit:
+        raise NoSafeRelease(
+            f"Asked for was: {problem.requirement}. But {suppressed} of {problem.task.threshold.n_records} records "
             f"stay in classes that violate that, and at most {problem.limit} may be suppressed. Allow coarser levels, "
             "raise the suppression limit or ask for less."
         )

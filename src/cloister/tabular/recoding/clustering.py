@@ -1,5 +1,6 @@
 """Clusters of records that lose little together: greedy k-member clustering."""
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from cloister.kernels.clusters import Clusters, Prices, furthest, grow, join, ne
 from cloister.kernels.layout import Rows
 
 from .mondrian import blocks
-from .partition import SUPPRESSED, Partition
+from .partition import SUPPRESSED, Partition, classes_of
 from .table_recoding import Recoding
 
 BLOCK = 2000
@@ -129,6 +130,15 @@ class _Clustering:
         self._singles = single_clusters(task.rows, task.ladders, prices.lowest)
         self._members = [one.rows.tolist() for one in complete]
         self._clusters = self._labelled([one.rows for one in complete])
+        self._reach = self._reaches()
+        firsts = np.array([members[0] for members in self._members], dtype=np.int64)
+        self._n_within = np.bincount(self._reach[firsts], minlength=recoding.n_rows)
+
+    def _reaches(self) -> NDArray[np.int64]:
+        """Number of the class of each row at the highest levels: rows of two such classes may never be joined."""
+        recoding, every = self._recoding, np.arange(self._recoding.n_rows)
+        codes = [recoding.at(j, level, every) for j, level in enumerate(recoding.problem.highest.tolist())]
+        return classes_of(codes)[0]
 
     def _labelled(self, groups: list[NDArray[np.int64]]) -> Clusters:
         """Clusters by their labels, one for each group of rows, and room for one for each row that was left."""
@@ -151,12 +161,17 @@ class _Clustering:
         for field, single in zip(self._clusters, self._singles, strict=True):
             field[one] = single[row]
         self._members.append([row])
+        self._n_within[self._reach[row]] += 1
         self._join_nearest(one)
 
     def _join_nearest(self, one: int) -> int:
         """Join a cluster with its nearest; return that, or -1 where there is none within the levels allowed."""
+        reach = self._reach[self._members[one][0]]
+        if self._n_within[reach] == 1:
+            return -1
         other = nearest(self._ladders, self._prices, self._clusters, one)
         if other >= 0:
+            self._n_within[reach] -= 1
             join(self._ladders, self._clusters, other, one)
             self._members[other] += self._members[one]
             self._members[one] = []
@@ -165,20 +180,18 @@ class _Clustering:
 
     def mend(self) -> None:
         """Join clusters that violate a rule with others, smallest first, until all hold or nothing more fits."""
-        violating = self._violating()
         stuck: set[int] = set()
-        while waiting := violating - stuck:
-            one = min(waiting, key=lambda place: (int(self._clusters.sizes[place]), place))
-            other = self._join_nearest(one)
-            violating.discard(one)
-            if other < 0:
-                violating.add(one)
-                stuck.add(one)
+        waiting = [(int(self._clusters.sizes[place]), place) for place in self._violating()]
+        heapq.heapify(waiting)
+        while waiting:
+            size, one = heapq.heappop(waiting)
+            if size != self._clusters.sizes[one]:  # it was joined with another since
                 continue
-            violating.discard(other)
-            stuck.discard(other)
-            if not self._holds(other):
-                violating.add(other)
+            other = self._join_nearest(one)
+            if other < 0:
+                stuck.add(one)
+            elif not self._holds(other):
+                heapq.heappush(waiting, (int(self._clusters.sizes[other]), other))
         self._mend_table(stuck)
 
     def _mend_table(self, stuck: set[int]) -> None:

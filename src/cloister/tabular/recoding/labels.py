@@ -15,7 +15,7 @@ class Labels:
 
     Attributes
     ----------
-    texts : the labels by number
+    texts : the labels by number, in the order of their UTF-8 bytes, missing first
     of_code : by level, (n_codes,) number of the label of each code
     leaves : (n_levels, n_texts) int64, leaves that each label covers at each level; 0 where it does not occur
     """
@@ -38,11 +38,11 @@ class Labels:
 
 def numbered_labels(coded: Coded) -> Labels:
     """Return the labels of a column, each text with one number."""
-    number: dict[str | None, int] = {}
-    of_code = tuple(
-        np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64) for labels in coded.labels
-    )
+    every = {label for labels in coded.labels for label in labels}
+    texts = sorted(every, key=lambda label: (label is not None, (label or "").encode()))
+    number = {label: place for place, label in enumerate(texts)}
+    of_code = tuple(np.array([number[label] for label in labels], dtype=np.int64) for labels in coded.labels)
     leaves = np.zeros((len(of_code), len(number)), dtype=np.int64)
-    for level, texts in enumerate(of_code):
-        leaves[level, texts] = coded.leaves[level]
-    return Labels(tuple(number), of_code, leaves)
+    for level, numbers in enumerate(of_code):
+        leaves[level, numbers] = coded.leaves[level]
+    return Labels(tuple(texts), of_code, leaves)

@@ -94,7 +94,8 @@ def settled(recoding: Recoding, partition: Partition) -> Partition:
         holds = recoding.judge.holds(released.rows, released.classes, released.n_classes)
         sizes = recoding.judge.records(released.rows, released.classes, released.n_classes)
         kept = np.flatnonzero(holds)
-        # Classes are numbered in the order of their labels, so the order of the records does not matter.
+        # Classes are numbered by their labels, columns in the order of their names: neither rows nor columns of the
+        # file decide which of one size goes first.
         ordered = kept[np.argsort(sizes[kept], kind="stable")]
         holds[ordered[: recoding.judge.n_left_out(sizes[ordered])]] = False
         if holds.all():

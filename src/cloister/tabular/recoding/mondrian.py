@@ -1,7 +1,7 @@
 """Mondrian: a table split top-down along its hierarchies, each part by the attribute that loses most."""
 
 import heapq
-from bisect import insort
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,24 +49,26 @@ def mondrian(recoding: Recoding) -> Partition:
     weighted loss, not by the width of its range; children that are too small stay with their parent, where the paper
     forbids the split; any rules are allowed.
     """
-    tree = _Tree(recoding, most_rows=0)
-    if not all(tree.holds(part.rows) for part in tree.begin) or not tree.is_allowed([part.rows for part in tree.begin]):
+    tree = _Tree(recoding)
+    if not all(tree.holds(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
         problem = recoding.problem
         raise NoSafeRelease(
-            f"Asked for were {problem.requirement}, but even the coarsest allowed levels violate that, and this method "
+            f"Asked for was: {problem.requirement}. But even the coarsest allowed levels violate that, and this method "
             "suppresses nothing. Allow coarser levels or ask for less."
         )
-    parts = list(tree.grown())
+    free = list(_Tree(recoding, is_ruled=False).grown())
+    # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
+    parts = free if tree.is_allowed([part.rows for part in free], instead_of=tree.begin) else list(tree.grown())
     return _as_partition(recoding, parts)
 
 
 def blocks(recoding: Recoding, most_rows: int) -> list[NDArray[np.int64]]:
     """Return the rows of the table in blocks that belong together, none larger than this.
 
-    Blocks satisfy the rules about classes where the table can be split so; what cannot be split and is too large is
-    cut in the order of values.
+    Blocks satisfy the rules about classes where the table can be split so; rules about the table are left aside. What
+    cannot be split and is too large is cut in the order of values.
     """
-    parts = _Tree(recoding, most_rows).grown()
+    parts = _Tree(recoding, most_rows, is_ruled=False).grown()
     return [part.rows[at : at + most_rows] for part in parts for at in range(0, part.rows.size, most_rows)]
 
 
@@ -83,17 +85,19 @@ class _Tree:
     Parameters
     ----------
     most_rows : parts of no more rows are left alone
+    is_ruled : whether the rules about the table are asked at every split
     """
 
-    def __init__(self, recoding: Recoding, most_rows: int) -> None:
+    def __init__(self, recoding: Recoding, most_rows: int = 0, is_ruled: bool = True) -> None:
         self._recoding = recoding
         self._judge = recoding.judge
         self._most_rows = most_rows
+        self._is_ruled = is_ruled and self._judge.has_table_rules
         self._smallest = recoding.problem.task.threshold.k
         self._place = np.empty(recoding.n_rows, dtype=np.int64)
         self._place[recoding.canonical] = np.arange(recoding.n_rows)
         self.begin = list(self._coarsest())
-        self._sizes = sorted(self._records(part.rows) for part in self.begin)
+        self._sizes = Counter(self._records(part.rows) for part in self.begin)
 
     def _coarsest(self) -> Iterator[Part]:
         """The classes at the highest levels allowed: one, unless levels are bounded."""
@@ -143,8 +147,8 @@ class _Tree:
         for j in np.argsort(-prices, kind="stable").tolist():
             if part.levels[j] > self._recoding.problem.lowest[j]:
                 groups = self._divided(part, j)
-                if len(groups) > 1 and self.is_allowed(groups, instead_of=part.rows):
-                    self._count(groups, part.rows)
+                if len(groups) > 1 and self.is_allowed(groups, instead_of=[part]):
+                    self._count(groups, part)
                     return self._parts(groups)
         return []
 
@@ -171,21 +175,19 @@ class _Tree:
         """Whether rows make a class that satisfies the rules about classes."""
         return bool(self._judge.holds(rows, np.zeros(rows.size, dtype=np.int64), 1)[0])
 
-    def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: NDArray[np.int64] | None = None) -> bool:
-        """Whether the table satisfies the rules about it with these groups in the place of a part."""
-        if not self._judge.has_table_rules:
+    def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Part]) -> bool:
+        """Whether the table satisfies the rules about it with these groups in the place of some parts."""
+        if not self._is_ruled:
             return True
-        sizes = self._sizes.copy()
-        if instead_of is not None:
-            sizes.remove(self._records(instead_of))
-            sizes = sorted([*sizes, *map(self._records, groups)])
-        return self._judge.n_left_out(np.array(sizes, dtype=np.int64)) == 0
+        sizes = self._sizes + Counter(map(self._records, groups))
+        sizes -= Counter(self._records(part.rows) for part in instead_of)
+        values = np.array(sorted(sizes), dtype=np.int64)
+        return self._judge.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
 
-    def _count(self, groups: list[NDArray[np.int64]], instead_of: NDArray[np.int64]) -> None:
-        if self._judge.has_table_rules:
-            self._sizes.remove(self._records(instead_of))
-            for group in groups:
-                insort(self._sizes, self._records(group))
+    def _count(self, groups: list[NDArray[np.int64]], instead_of: Part) -> None:
+        if self._is_ruled:
+            self._sizes.update(map(self._records, groups))
+            self._sizes -= Counter([self._records(instead_of.rows)])
 
     def _records(self, rows: NDArray[np.int64]) -> int:
         return int(self._recoding.problem.task.rows.records[rows].sum())

@@ -199,6 +199,6 @@ def recoding_of(table: EncodedTable, request: TableRequest) -> Recoding:
     coded = {name: Coded(table.ladders[name], table.ladders[name]) for name in problem.names}
     sensitive = {column: table.frame[column] for column, role in table.roles.items() if role is Role.SENSITIVE}
     rules = [in_sample(rule, n_records) for rule in request.rules]
-    judge = Judge(rules, problem.task, coded, problem.row_of_record, sensitive, list(table.ladders))
+    judge = Judge(rules, problem.task, coded, problem.row_of_record, sensitive)
     weights = np.array([float(request.weights.get(name, 1.0)) for name in problem.names])
     return Recoding(problem, list(coded.values()), judge, request.loss, weights)

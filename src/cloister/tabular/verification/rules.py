@@ -55,8 +55,9 @@ def releasable(
 ) -> pl.DataFrame | None:
     """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
 
-    Those that satisfy every rule about classes; of these the smallest left out, ties by their values, until every rule
-    about the table holds. A rule that lets nothing be suppressed releases all classes or none.
+    Those that satisfy every rule about classes; of these the smallest left out until every rule about the table holds.
+    Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
+    rule that lets nothing be suppressed releases all classes or none.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def releasable(
     kept = classes.sizes.filter(*holds) if holds else classes.sizes
     about_table = [rule for rule in rules if is_about_table(rule)]
     if about_table:
-        kept = kept.sort([pl.col(COUNT), *(pl.col(column).fill_null("") for column in classes.columns)])
+        names = sorted((name for name, place in classes.places.items() if place in classes.columns), key=str.encode)
+        kept = kept.sort([pl.col(COUNT), *(pl.col(classes.places[name]).fill_null("") for name in names)])
         n_left_out = kept.height - n_released
         kept = kept.slice(n_left_out) if _is_least(about_table, kept[COUNT].to_list(), n_left_out) else kept.clear()
     is_whole = kept.height == classes.sizes.height

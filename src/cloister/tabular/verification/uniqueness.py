@@ -24,7 +24,10 @@ LEAST, MOST = 1e-4, 1 - 1e-9
 """Between these Pitman's first parameter is looked for."""
 
 MARGIN = 1e-9
-"""How close to the ends of its range the parameter of the slide negative binomial model is looked for."""
+"""How close to 0 and 1 the parameter of the slide negative binomial model is looked for."""
+
+MANY = 10_000
+"""From here on differences of logarithms of gamma functions are integrals of the digamma function."""
 
 HALVINGS = 200
 """A bisection ends long before, when floating-point numbers are too few to halve."""
@@ -68,7 +71,7 @@ def _pitman(sizes: Sizes, people: int) -> float:
 
     def slope(a: float) -> float:
         t = _likeliest_t(a, u, n)
-        climb = (u - 1 - t / a * (_digamma(t / a + u) - _digamma(t / a + 1))) / a
+        climb = (u - 1 - t / a * _harmonic(t / a + 1, u - 1)) / a
         at_one = _digamma(1 - a)
         return climb - math.fsum(count * (_digamma(size - a) - at_one) for size, count in sizes.items())
 
@@ -76,7 +79,7 @@ def _pitman(sizes: Sizes, people: int) -> float:
         return _zayatz(sizes, people)
     a = _root(lambda x: -slope(x), LEAST, MOST)
     t = _likeliest_t(a, u, n)
-    return math.exp(math.lgamma(t + 1) - math.lgamma(t + a) + math.lgamma(t + a + people - 1) - math.lgamma(t + people))
+    return math.exp(_log_gamma_fall(t + 1, 1 - a) - _log_gamma_fall(t + people, 1 - a))
 
 
 def _likeliest_t(a: float, u: int, n: int) -> float:
@@ -84,8 +87,7 @@ def _likeliest_t(a: float, u: int, n: int) -> float:
 
     def fall(logarithm: float) -> float:
         t = math.exp(logarithm) - a
-        classes = (_digamma(t / a + u) - _digamma(t / a + 1)) / a
-        return _digamma(t + n) - _digamma(t + 1) - classes
+        return _harmonic(t + 1, n - 1) - _harmonic(t / a + 1, u - 1) / a
 
     return math.exp(_root(fall, math.log(MARGIN), 4 * math.log(n) + 10)) - a
 
@@ -93,31 +95,35 @@ def _likeliest_t(a: float, u: int, n: int) -> float:
 def _slide_negative_binomial(sizes: Sizes, people: int) -> float:
     """K p^a / N, where a and p give classes of one and of two records their expected numbers; else Zayatz's estimate.
 
-    With w = (1 - p)(1 - f) / (1 - (1 - p)(1 - f)) and b = a w, s(1) = K f (1 - w f / (1 - f))^a (1 + b), and
-    s(2) / s(1) = f / (2 (1 - f)) b (2 + w + b) / (1 + b).
+    With w = (1 - p)(1 - f) / (1 - (1 - p)(1 - f)), b = a w, g = f / (1 - f) and v = w g, s(1) = K f (1 - v)^a (1 + b),
+    and s(2) / s(1) = g b (2 + w + b) / (2 (1 + b)), which is a quadratic equation for b. No v within ``MARGIN`` of 0 or
+    of 1 is a solution.
     """
-    f = sum(size * count for size, count in sizes.items()) / people
+    records = sum(size * count for size, count in sizes.items())
+    f, g = records / people, records / (people - records)
     one, two = sizes.get(1, 0), sizes.get(2, 0)
     if not two:
         return _zayatz(sizes, people)
     classes = _population_classes(sizes, f)
-    ratio = 2 * (1 - f) / f * two / one
 
-    def w_of(b: float) -> float:
-        return ratio * (1 + b) / b - 2 - b
+    def b_of(v: float) -> float:
+        return _positive_root(g, 2 * g + v - 2 * two / one, 2 * two / one)
 
-    def excess(b: float) -> float:
-        w = w_of(b)
-        return math.log(classes * f * (1 + b) / one) + b / w * math.log1p(-w * f / (1 - f))
+    def lack(share: float, rest: float) -> float:
+        b = b_of(share)
+        return -math.log(classes * f * (1 + b) / one) - b * g / share * math.log(rest)
 
-    low, high = _positive_root(1 + 1 / f - ratio, ratio), _positive_root(2 - ratio, ratio)
-    low, high = low + MARGIN * (high - low), high - MARGIN * (high - low)
-    if not (0 < low < high and w_of(high) > 0 and excess(low) < 0 < excess(high)):
+    # Whichever of v and 1 - v is at most a half is looked for, so that both keep all their digits.
+    if not lack(MARGIN, 1 - MARGIN) < 0 < lack(1 - MARGIN, MARGIN):
         return _zayatz(sizes, people)
-    b = _root(excess, low, high)
-    w = w_of(b)
-    p = 1 - w / ((1 + w) * (1 - f))
-    return classes * math.exp(b / w * math.log(p)) / people
+    if lack(0.5, 0.5) > 0:
+        v = _root(lambda x: lack(x, 1 - x), MARGIN, 0.5)
+        rest = 1 - v
+    else:
+        rest = _root(lambda x: -lack(1 - x, x), MARGIN, 0.5)
+        v = 1 - rest
+    p = g * rest / (g + v)
+    return classes * math.exp(b_of(v) * g / v * math.log(p)) / people
 
 
 def _population_classes(sizes: Sizes, f: float) -> float:
@@ -137,10 +143,11 @@ def _dankar(sizes: Sizes, people: int) -> float:
     return min(_slide_negative_binomial(sizes, people), _zayatz(sizes, people))
 
 
-def _positive_root(middle: float, last: float) -> float:
-    """The positive b with b^2 + middle b = last."""
+def _positive_root(square: float, middle: float, last: float) -> float:
+    """The positive b with square b^2 + middle b = last."""
     half = middle / 2
-    return last / (half + math.hypot(half, math.sqrt(last)))
+    sum_of_roots = abs(half) + math.hypot(half, math.sqrt(square * last))
+    return last / sum_of_roots if half > 0 else sum_of_roots / square
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
@@ -156,15 +163,37 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
     return (low + high) / 2
 
 
+def _log_gamma_fall(x: float, by: float) -> float:
+    """How much the logarithm of the gamma function falls from x to x - by, by from 0 to 1: by Simpson's rule if large.
+
+    With billions of people nothing would be left of the difference of two logarithms.
+    """
+    if x < MANY:
+        return math.lgamma(x) - math.lgamma(x - by)
+    return by / 6 * (_digamma(x - by) + 4 * _digamma(x - by / 2) + _digamma(x))
+
+
+def _harmonic(x: float, terms: int) -> float:
+    """Sum over i below ``terms`` of 1 / (x + i), x positive: as a difference of digamma functions from 10 on."""
+    first = 0.0
+    while x < 10 and terms:
+        first, x, terms = first + 1 / x, x + 1, terms - 1
+    return first + math.log1p(terms / x) - _below_logarithm(x + terms) + _below_logarithm(x) if terms else first
+
+
 def _digamma(x: float) -> float:
-    """Derivative of the logarithm of the gamma function, x positive: by its asymptotic series from 10 on."""
+    """Derivative of the logarithm of the gamma function, x positive."""
     below = 0.0
     while x < 10:
         below += 1 / x
         x += 1
+    return math.log(x) - _below_logarithm(x) - below
+
+
+def _below_logarithm(x: float) -> float:
+    """How far the digamma function is below the logarithm, x at least 10: by its asymptotic series."""
     square = 1 / (x * x)
-    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
-    return math.log(x) - 0.5 / x - series - below
+    return 0.5 / x + square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
 
 
 _ESTIMATORS: dict[str, Callable[[Sizes, int], float]] = {
