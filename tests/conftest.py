@@ -27,7 +27,7 @@ def real_data() -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_kernels() -> None:
     """Kernels are compiled before any test, so that no command says that it has to."""
-    from cloister.codesets.warm import load_kernels as load_code_kernels
+    from cloister.codesets.disassociation.warm import load_kernels as load_code_kernels
     from cloister.search.warm import load_kernels
 
     load_kernels()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cloister.codesets.data import CodeSets
+    from cloister.codesets.disassociation.release import CodesRelease
     from cloister.codesets.policy import UtilityPolicy
-    from cloister.codesets.release import CodesRelease
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
     from cloister.hierarchy import (
         Hierarchy,
@@ -88,8 +88,8 @@ __all__ = [
 
 _HOME = {
     "codesets.data": ("CodeSets",),
+    "codesets.disassociation.release": ("CodesRelease",),
     "codesets.policy": ("UtilityPolicy",),
-    "codesets.release": ("CodesRelease",),
     "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
     "hierarchy": (
         "Hierarchy",

@@ -15,17 +15,17 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.codebook import codebook as codebook_of_codes
 from cloister.codesets.data_file import data_frame
-from cloister.codesets.figures import crosswalk, work_out
-from cloister.codesets.manifest import describe as describe_codes
-from cloister.codesets.protect import disassociate
-from cloister.codesets.reconstruct import reconstruct
-from cloister.codesets.release import CodesRelease
+from cloister.codesets.disassociation.codebook import codebook as codebook_of_codes
+from cloister.codesets.disassociation.figures import crosswalk, work_out
+from cloister.codesets.disassociation.manifest import describe as describe_codes
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.release import CodesRelease
+from cloister.codesets.disassociation.verify import Secret
+from cloister.codesets.disassociation.verify import verify as verify_codes
+from cloister.codesets.disassociation.warm import load_kernels as load_code_kernels
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
-from cloister.codesets.verify import Secret
-from cloister.codesets.verify import verify as verify_codes
-from cloister.codesets.warm import load_kernels as load_code_kernels
 from cloister.errors import InternalError
 from cloister.io import Source
 from cloister.release import SCHEMA, Custody, TableRelease

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal, recheck_codes
+from cloister.codesets.disassociation.recheck import recheck_codes
+from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy

@@ -5,9 +5,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.release import CodesRelease
 from cloister.codesets.policy import UtilityPolicy, known_codes
-from cloister.codesets.release import CodesRelease
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
@@ -216,7 +217,7 @@ def disassociate(
     release in which at least k records hold them all. Not promised: that those data sets are equally likely, so that
     probabilities can be higher than 1 / k; that a code does not give another one away, unless ``safe`` is
     ``"enforce"``; anything against somebody who knows more codes or several patients. Cost: see
-    `cloister.codesets.protect`.
+    `cloister.codesets.disassociation.protect`.
 
     Examples
     --------

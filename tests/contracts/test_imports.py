@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from house import FILES, MODULES, ROOT, modules_loaded, place, rooms_imported, tree
+from house import FILES, MODULES, ROOT, modules_imported, modules_loaded, place, rooms_imported, tree
 
 ALLOWED = {
     "errors": set(),
@@ -80,6 +80,15 @@ def test_shapes_do_not_import_each_other(path):
     assert rooms_imported(path) & others == set()
 
 
+@pytest.mark.parametrize("path", [path for path in FILES if place(path).startswith("codesets/")], ids=place)
+def test_what_methods_for_code_sets_share_knows_their_forms_only(path):
+    """What stands in the room itself imports of a method no more than its forms, and methods not each other."""
+    inside = {name for name in modules_imported(path) if name.startswith("cloister.codesets.") and name.count(".") > 2}
+    own = place(path).split("/")[1] if place(path).count("/") > 1 else None
+
+    assert {name for name in inside if name.split(".")[2] != own and name.split(".")[3] != "data"} == set()
+
+
 @pytest.mark.parametrize(
     "path", [path for path in FILES if room(path) not in ("cli", "flow", "verbs", "__init__")], ids=place
 )
@@ -99,17 +108,21 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
 
 def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
     """Importing it loads, directly or not, no kernel and nothing that protects or reconstructs."""
-    loaded = modules_loaded("cloister.codesets.verify")
+    loaded = modules_loaded("cloister.codesets.disassociation.verify")
     protecting = ("horpart", "verpart", "repair", "refine", "refine_paper", "protect", "reconstruct", "canonical")
 
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
-    assert loaded & {f"cloister.codesets.{name}" for name in protecting} == set()
+    assert loaded & {f"cloister.codesets.disassociation.{name}" for name in protecting} == set()
+    assert {f"cloister.codesets.disassociation.{name}" for name in protecting} <= MODULES.keys()
 
 
-@pytest.mark.parametrize("module", ["cloister.tabular.verify", "cloister.codesets.verify", "cloister.recheck"])
+@pytest.mark.parametrize(
+    "module", ["cloister.tabular.verify", "cloister.codesets.disassociation.verify", "cloister.recheck"]
+)
 def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
-    protecting = ("tabular.protect", "tabular.encode", "codesets.protect", "codesets.reconstruct")
+    of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
+    protecting = ("tabular.protect", "tabular.encode", *of_codes)
     never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
         f"import sys, {module}\nprint([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"

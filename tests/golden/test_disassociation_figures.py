@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import pytest
 from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
-from cloister.codesets.cover import count_ties
-from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
-from cloister.codesets.protect import disassociate
-from cloister.codesets.verify import Secret, verify
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.cover import count_ties
+from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.verify import Secret, verify
 
 FIGURE_1 = """
 296.00 296.01 296.02 834.0 944.01

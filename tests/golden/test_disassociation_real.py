@@ -7,9 +7,10 @@ other people's hands; the bound on what refining leaves is 2 percent.
 import polars as pl
 import pytest
 
-from cloister.codesets.data import CodeSets, DisassociationRequest, Refine
-from cloister.codesets.protect import disassociate
-from cloister.codesets.verify import Secret, verify
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import DisassociationRequest, Refine
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.verify import Secret, verify
 
 UNREFINED = {"diabetes130": 0.35, "synpuf": 0.75}
 

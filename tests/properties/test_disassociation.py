@@ -8,14 +8,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import disassociation as oracle
 
-from cloister.codesets.cover import count_ties
-from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
-from cloister.codesets.encode_request import encode_request
-from cloister.codesets.horpart import partition_horizontally
-from cloister.codesets.protect import disassociate
-from cloister.codesets.reconstruct import ItemSupport, reconstruct
-from cloister.codesets.verify import Secret, verify
-from cloister.codesets.verpart import partition_vertically
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.cover import count_ties
+from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.encode_request import encode_request
+from cloister.codesets.disassociation.horpart import partition_horizontally
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.reconstruct import ItemSupport, reconstruct
+from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.verpart import partition_vertically
 from cloister.errors import NoSafeRelease
 from cloister.kernels.chunking import Rule
 

@@ -8,10 +8,11 @@ from cloister.cli.codes_options import CodesOptions
 from cloister.cli.codes_summary import print_codes_summary
 from cloister.cli.output import after_writing, console, note, print_json
 from cloister.cli.places import check_places, custody_of
-from cloister.codesets.data import CodeSets, DisassociationRequest, Refine, Safe
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.warm import must_compile
 from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_seed, read_given
-from cloister.codesets.warm import must_compile
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
 from cloister.flow import protect_codes

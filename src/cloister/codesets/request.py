@@ -7,7 +7,8 @@ from pathlib import Path
 from cloister.errors import InputError
 from cloister.io import CodeColumns, read_code_lists
 
-from .data import CodeSets, DisassociationRequest, Integers
+from .data import CodeSets, Integers
+from .disassociation.data import DisassociationRequest
 from .encode import encode
 from .policy import UtilityPolicy
 from .workload import Workload

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from cloister.cli.main import run
-from cloister.codesets.clusters_file import cluster_lines, read_clusters
+from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("room", ["cloister.search.warm", "cloister.codesets.warm"])
+@pytest.mark.parametrize("room", ["cloister.search.warm", "cloister.codesets.disassociation.warm"])
 def test_what_was_compiled_is_known_to_be(room):
     """Once kernels were loaded, no command says that it has to compile them."""
     warm = importlib.import_module(room)

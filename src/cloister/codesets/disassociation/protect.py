@@ -11,9 +11,10 @@ from cloister.kernels.splitting import Split
 from cloister.kernels.subrecords import record_chunks, shared_chunks
 from cloister.kernels.tree import make_tree
 
+from ..data import CodeSets
 from .canonical import Arranged, arrange
 from .cover import count_ties
-from .data import CodeSets, Disassociation, DisassociationRequest, Figures, ProtectedCodes, Refine, Safe
+from .data import Disassociation, DisassociationRequest, Figures, ProtectedCodes, Refine, Safe
 from .encode_request import Encoded, encode_request
 from .horpart import partition_horizontally
 from .refine import Refinement, refine
@@ -33,8 +34,8 @@ def disassociate(codes: CodeSets, request: DisassociationRequest) -> ProtectedCo
     knows up to m codes of a patient, all of them possibly rare, and the release. Not promised: a bound on what is
     probable (the guarantee says that k candidates are possible, not that they are equally likely), anything against
     somebody who knows more than m codes, who knows several patients, or who works backwards from what the method would
-    have done; nor that a code does not give another away (see `cloister.codesets.cover`) unless ``safe`` is
-    ``enforce``. Cost: about the number of occurrences times the logarithm of the number of records.
+    have done; nor that a code does not give another away (see `cloister.codesets.disassociation.cover`) unless ``safe``
+    is ``enforce``. Cost: about the number of occurrences times the logarithm of the number of records.
 
     The result does not depend on the order of the records.
 

@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from ..data_file import CODES, ID
+from ..encode import MARK
 from .data import Disassociation
-from .data_file import CODES, ID
-from .encode import MARK
 from .places import codes_counted_exactly
 
 Row = tuple[str, str, None, None, str | None, str]

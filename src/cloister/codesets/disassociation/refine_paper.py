@@ -13,7 +13,7 @@ def neighbour_tree(entries: Entries, unit: NDArray[np.int32], k: int) -> NDArray
     """Depths of a forest over the parts in which neighbours are joined pair by pair, until no pair gains from it.
 
     Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
-    this forest then keeps the same four rules as along the split tree (`cloister.codesets.refine`).
+    this forest then keeps the same four rules as along the split tree (`cloister.codesets.disassociation.refine`).
 
     Returns
     -------

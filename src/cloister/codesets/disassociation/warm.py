@@ -2,7 +2,8 @@
 
 from cloister.kernels._jit import is_compiled
 
-from .data import CodeSets, DisassociationRequest
+from ..data import CodeSets
+from .data import DisassociationRequest
 from .protect import disassociate
 from .reconstruct import reconstruct
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Disassociation, Integers
+from ..data import Integers
+from .data import Disassociation
 
 
 @dataclass(frozen=True, eq=False, repr=False)

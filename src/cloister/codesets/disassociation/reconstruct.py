@@ -20,8 +20,9 @@ from cloister.kernels.placing import (
 )
 from cloister.kernels.sequences import take_sequences
 
-from .data import Chunks, CodeSets, Disassociation, Integers
-from .encode import MARK
+from ..data import CodeSets, Integers
+from ..encode import MARK
+from .data import Chunks, Disassociation
 from .verify_tree import Layout, lay_out
 
 

@@ -10,8 +10,9 @@ from cloister.io import write_csv
 from cloister.release import CLUSTERS, DATA, Release, read_data
 from cloister.results import Verdict
 
+from ..data import CodeSets
 from .clusters_file import read_clusters, same_release, write_clusters
-from .data import CodeSets, Disassociation
+from .data import Disassociation
 from .reconstruct import ItemSupport, reconstruct
 
 
@@ -32,7 +33,7 @@ class CodesRelease(Release):
     _check: Callable[[Disassociation], Verdict] = field(repr=False)
 
     def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
-        """Return code sets that could have led to this release; see `cloister.codesets.reconstruct`."""
+        """Return code sets that could have led to this release; see `cloister.codesets.disassociation.reconstruct`."""
         return reconstruct(self.clusters, seed, item_support)
 
     def delimiter_written(self) -> str | None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloister.codesets import clusters_file as module
-from cloister.codesets.clusters_file import cluster_lines, read_clusters, same_release, write_clusters
+from cloister.codesets.disassociation import clusters_file as module
+from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters, same_release, write_clusters
 from cloister.errors import InputError
 
 CHUNK_1 = {

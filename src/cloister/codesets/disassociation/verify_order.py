@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Chunks, Disassociation, Integers
+from ..data import Integers
+from .data import Chunks, Disassociation
 
 Ragged = tuple[Integers, NDArray[np.int32]]
 """Runs of numbers: where each begins, and the numbers."""

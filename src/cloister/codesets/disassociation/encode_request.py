@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.kernels.splitting import Records
 
-from .data import CodeSets, DisassociationRequest, Policy
-from .encode import MARK
+from ..data import CodeSets
+from ..encode import MARK
+from .data import DisassociationRequest, Policy
 
 
 @dataclass(frozen=True, eq=False, repr=False)

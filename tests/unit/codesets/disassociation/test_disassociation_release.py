@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloister as cl
-from cloister.codesets.clusters_file import read_clusters, same_release
 from cloister.codesets.data_file import data_frame
+from cloister.codesets.disassociation.clusters_file import read_clusters, same_release
 from cloister.codesets.measure import counted
 from cloister.errors import InputError
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
+RELEASE = "cloister.codesets.disassociation.release"
 
 
 @pytest.fixture
@@ -94,9 +95,9 @@ def test_what_is_read_back_must_be_what_was_verified(release, tmp_path, field, m
     """If files hold something else, that is our bug, and nothing is left."""
     if field == "clusters":
         other = cl.disassociate(cl.CodeSets.from_records(RECORDS[:9]), k=3).clusters
-        monkeypatch.setattr("cloister.codesets.release.read_clusters", lambda _path: other)
+        monkeypatch.setattr(f"{RELEASE}.read_clusters", lambda _path: other)
     else:
-        monkeypatch.setattr("cloister.codesets.release.read_data", lambda *_: pl.DataFrame({"codes": ["001"]}))
+        monkeypatch.setattr(f"{RELEASE}.read_data", lambda *_: pl.DataFrame({"codes": ["001"]}))
     with pytest.raises(cl.InternalError, match="does not hold what was"):
         release.write(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from .data import CodeSets, Disassociation, ProtectedCodes
+from ..data import CodeSets
+from ..request import CodesRequest, GivenCodes
+from .data import Disassociation, ProtectedCodes
 from .manifest import utility_of
 from .measure import Accuracy, measure_accuracy, measure_utility
 from .places import Query
-from .request import CodesRequest, GivenCodes
 
 Rebuild = Callable[[Disassociation, int], CodeSets]
 

@@ -6,8 +6,9 @@ from itertools import chain, groupby, pairwise, permutations
 
 import numpy as np
 
-from .data import Chunks, Disassociation, Integers
-from .encode import MARK
+from ..data import Integers
+from ..encode import MARK
+from .data import Chunks, Disassociation
 
 BLOCK = 5_000_000
 """Pairs of occurrences that are looked at together."""

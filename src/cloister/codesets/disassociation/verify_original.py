@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Chunks, Codes, CodeSets, Disassociation, Integers
+from ..data import Codes, CodeSets, Integers
+from .data import Chunks, Disassociation
 from .verify_chunks import BLOCK
 from .verify_tree import Layout
 

@@ -34,7 +34,8 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is taken out, and
     "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
-    code also waits if it would tie (see `cloister.codesets.cover`). Repair: see `cloister.codesets.repair`.
+    code also waits if it would tie (see `cloister.codesets.disassociation.cover`). Repair: see
+    `cloister.codesets.disassociation.repair`.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     """Merge clusters along the split tree until each sensitive code is in at most one of ``diversity`` records of each.
 
     Every cluster also gets a code that is not sensitive, as the sensitive ones can not fill its records (see
-    `cloister.codesets.repair`).
+    `cloister.codesets.disassociation.repair`).
     A part stays split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability
     of a sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true
     share, support / |P| <= 1 / l.

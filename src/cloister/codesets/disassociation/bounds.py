@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .data import Integers
+from ..data import Integers
 from .places import IN_ITEM_CHUNK, NOWHERE, Places, Query
 
 
@@ -31,7 +31,7 @@ def count_bounds(places: Places, query: Query) -> CountBounds:
     Examples
     --------
     >>> import numpy as np
-    >>> from cloister.codesets.data import Chunks, Disassociation
+    >>> from cloister.codesets.disassociation.data import Chunks, Disassociation
     >>> none, zero = np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
     >>> numbers = lambda *values: np.array(values, dtype=np.int64)
     >>> chunk = Chunks(numbers(0), numbers(0, 1), numbers(0), numbers(0, 2), numbers(0, 1, 2), numbers(0, 0))

@@ -6,7 +6,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Chunks, Integers
+from ..data import Integers
+from .data import Chunks
 
 BLOCK = 2_000_000
 """Occurrences that are looked at together."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from cloister.results import Verdict
 
-from .data import Chunks, Codes, Disassociation, Integers
-from .encode import MARK
+from ..data import Codes, Integers
+from ..encode import MARK
+from .data import Chunks, Disassociation
 from .verify_chunks import rare_chunks
 from .verify_order import orders
 from .verify_original import Secret as Secret
@@ -43,8 +44,9 @@ def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
 
     References
     ----------
-    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.refine`; R4, that all clusters under a
-    joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but their joint.
+    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.refine`; R4, that all
+    clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but
+    their joint.
     """
     checks = _Checks()
     sound = (

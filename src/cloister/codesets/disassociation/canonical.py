@@ -18,7 +18,8 @@ from cloister.kernels.splitting import Split
 from cloister.kernels.subrecords import Filled
 from cloister.kernels.tree import Tree
 
-from .data import Chunks, Integers
+from ..data import Integers
+from .data import Chunks
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,14 +15,16 @@ from cloister.io import as_text, sha256
 from cloister.release import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data
 from cloister.results import Manifest, Verdict
 
+from ..data import CodeSets
+from ..data_file import CODES, ID
+from ..encode import MARK
+from ..expectation import CodesExpectation, CodesOriginal
+from ..manifest import columns_of, one_row, records_of
 from .clusters_file import cluster_lines, read_clusters
 from .codebook import codebook
-from .data import CodeSets, Disassociation, Safe
-from .data_file import CODES, ID
-from .encode import MARK
-from .manifest import METHOD, clusters_of, columns_of, one_row, records_of, rules_of, sentences_of
+from .data import Disassociation, Safe
+from .manifest import METHOD, clusters_of, rules_of, sentences_of
 from .places import codes_counted_exactly, supports_told
-from .request import GivenCodes
 from .verify import Secret, verify
 from .verify_figures import item_chunk_share, ties_in, ties_of_repeats
 
@@ -34,22 +36,6 @@ AGREEMENT = 1e-9
 CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
 FREQUENT = "sup:"
 """How a policy begins whose sets were chosen because they are frequent."""
-
-
-@dataclass(frozen=True)
-class CodesExpectation:
-    """What the recipient expects, whatever the manifest says."""
-
-    k: int | None = None
-    m: int | None = None
-
-
-@dataclass(frozen=True)
-class CodesOriginal:
-    """What only the custodian has: the code sets, and the crosswalk that was written with the release."""
-
-    given: GivenCodes
-    crosswalk: pl.DataFrame
 
 
 def recheck_codes(

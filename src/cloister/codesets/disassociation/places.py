@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from cloister.utility import CountedSets
 
-from .data import Chunks, Codes, Disassociation, Integers
+from ..data import Codes, Integers
+from .data import Chunks, Disassociation
 from .verify_tree import Layout, lay_out
 
 NOWHERE, IN_ITEM_CHUNK = -1, -2

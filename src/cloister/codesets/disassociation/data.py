@@ -1,0 +1,229 @@
+"""The forms of disassociation: what is asked, chunks, what is released, and what only the custodian may know."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from cloister.errors import InputError
+
+from ..data import Codes, Integers
+
+LARGEST = 2**31 - 1
+"""The largest number that a request may state."""
+
+
+class Policy(Protocol):
+    """What disassociation needs of a utility policy: disjoint sets of codes that should stay together."""
+
+    @property
+    def constraints(self) -> tuple[frozenset[str], ...]:
+        """The constraints, each a set of codes."""
+
+
+class Refine(StrEnum):
+    """How item chunks of several clusters are joined: along the split tree, between neighbours, or not."""
+
+    TREE = "tree"
+    PAPER = "paper"
+    OFF = "off"
+
+
+class Safe(StrEnum):
+    """What becomes of codes that give another code away (the cover problem)."""
+
+    OFF = "off"
+    REPORT = "report"
+    ENFORCE = "enforce"
+
+
+@dataclass(frozen=True)
+class DisassociationRequest:
+    """What is asked of a disassociation.
+
+    Attributes
+    ----------
+    k : candidates that whoever knows codes of a patient must be left with, at least 1
+    m : codes that somebody may know of a patient, at least 1
+    max_cluster_size : clusters of fewer records are not split further; at least k + 1, 2k if not given
+    policy : utility policy: disjoint sets of codes that should stay together
+    refine : how item chunks are joined
+    safe, safe_threshold : whether codes may give others away, and from which confidence on, in (0, 1]
+    sensitive : codes that nobody outside knows, to be kept apart from all others
+    diversity : l; a sensitive code stands in at most one of l records of a cluster, at least 1
+    """
+
+    k: int
+    m: int = 2
+    max_cluster_size: int | None = None
+    policy: Policy | None = None
+    refine: Refine = Refine.TREE
+    safe: Safe = Safe.REPORT
+    safe_threshold: float = 1.0
+    sensitive: tuple[str, ...] = ()
+    diversity: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("k", "m", "diversity"):
+            self._check_whole(name, 1)
+        if self.max_cluster_size is not None:
+            self._check_whole("max_cluster_size", self.k + 1)
+        if not 0 < self.safe_threshold <= 1:
+            raise InputError(f"The safe threshold is {self.safe_threshold!r}, but must be above 0 and at most 1.")
+
+    def _check_whole(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} is {value!r}, but must be a whole number from {least} on.")
+        if value > LARGEST:
+            raise InputError(f"{name} must be a whole number up to {LARGEST}, but is larger. Give a smaller one.")
+
+    @property
+    def cluster_limit(self) -> int:
+        """Clusters of fewer records are not split further."""
+        return max(2 * self.k, self.k + 1) if self.max_cluster_size is None else self.max_cluster_size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chunks:
+    """Record chunks or shared chunks, one after the other.
+
+    Chunk ``c`` belongs to ``owner[c]``, has the codes ``domain[domain_offsets[c]:domain_offsets[c + 1]]`` and the
+    subrecords ``subrecord_offsets[c]`` to ``subrecord_offsets[c + 1]``; subrecord ``s`` holds the codes
+    ``items[item_offsets[s]:item_offsets[s + 1]]``. No subrecord is empty, and those of a chunk stand in the order of
+    their codes, so the order tells nothing.
+
+    Attributes
+    ----------
+    owner : (n_chunks,) int32, number of the cluster (record chunks) or joint cluster (shared chunks), ascending
+    domain_offsets : (n_chunks + 1,) int64
+    domain : int32, ascending within a chunk
+    subrecord_offsets : (n_chunks + 1,) int64
+    item_offsets : (n_subrecords + 1,) int64
+    items : int32, ascending within a subrecord
+    """
+
+    owner: Codes
+    domain_offsets: Integers
+    domain: Codes
+    subrecord_offsets: Integers
+    item_offsets: Integers
+    items: Codes
+
+    def __len__(self) -> int:
+        return self.owner.size
+
+    def __repr__(self) -> str:
+        return f"Chunks({len(self)} chunks, {self.item_offsets.size - 1} subrecords, {self.items.size} occurrences)"
+
+    def domain_of(self, chunk: int) -> list[int]:
+        """Item numbers of one chunk's codes."""
+        return list(self.domain[self.domain_offsets[chunk] : self.domain_offsets[chunk + 1]].tolist())
+
+    def subrecords_of(self, chunk: int) -> list[list[int]]:
+        """Item numbers of each subrecord of one chunk."""
+        first, last = self.subrecord_offsets[chunk], self.subrecord_offsets[chunk + 1]
+        bounds = self.item_offsets[first : last + 1].tolist()
+        return [self.items[begin:end].tolist() for begin, end in pairwise(bounds)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Disassociation:
+    """Code sets in the form in which they are released: nothing here is secret.
+
+    Attributes
+    ----------
+    k, m : what is promised
+    vocabulary : as in `CodeSets`
+    sizes : (n_clusters,) int64, records of each cluster
+    record_chunks : ``owner`` is the number of the cluster
+    item_offsets : (n_clusters + 1,) int64, where each cluster's item chunk begins in ``item_chunks``
+    item_chunks : int32, codes whose number in the cluster is not told, ascending within a cluster
+    child_offsets : (n_joints + 1,) int64, where each joint cluster's children begin in ``children``
+    children : int64; below n_clusters the number of a cluster, else n_clusters + the number of an earlier joint cluster
+    joint_sizes : (n_joints,) int64, records of each joint cluster
+    shared_chunks : ``owner`` is the number of the joint cluster
+    repeats : whether the codes are numbered occurrences
+    sensitive : int32, item numbers of codes that stand in item chunks only
+    """
+
+    k: int
+    m: int
+    vocabulary: tuple[str, ...]
+    sizes: Integers
+    record_chunks: Chunks
+    item_offsets: Integers
+    item_chunks: Codes
+    child_offsets: Integers
+    children: Integers
+    joint_sizes: Integers
+    shared_chunks: Chunks
+    repeats: bool = False
+    sensitive: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+
+    def __repr__(self) -> str:
+        return f"Disassociation({self.n_records} records, {self.n_clusters} clusters, {self.n_joints} joint clusters)"
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        return self.sizes.size
+
+    @property
+    def n_joints(self) -> int:
+        """How many joint clusters there are."""
+        return self.joint_sizes.size
+
+    @property
+    def n_records(self) -> int:
+        """How many patients stand behind the release."""
+        return int(self.sizes.sum())
+
+    def item_chunk_of(self, cluster: int) -> list[int]:
+        """Item numbers of one cluster's item chunk."""
+        return list(self.item_chunks[self.item_offsets[cluster] : self.item_offsets[cluster + 1]].tolist())
+
+    def children_of(self, joint: int) -> list[int]:
+        """Direct children of one joint cluster, numbered as in ``children``."""
+        return list(self.children[self.child_offsets[joint] : self.child_offsets[joint + 1]].tolist())
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the custodian is told about a disassociation; counts of occurrences are secret where they are below k.
+
+    Attributes
+    ----------
+    occurrences : of all codes in the original
+    in_item_chunks : occurrences whose number is not told
+    repaired : clusters from which a code was moved so that the omitted condition holds
+    ties, tied_codes : pairs (x, y) of a chunk such that whoever knows x learns y with the threshold's confidence, and
+        codes x of such pairs; None if not counted
+    """
+
+    occurrences: int
+    in_item_chunks: int
+    repaired: int
+    ties: int | None = None
+    tied_codes: int | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtectedCodes:
+    """Disassociated code sets, and what only the custodian may know.
+
+    Attributes
+    ----------
+    released : what is released
+    cluster_of : (n_records,) int32, number of the cluster that each record of the input went to; secret
+    figures : what was kept; secret where it counts fewer than k
+    """
+
+    released: Disassociation
+    cluster_of: Codes
+    figures: Figures
+
+    def __repr__(self) -> str:
+        return f"ProtectedCodes({self.released!r})"
