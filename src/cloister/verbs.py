@@ -12,7 +12,8 @@ from cloister.codesets.policy import UtilityPolicy, known_codes
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
-from cloister.flow import protect_codes, protect_table
+from cloister.flow.codes import protect_codes
+from cloister.flow.tables import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.privacy import Rule

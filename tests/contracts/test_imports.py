@@ -33,6 +33,7 @@ ALLOWED = {
     },
     "codesets": {"codesets", "errors", "results", "io", "hierarchy", "utility", "kernels", "release"},
     "release": {"", "errors", "results", "io", "report"},
+    "flow": {"flow", "errors", "results", "io", "release", "stopwatch", "search", "tabular", "codesets"},
     "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "tabular", "codesets"},
 }
 """Rooms, and those that they may import from."""
@@ -103,7 +104,8 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
 
     assert "cloister.io" in loaded
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
-    assert loaded & {"cloister.tabular.protect", "cloister.tabular.encode", "cloister.flow"} == set()
+    assert loaded & {"cloister.tabular.protect", "cloister.tabular.encode"} == set()
+    assert {name for name in loaded if name.startswith("cloister.flow")} == set()
 
 
 def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
@@ -130,6 +132,20 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("course", "never"), [("tables", "cloister.codesets"), ("codes", "cloister.tabular")])
+def test_a_course_loads_nothing_of_other_shapes(course, never):
+    """In a fresh interpreter the course of a shape loads no module of another, nor the courses beside it."""
+    program = f"import sys, cloister.flow.{course}\nprint(*(m for m in sys.modules if m.startswith('cloister.')))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+
+    assert f"cloister.flow.{course}" in loaded
+    assert {name for name in loaded if name.startswith(never)} == set()
+    assert {name for name in loaded if name.startswith("cloister.flow.")} - {f"cloister.flow.{course}"} == {
+        "cloister.flow.stages"
+    }
 
 
 def test_the_front_door_loads_nothing():

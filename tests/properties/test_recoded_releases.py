@@ -15,7 +15,7 @@ from tests.ruled_tables import SENSITIVE, table_rules
 
 import cloister as cl
 from cloister.errors import NoSafeRelease
-from cloister.flow import protect_table
+from cloister.flow.tables import protect_table
 from cloister.io import Source
 from cloister.utility import LOSSES
 

@@ -15,7 +15,7 @@ from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_seed, read_given
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
-from cloister.flow import protect_codes
+from cloister.flow.codes import protect_codes
 from cloister.io import CodeColumns
 from cloister.stopwatch import Stopwatch
 

@@ -16,7 +16,7 @@ from cloister.cli.summary import print_summary
 from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
 from cloister.errors import InputError
-from cloister.flow import must_compile, protect_table
+from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values, read_table, write_csv
 from cloister.privacy import KAnonymity, Rule
 from cloister.stopwatch import Stopwatch

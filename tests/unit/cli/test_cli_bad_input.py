@@ -319,7 +319,7 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
     def broken(*_args):
         raise KeyError("a value")
 
-    monkeypatch.setattr("cloister.flow.encode", broken)
+    monkeypatch.setattr("cloister.flow.tables.encode", broken)
     message = refused(protect(), 3)
 
     assert "KeyError" in message
@@ -344,7 +344,7 @@ def test_interrupted_while_working(protect, refused, monkeypatch, trap):
     def stopped(*_args, **_options):
         raise trap
 
-    monkeypatch.setattr("cloister.flow.protect", stopped)
+    monkeypatch.setattr("cloister.flow.tables.protect", stopped)
     ran = protect()
 
     if trap is KeyboardInterrupt:

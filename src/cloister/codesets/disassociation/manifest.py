@@ -50,7 +50,6 @@ def describe(
 def _settings(given: GivenCodes, request: CodesRequest) -> dict[str, Any]:
     method = request.method
     return {
-        "source": given.name,
         "k": method.k,
         "m": method.m,
         "max_cluster_size": method.cluster_limit,

@@ -1,34 +1,15 @@
-"""The six stages in order: read, encode, protect, verify, measure, release. The page to read first.
+"""The course of a table. The page to read first."""
 
-`protect_table` and `protect_codes` are what the command line and the verbs call. Each stage hands a frozen record to
-the next; verification never trusts protection, and nothing becomes a `Release` that did not pass it.
-"""
-
-import os
-import platform
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data_file import data_frame
-from cloister.codesets.disassociation.codebook import codebook as codebook_of_codes
-from cloister.codesets.disassociation.figures import crosswalk, work_out
-from cloister.codesets.disassociation.manifest import describe as describe_codes
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.disassociation.verify import Secret
-from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.disassociation.warm import load_kernels as load_code_kernels
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.errors import InternalError
 from cloister.io import Source
-from cloister.release import SCHEMA, Custody, TableRelease
+from cloister.release import Custody, TableRelease
 from cloister.results import Manifest, Verdict
 from cloister.search.progress import Report
 from cloister.search.warm import load_kernels
@@ -44,7 +25,7 @@ from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
 
-RISK_THRESHOLD = 0.2
+from .stages import RISK_THRESHOLD, completed, passed
 
 
 def protect_table(
@@ -89,20 +70,16 @@ def protect_table(
             populations=populations_of(table, request),
             every_rule=True,
         )
-        verdict = check(protected.frame)
-        if not verdict.holds:
-            raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
+        verdict = passed(check(protected.frame))
     with watch.stage("measure"):
         manifest = _described(table, protected, request, verdict)
         _confirm_promise(manifest, promise)
         book = codebook(protected.frame, table.roles, table.ladders, protected.levels, request)
-    manifest = _header(source, seed) | manifest | {"seconds": watch.table(), "files": {}}
-    manifest["settings"] = {"source": source.name} | manifest["settings"]
     return TableRelease(
         data=protected.frame,
         frame=protected.frame,
         codebook=book,
-        manifest=manifest,
+        manifest=completed(manifest, source=source.name, seed=seed, watch=watch),
         format=source.format,
         delimiter=source.delimiter or ",",
         custody=Custody(
@@ -136,68 +113,3 @@ def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableReq
     new = protected.frame[request.id].filter(released).alias("released")
     old = table.frame[request.id].gather(protected.originals.drop_nulls()).alias("original")
     return pl.DataFrame([new, old])
-
-
-def _header(source: Source | GivenCodes, seed: int) -> Manifest:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    packages = {name: version(name) for name in ("numpy", "numba", "polars")}
-    return {
-        "schema": SCHEMA,
-        "cloister": version("cloister"),
-        "shape": "table",
-        "method": "full-domain",
-        "settings": {"source": source.name},
-        "seed": seed,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": {"cores": cores, "system": platform.system(), "python": platform.python_version(), **packages},
-    }
-
-
-def protect_codes(
-    given: GivenCodes,
-    request: CodesRequest,
-    *,
-    seed: int = 0,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
-) -> CodesRelease:
-    """Take code sets through the stages, by disassociation.
-
-    Parameters
-    ----------
-    given : the code sets as read and numbered
-    seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
-    watch, custody : as of `protect_table`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
-    """
-    watch = watch or Stopwatch()
-    with watch.stage("start"):
-        load_code_kernels()
-    with watch.stage("protect"):
-        protected = disassociate(check_codes(given.codes), request.method)
-    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
-    with watch.stage("verify"):
-        verdict = _passed(verify_codes(released, secret))
-    with watch.stage("measure"):
-        figures = work_out(given, request, protected, reconstruct, seed)
-        manifest = describe_codes(given, request, released, verdict, figures.utility, figures.risk)
-        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
-    return CodesRelease(
-        codebook=codebook_of_codes(released, numbered=request.numbered),
-        manifest=_header(given, seed) | manifest | {"seconds": watch.table(), "files": {}},
-        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
-        clusters=released,
-        frame=frame,
-        delimiter=given.delimiter,
-        _check=lambda found: verify_codes(found, secret),
-    )
-
-
-def _passed(verdict: Verdict) -> Verdict:
-    """Return the verdict on our own output, if it holds."""
-    if not verdict.holds:
-        raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
-    return verdict

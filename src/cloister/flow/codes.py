@@ -1,0 +1,63 @@
+"""The course of code sets, by disassociation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cloister.codesets.data_file import data_frame
+from cloister.codesets.disassociation.codebook import codebook
+from cloister.codesets.disassociation.figures import crosswalk, work_out
+from cloister.codesets.disassociation.manifest import describe
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.release import CodesRelease
+from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.release import Custody
+from cloister.stopwatch import Stopwatch
+
+from .stages import completed, passed
+
+
+def protect_codes(
+    given: GivenCodes,
+    request: CodesRequest,
+    *,
+    seed: int = 0,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> CodesRelease:
+    """Take code sets through the stages, by disassociation.
+
+    Parameters
+    ----------
+    given : the code sets as read and numbered
+    seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
+    watch : a stopwatch that already holds the time spent on starting and reading
+    custody : what else only the custodian may see
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    with watch.stage("start"):
+        load_kernels()
+    with watch.stage("protect"):
+        protected = disassociate(check_codes(given.codes), request.method)
+    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
+    with watch.stage("verify"):
+        verdict = passed(verify(released, secret))
+    with watch.stage("measure"):
+        figures = work_out(given, request, protected, reconstruct, seed)
+        manifest = describe(given, request, released, verdict, figures.utility, figures.risk)
+        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
+    return CodesRelease(
+        codebook=codebook(released, numbered=request.numbered),
+        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
+        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        clusters=released,
+        frame=frame,
+        delimiter=given.delimiter,
+        _check=lambda found: verify(found, secret),
+    )
