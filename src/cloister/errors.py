@@ -12,6 +12,8 @@ A message says what was asked, what was found and what to do. It names files, re
 holds a value of the data: values belong to patients, and messages end up in logs and mails.
 """
 
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import ClassVar
 
 REPORT_TO = "Please report it to the cloister developers with the command (not the data); nothing was released."
@@ -78,3 +80,19 @@ class InternalError(CloisterError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message} This is a defect of cloister. {REPORT_TO}")
+
+
+def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """Return a sentence that names the nearest known word, with a space before it; empty if none is near.
+
+    Parameters
+    ----------
+    shown : how that word is written, ``repr`` for names of columns
+
+    Examples
+    --------
+    >>> did_you_mean("optimum", ["optimal", "flash"])
+    ' Did you mean optimal?'
+    """
+    near = get_close_matches(word, list(known), 1)
+    return f" Did you mean {shown(near[0])}?" if near else ""

@@ -25,16 +25,6 @@ class PropertyStatistics:
     hits: int
     largest: int
 
-    @property
-    def hit_share(self) -> float:
-        """Share of the queries that were hits; 0 without any."""
-        return self.hits / self.queries if self.queries else 0.0
-
-    @property
-    def largest_share(self) -> float:
-        """Most policies stored at a time as a share of those inserted; 0 without any."""
-        return self.largest / self.inserts if self.inserts else 0.0
-
 
 @dataclass(frozen=True)
 class SearchStatistics:

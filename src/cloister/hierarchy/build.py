@@ -4,10 +4,9 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.arx_file import read_hierarchy_file
 from cloister.hierarchy.date import DateHierarchy
 from cloister.hierarchy.icd9 import icd9
@@ -132,8 +131,7 @@ def _misused(name: str) -> InputError:
 
 
 def _unknown(name: str, text: str) -> InputError:
-    near = get_close_matches(name, BUILDERS, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(name, BUILDERS)
     usages = ", ".join(builder.usage for builder in BUILDERS.values())
     asked = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
     return InputError(f"{asked} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")

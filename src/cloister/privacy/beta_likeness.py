@@ -7,20 +7,60 @@ the share q in the class taken in the same way. A class without any recorded val
 becomes less likely is no violation.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .cells import Counts, class_sums, largest, recorded, recorded_whole
+from .cells import Counts, class_maxima, class_sums, recorded, recorded_whole
 from .parameters import name_of, real_number, written
 from .rule import Classes, Histogram, Mask
 from .threshold import Figures, at_most
 
 
 @dataclass(frozen=True)
-class BetaLikeness:
+class _Likeness(ABC):
+    """What both forms share: the gain of a value that they allow is for them to say."""
+
+    beta: float
+    column: str
+
+    model: ClassVar[str]
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+    class_size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", real_number("beta", self.beta, "above 0", lambda number: number > 0))
+        name_of("The sensitive column", self.column)
+
+    def holds(self, classes: Classes) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        return _gains_within(classes.histogram(self), self._limit)
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "column": self.column, "beta": self.beta}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.column}={written(self.beta)}"
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """Return the rule in words."""
+
+    @abstractmethod
+    def _limit(self, share: Figures) -> Figures:
+        """How far a value of this share in the input may gain, as a part of it."""
+
+
+@dataclass(frozen=True)
+class BetaLikeness(_Likeness):
     """In every class the share of each sensitive value exceeds that in the input by at most ``beta`` of it.
 
     For every value, (q - p) / p <= beta.
@@ -43,31 +83,10 @@ class BetaLikeness:
     Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee", section 3, basic beta-likeness.
     """
 
-    beta: float
-    column: str
-
     model: ClassVar[str] = "beta-likeness"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
-    class_size: ClassVar[int] = 1
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _checked(self.beta))
-        name_of("The sensitive column", self.column)
-
-    def holds(self, classes: Classes) -> Mask:
-        """Return whether each class satisfies the rule, shape (n_classes,)."""
-        return _gains_within(classes.histogram(self), lambda share: np.full_like(share, self.beta))
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "beta": self.beta}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.beta)}"
+    def _limit(self, share: Figures) -> Figures:
+        return np.full_like(share, self.beta)
 
     def sentence(self) -> str:
         """Return the rule in words."""
@@ -78,7 +97,7 @@ class BetaLikeness:
 
 
 @dataclass(frozen=True)
-class EnhancedBetaLikeness:
+class EnhancedBetaLikeness(_Likeness):
     """In every class the share of each sensitive value exceeds that in the input by at most min(beta, -ln p) of it.
 
     For every value, (q - p) / p <= min(beta, -ln p).
@@ -98,31 +117,10 @@ class EnhancedBetaLikeness:
     Cao, Karras (2012), section 3, enhanced beta-likeness.
     """
 
-    beta: float
-    column: str
-
     model: ClassVar[str] = "enhanced-beta-likeness"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
-    class_size: ClassVar[int] = 1
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _checked(self.beta))
-        name_of("The sensitive column", self.column)
-
-    def holds(self, classes: Classes) -> Mask:
-        """Return whether each class satisfies the rule, shape (n_classes,)."""
-        return _gains_within(classes.histogram(self), lambda share: np.minimum(self.beta, -np.log(share)))
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "beta": self.beta}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.beta)}"
+    def _limit(self, share: Figures) -> Figures:
+        return np.minimum(self.beta, -np.log(share))
 
     def sentence(self) -> str:
         """Return the rule in words."""
@@ -130,10 +128,6 @@ class EnhancedBetaLikeness:
             f"in every class each value of {self.column!r} is at most 1 + min({written(self.beta)}, -ln p) times as"
             " frequent as its share p among all input records"
         )
-
-
-def _checked(beta: object) -> float:
-    return real_number("beta", beta, "above 0", lambda number: number > 0)
 
 
 def _gains_within(histogram: Histogram, limit: Callable[[Figures], Figures]) -> Mask:
@@ -156,4 +150,4 @@ def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[F
     bound = limit(share)[histogram.value]
     found = histogram.records / np.repeat(np.maximum(totals, 1), np.diff(histogram.start))
     gain = found / share[histogram.value] - 1
-    return largest(histogram, np.where(histogram.value == histogram.missing, -1.0, gain - bound))
+    return class_maxima(histogram, np.where(histogram.value == histogram.missing, -1.0, gain - bound))

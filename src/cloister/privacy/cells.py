@@ -1,5 +1,7 @@
 """Sums over the cells of a histogram, class by class."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +9,7 @@ from .rule import Histogram
 from .threshold import Figures
 
 Counts = NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.float64)
 
 
 def recorded(histogram: Histogram) -> Counts:
@@ -19,22 +22,12 @@ def recorded_whole(histogram: Histogram) -> Counts:
     return np.where(np.arange(len(histogram.whole)) == histogram.missing, 0, histogram.whole)
 
 
-def class_sums(histogram: Histogram, cells: Counts) -> Counts:
+def class_sums(histogram: Histogram, cells: NDArray[Number]) -> NDArray[Number]:
     """Return the sum over the cells of each class, shape (n_classes,)."""
     return np.add.reduceat(cells, histogram.start[:-1])
 
 
-def class_totals(histogram: Histogram, cells: Figures) -> Figures:
-    """Return the sum over the cells of each class, shape (n_classes,)."""
-    return np.add.reduceat(cells, histogram.start[:-1])
-
-
-def class_maxima(histogram: Histogram, cells: Counts) -> Counts:
-    """Return the largest of the cells of each class, shape (n_classes,)."""
-    return np.maximum.reduceat(cells, histogram.start[:-1])
-
-
-def largest(histogram: Histogram, cells: Figures) -> Figures:
+def class_maxima(histogram: Histogram, cells: NDArray[Number]) -> NDArray[Number]:
     """Return the largest of the cells of each class, shape (n_classes,)."""
     return np.maximum.reduceat(cells, histogram.start[:-1])
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import largest, shares
+from .cells import class_maxima, shares
 from .parameters import name_of, real_number, written
 from .rule import Classes, Mask
 from .threshold import below
@@ -57,7 +57,7 @@ class DeltaDisclosure:
         whole = histogram.whole / histogram.whole.sum()
         factors = shares(histogram) / whole[histogram.value]
         is_complete = np.diff(histogram.start) == len(histogram.whole)
-        return np.asarray(is_complete & below(largest(histogram, np.abs(np.log(factors))), self.delta))
+        return np.asarray(is_complete & below(class_maxima(histogram, np.abs(np.log(factors))), self.delta))
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""

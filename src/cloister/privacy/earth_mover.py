@@ -8,7 +8,7 @@ below is only that ground distance.
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import Counts, class_of_cell, class_sums, class_totals, recorded, recorded_whole, shares
+from .cells import Counts, class_of_cell, class_sums, recorded, recorded_whole, shares
 from .rule import Histogram
 from .threshold import Figures
 
@@ -17,7 +17,7 @@ def equal_distance(histogram: Histogram) -> Figures:
     """Return the distance of each class if any two values are 1 apart, shape (n_classes,): the total variation."""
     whole = histogram.whole / histogram.whole.sum()
     gained = shares(histogram) - whole[histogram.value]
-    return class_totals(histogram, np.maximum(gained, 0.0))
+    return class_sums(histogram, np.maximum(gained, 0.0))
 
 
 def ordered_distance(histogram: Histogram) -> Figures:
@@ -81,7 +81,7 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     passing = np.clip(np.searchsorted(climbed / total, level), begin, end)
     off = level * (2 * passing - begin - end) + (below[begin] + below[end] - 2 * below[passing]) / total
     before = below[begin[histogram.start[:-1]]] / total
-    return np.where(known > 0, (before + class_totals(histogram, off)) / (n_values - 1), 0.0)
+    return np.where(known > 0, (before + class_sums(histogram, off)) / (n_values - 1), 0.0)
 
 
 def _stretches(histogram: Histogram, n_values: int) -> tuple[Counts, Counts]:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import Counts, class_maxima, class_of_cell, class_sums, class_totals, recorded
+from .cells import Counts, class_maxima, class_of_cell, class_sums, recorded
 from .parameters import name_of, real_number, whole_number, written
 from .rule import Classes, Histogram, Mask
 from .threshold import TOLERANCE, Figures, at_least, below
@@ -120,7 +120,7 @@ class EntropyLDiversity:
         counts = recorded(histogram)
         total = class_sums(histogram, counts)
         logarithms: Figures = np.log(np.maximum(counts, 1))
-        weighted = class_totals(histogram, counts * logarithms)
+        weighted = class_sums(histogram, counts * logarithms)
         entropy = np.log(np.maximum(total, 1)) - weighted / np.maximum(total, 1)
         return at_least(entropy, math.log(self.l)) & (total > 0)
 

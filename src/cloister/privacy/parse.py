@@ -3,10 +3,9 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import PurePath
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 
 from .alpha_k_anonymity import AlphaKAnonymity
 from .average_risk import AverageRisk
@@ -89,8 +88,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def _unknown(model: str) -> InputError:
-    near = get_close_matches(model[:LONGEST_SHOWN], FORMS, 1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(model[:LONGEST_SHOWN], FORMS)
     asked = f"The rule {model!r}" if len(model) <= LONGEST_SHOWN else "The rule asked for"
     return InputError(f"{asked} is not known.{hint} Rules of this version: {', '.join(FORMS)}.")
 

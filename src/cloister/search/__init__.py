@@ -1,10 +1,9 @@
 """Which policy to try next. Searches see candidates, their losses and bounds; never rows."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import partial
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 from cloister.results import SearchResult
 
 from .bfs import bfs
@@ -58,8 +57,7 @@ SEARCHES = ("optimal", *SINGLE)
 def check_search(name: str) -> None:
     """Refuse the name of a search that does not exist."""
     if name not in SEARCHES:
-        near = get_close_matches(name, SEARCHES, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(name, SEARCHES)
         raise InputError(f"The search {name!r} is not known.{hint} Searches: {', '.join(SEARCHES)}.")
 
 

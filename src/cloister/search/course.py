@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cloister.errors import InputError
 from cloister.kernels.bounds import NOISE, TOLERANCE
@@ -113,7 +114,6 @@ class Course:
         if not candidates:
             raise no_safe_policy(self.problem, complete)
         best = best_of(candidates)
-        known = statistics or SearchStatistics()
         return SearchResult(
             levels=self.problem.by_name(best.levels),
             loss=best.loss,
@@ -123,13 +123,7 @@ class Course:
             lattice=self.problem.lattice,
             checked=self.checked,
             seconds=self.seconds,
-            statistics=SearchStatistics(
-                known.insufficient_quality,
-                known.insufficient_protection,
-                known.store_seconds,
-                known.store_bytes,
-                self._seconds_to_best,
-            ),
+            statistics=replace(statistics or SearchStatistics(), seconds_to_best=self._seconds_to_best),
             minimal=minimal,
         )
 

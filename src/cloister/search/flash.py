@@ -13,9 +13,8 @@ not inherited, each policy of a path is measured.
 """
 
 import heapq
-from difflib import get_close_matches
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 from cloister.results import SearchResult
 
 from .course import Course
@@ -152,7 +151,6 @@ def flash(
 
 def _properties(problem: Problem, representation: str, store: str) -> Properties:
     if representation not in REPRESENTATIONS:
-        near = get_close_matches(representation, REPRESENTATIONS, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(representation, REPRESENTATIONS)
         raise InputError(f"The representation {representation!r} is not known.{hint} There are: implicit, explicit.")
     return ImplicitProperties(problem, store) if representation == "implicit" else ExplicitProperties(problem)

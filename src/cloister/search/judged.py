@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.bounds import TOLERANCE
-from cloister.kernels.boxes import STATISTICS, Box, explore, generalization_bound, settled
+from cloister.kernels.boxes import Box, generalization_bound, settled
 from cloister.kernels.workspace import Workspace
 from cloister.results import SearchResult
 
 from .descent import descents
 from .exhaustive import no_safe_policy
+from .exploration import explored
 from .frontier import Frontier
 from .problem import Candidate, Problem
 from .progress import Progress, Report
@@ -73,18 +74,12 @@ class _Judge:
     def _explored(self, box: Box) -> Iterator[Box | Settled]:
         """Search a box as far as class sizes go."""
         task = self._frontier.task
-        workspace = self._workspace or Workspace(task)
-        statistics = np.zeros(STATISTICS, dtype=np.int64)
-        best, work = self._frontier.reference(), WORK
-        left = explore(task, workspace, box, best, statistics, work)
-        while len(left) == 1 and not best.n_found[0] and _is_same(left[0], box):
-            workspace, work = Workspace(task, 2 * workspace.lists), 2 * work
-            left = explore(task, workspace, box, best, statistics, work)
-        self._workspace = workspace
-        self._frontier.statistics += statistics
-        yield from left
-        for found in settled(task, best):
-            yield Settled(found.lower, found.upper, found.bound, found.suppressed, found.suppressed)
+        found = explored(task, self._workspace or Workspace(task), box, self._frontier.reference(), WORK)
+        self._workspace = found.workspace
+        self._frontier.statistics += found.statistics
+        yield from found.left
+        for rest in settled(task, found.best):
+            yield Settled(rest.lower, rest.upper, rest.bound, rest.suppressed, rest.suppressed)
 
     def _judged(self, box: Settled) -> Iterator[Settled]:
         """Measure the corners of a box; what they do not decide comes back in halves."""
@@ -140,10 +135,6 @@ class _Judge:
 
     def _bound(self, index: NDArray[np.int64], suppressed: int) -> float:
         return generalization_bound(self._frontier.task, index, suppressed)
-
-
-def _is_same(one: Box, other: Box) -> bool:
-    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)
 
 
 def judged(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:

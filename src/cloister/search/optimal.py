@@ -16,22 +16,17 @@ a box refutes all of it at once, and rows whose fate is the same throughout a bo
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cloister.kernels.bounds import Best
-from cloister.kernels.boxes import STATISTICS, VISITED, Box, explore
-from cloister.kernels.layout import Task
+from cloister.kernels.boxes import VISITED, Box
 from cloister.kernels.workspace import Workspace
 from cloister.results import SearchResult
 
 from .bfs import bfs
 from .descent import descents
 from .exhaustive import no_safe_policy
+from .exploration import Explored, explored
 from .frontier import Frontier
 from .judged import judged
 from .problem import Candidate, Problem
@@ -48,30 +43,6 @@ WORK_PER_DESCENTS = 40_000_000
 """Visits of row groups that earn the next descents: they shall cost little where the proof is short."""
 
 
-@dataclass(frozen=True)
-class _Explored:
-    """What a worker brings back from a box."""
-
-    best: Best
-    statistics: NDArray[np.int64]
-    left: list[Box]
-    workspace: Workspace
-
-
-def _explore(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> _Explored:
-    """Search one box; with more memory where there is no progress."""
-    statistics = np.zeros(STATISTICS, dtype=np.int64)
-    while True:
-        left = explore(task, workspace, box, best, statistics, work)
-        if not (len(left) == 1 and _same(left[0], box)):
-            return _Explored(best, statistics, left, workspace)
-        workspace, work = Workspace(task, 2 * workspace.lists), 2 * work
-
-
-def _same(one: Box, other: Box) -> bool:
-    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)
-
-
 class _Workers:
     """Threads that explore boxes and, one of them, descend."""
 
@@ -82,7 +53,7 @@ class _Workers:
         self._threads = threads
         self._frontier = frontier
         self._idle: list[Workspace] = []
-        self._exploring: dict[Future[_Explored], float] = {}
+        self._exploring: dict[Future[Explored], float] = {}
         self._descents: Iterator[Candidate] | None = descents
         self._descending: Future[list[Candidate]] | None = None
         self._descended = 0
@@ -105,7 +76,7 @@ class _Workers:
         while len(self) < self._threads and (box := self._frontier.pop()) is not None:
             task = self._frontier.task
             workspace = self._idle.pop() if self._idle else Workspace(task)
-            future = self._executor.submit(_explore, task, workspace, box, self._frontier.reference(), work)
+            future = self._executor.submit(explored, task, workspace, box, self._frontier.reference(), work)
             self._exploring[future] = box.bound
 
     def collect(self) -> None:
@@ -116,9 +87,9 @@ class _Workers:
         wait(futures, return_when=FIRST_COMPLETED)
         for future in [future for future in self._exploring if future.done()]:
             del self._exploring[future]
-            explored = future.result()
-            self._idle.append(explored.workspace)
-            self._frontier.learn(explored.best, explored.statistics, explored.left)
+            found = future.result()
+            self._idle.append(found.workspace)
+            self._frontier.learn(found.best, found.statistics, found.left)
         if self._descending is not None and self._descending.done():
             candidates = self._descending.result()
             self._descending = None

@@ -138,11 +138,7 @@ class Problem:
     def candidate(self, levels: Sequence[int], found: Measured) -> Candidate:
         """Put a policy together from what was counted; where class size and the mean of losses are all there is."""
         task = self.task
-        n = task.threshold.n_records
-        losses = tuple(
-            (leaves + found.suppressed * domain) / (n * domain)
-            for leaves, domain in zip(found.leaves.tolist(), task.costs.domain.tolist(), strict=True)
-        )
+        losses = attribute_losses(task, found.leaves.tolist(), found.suppressed)
         return Candidate(
             levels=tuple(levels),
             suppressed=found.suppressed,
@@ -168,6 +164,21 @@ class Problem:
     def by_name(self, levels: Sequence[int]) -> dict[str, int]:
         """Level vector as a mapping from column name to level."""
         return dict(zip(self.names, levels, strict=True))
+
+
+def attribute_losses(task: Task, leaves: Sequence[int], suppressed: int) -> tuple[float, ...]:
+    """Return the loss of each attribute in [0, 1], suppressed records counted as lost entirely.
+
+    Parameters
+    ----------
+    leaves : what the records kept lose in each attribute, in leaves
+    suppressed : records
+    """
+    n = task.threshold.n_records
+    return tuple(
+        (lost + suppressed * domain) / (n * domain)
+        for lost, domain in zip(leaves, task.costs.domain.tolist(), strict=True)
+    )
 
 
 def distinct_levels(problem: Problem) -> list[list[int]]:

@@ -1,6 +1,6 @@
 """The forms a table takes on its way: what is asked of it, encoded, and protected."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -15,6 +15,9 @@ from cloister.utility import IYENGAR, AttributeLoss, Loss
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import Problem
+
+    from .coding import Coded
+    from .judging.judge import Judge
 
 
 class Role(StrEnum):
@@ -101,6 +104,10 @@ class TableRequest:
         """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
         return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
 
+    def weights_of(self, columns: Sequence[str]) -> list[float]:
+        """Return the weight of each column."""
+        return [float(self.weights.get(column, 1.0)) for column in columns]
+
     @property
     def has_one_policy(self) -> bool:
         """Whether all classes have the same levels."""
@@ -132,12 +139,16 @@ class EncodedTable:
     roles : role of every column, in the file's order
     ladders : by quasi-identifier, in the file's order
     problem : lattice and costs, for the search
+    coded : labels of the quasi-identifiers as numbers, in the order of the problem
+    judge : the rules, with what they need to know of the table
     """
 
     frame: pl.DataFrame
     roles: Mapping[str, Role]
     ladders: Mapping[str, Ladder]
     problem: "Problem"
+    coded: tuple["Coded", ...]
+    judge: "Judge"
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,12 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     }
     sensitive = {column: frame[column] for column, role in roles.items() if role is Role.SENSITIVE}
     request = replace(request, rules=tuple(in_sample(rule, frame.height) for rule in request.rules))
-    return EncodedTable(frame, roles, ladders, _problem(texts, ladders, request, sensitive))
+    coded = _all_coded(texts, ladders, request)
+    problem = _problem(texts, coded, request)
+    judge = Judge(request.rules, problem.task, coded, problem.row_of_record, sensitive)
+    if not request.is_plain:
+        problem = _judged(problem, judge, coded, request)
+    return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), judge)
 
 
 def _check_ids(frame: pl.DataFrame, column: str | None, file: str) -> None:
@@ -77,33 +82,36 @@ def suppression_limit(share: Decimal, n_records: int) -> int:
     return numerator * n_records // denominator
 
 
-def _problem(
-    texts: Mapping[str, pl.Series],
-    ladders: Mapping[str, Ladder],
-    request: TableRequest,
-    sensitive: Mapping[str, pl.Series],
-) -> Problem:
-    names = tuple(sorted(texts, key=lambda name: name.encode()))
+def _all_coded(
+    texts: Mapping[str, pl.Series], ladders: Mapping[str, Ladder], request: TableRequest
+) -> dict[str, Coded]:
+    """Number the labels of all quasi-identifiers, in the order of their names."""
+    names = sorted(texts, key=lambda name: name.encode())
     populations = {
         str(getattr(rule, "name", "population")): population_texts(rule, names)
         for rule in request.rules
         if has_population(rule)
     }
-    coded = [
-        _coded(ladders[name], request, texts[name], {file: people[name] for file, people in populations.items()})
+    return {
+        name: _coded(ladders[name], request, texts[name], {file: people[name] for file, people in populations.items()})
         for name in names
-    ]
-    kernels = kernel_ladders(coded)
-    codes = np.stack([c.rows(texts[name]).astype(CODE) for name, c in zip(names, coded, strict=True)])
+    }
+
+
+def _problem(texts: Mapping[str, pl.Series], coded: Mapping[str, Coded], request: TableRequest) -> Problem:
+    """The problem as class sizes and a mean of attribute losses put it."""
+    names, ladders = tuple(coded), [one.ladder for one in coded.values()]
+    kernels = kernel_ladders(list(coded.values()))
+    codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
     n_records = codes.shape[1]
     distinct = distinct_rows(codes, kernels)
-    weights = [float(request.weights.get(name, 1.0)) for name in names]
+    weights = request.weights_of(names)
     loss = request.loss if isinstance(request.loss, AttributeLoss) else IYENGAR
-    costs = costs_of(coded, codes, weights, loss)
+    costs = costs_of(list(coded.values()), codes, weights, loss)
     limit = suppression_limit(request.suppression, n_records)
     task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n_records, limit))
-    lowest, highest = _level_bounds(names, [ladders[name] for name in names], request.quasi_identifiers)
-    problem = Problem(
+    lowest, highest = _level_bounds(names, ladders, request.quasi_identifiers)
+    return Problem(
         names=names,
         task=task,
         aggregate=lambda losses: loss.aggregate(losses, weights),
@@ -112,14 +120,16 @@ def _problem(
         row_of_record=distinct.labels,
         requirement="; ".join(rule.sentence() for rule in request.rules),
     )
-    if request.is_plain:
-        return problem
-    judge = Judge(request.rules, task, dict(zip(names, coded, strict=True)), distinct.labels, sensitive)
-    evaluator = PolicyEvaluator(task, coded, judge, request.loss, problem.aggregate, np.array(weights))
+
+
+def _judged(problem: Problem, judge: Judge, coded: Mapping[str, Coded], request: TableRequest) -> Problem:
+    """The same problem where more is asked, or another loss is minimized."""
+    weights = np.array(request.weights_of(problem.names))
+    evaluator = PolicyEvaluator(problem.task, list(coded.values()), judge, request.loss, problem.aggregate, weights)
     return replace(
         problem,
         evaluator=evaluator,
-        is_monotone=all(rule.is_monotone or (limit == 0 and rule.is_closed) for rule in request.rules),
+        is_monotone=all(rule.is_monotone or (problem.limit == 0 and rule.is_closed) for rule in request.rules),
         is_nested=not judge.has_table_rules,
         is_mean_loss=isinstance(request.loss, AttributeLoss),
         ignores_suppression=request.loss.ignores_suppression and request.is_by_size,

@@ -13,7 +13,7 @@ from cloister.io import as_text
 from cloister.search.progress import Report
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from .recoding.choice import Choice, choose, is_safe
+from .recoding.choice import Choice, alike, choose, is_safe
 from .recoding.microaggregation import check_numbers, microaggregated
 
 SHORTEST_KEY = 32
@@ -45,11 +45,11 @@ def protect(table: EncodedTable, request: TableRequest, report: Report | None = 
     records = table.frame[originals]
     shown = labels.with_columns(averaged(records, labels, request.microaggregate))
     if request.microaggregate:
-        _check_alike(table, shown, originals, request)
+        _check_alike(table, shown, originals)
     return _finished(_columns(table, records, shown, request), labels, originals, choice, request)
 
 
-def _check_alike(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series, request: TableRequest) -> None:
+def _check_alike(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> None:
     """Refuse classes that came to look alike by averaging and violate the rules together.
 
     Raises
@@ -57,7 +57,7 @@ def _check_alike(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series,
     NoSafeRelease
         There are some.
     """
-    if not is_safe(table, shown, originals, request):
+    if not is_safe(table, shown, originals):
         raise NoSafeRelease(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "
             "Average fewer columns, or take other rules."
@@ -74,8 +74,7 @@ def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[st
     """
     if not aggregates:
         return []
-    keys = pl.DataFrame([labels[column].alias(f"c{j}") for j, column in enumerate(labels.columns)])
-    classes = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    classes = alike(labels)
     return [microaggregated(as_text(records[column]), classes, how) for column, how in aggregates.items()]
 
 

@@ -1,11 +1,10 @@
 """Which column is what. No column is released unless somebody said so."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 
 from .data import Role, TableRequest
 
@@ -72,8 +71,7 @@ def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> N
     """Refuse a column that is not there, naming the nearest that is."""
     for column in wanted:
         if column not in present:
-            near = get_close_matches(column, present, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(column, present, repr)
             raise InputError(
                 f"Column {column!r} was asked for, but {file} has no such column.{hint} "
                 f"Its columns: {', '.join(present)}.",

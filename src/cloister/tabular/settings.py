@@ -2,9 +2,8 @@
 
 import os
 from decimal import Decimal
-from difflib import get_close_matches
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 from cloister.search import check_search
 
 from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, TableRequest
@@ -77,8 +76,7 @@ def check_settings(request: TableRequest) -> TableRequest:
 
 def _check_method(request: TableRequest) -> None:
     if request.method not in METHODS:
-        near = get_close_matches(request.method, METHODS, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(request.method, METHODS)
         raise InputError(f"The method {request.method!r} is not known.{hint} Methods: {', '.join(METHODS)}.")
     for column, aggregate in request.microaggregate.items():
         if column not in request.quasi_identifiers:

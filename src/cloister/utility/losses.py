@@ -1,9 +1,8 @@
 """The losses by name."""
 
-from difflib import get_close_matches
 from typing import Protocol, runtime_checkable
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 
 from .attribute_loss import ARX, IYENGAR, PRECISION, AttributeLoss
 from .class_loss import AVERAGE_CLASS_SIZE, DISCERNIBILITY, DM_STAR
@@ -57,6 +56,5 @@ def parse_loss(name: str) -> Loss:
     """
     if name in LOSSES:
         return LOSSES[name]
-    near = get_close_matches(name, LOSSES, 1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(name, LOSSES)
     raise InputError(f"The loss {name!r} is not known.{hint} Losses: {', '.join(LOSSES)}.")

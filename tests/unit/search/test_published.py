@@ -104,9 +104,7 @@ def test_flash_says_what_it_stored():
     for kept in (quality, protection):
         assert 0 < kept.inserts <= found.checked
         assert 0 < kept.largest <= kept.inserts
-        assert 0 < kept.hits <= kept.queries
-        assert 0 < kept.hit_share < 1
-        assert 0 < kept.largest_share <= 1
+        assert 0 < kept.hits < kept.queries
     assert 0 < found.statistics.seconds_to_best <= found.seconds
     assert 0 < found.statistics.store_seconds < found.seconds
     assert found.statistics.store_bytes > 0

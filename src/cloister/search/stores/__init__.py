@@ -3,6 +3,6 @@
 Four stores, interchangeable: those that the paper compares.
 """
 
-from .store import STORES, CompiledStore, PropertyStore, make_store
+from .store import STORES, CompiledStore, make_store
 
-__all__ = ["STORES", "CompiledStore", "PropertyStore", "make_store"]
+__all__ = ["STORES", "CompiledStore", "make_store"]

@@ -8,13 +8,11 @@ predictive properties" and Table 1.
 
 import time
 from collections.abc import Sequence
-from difflib import get_close_matches
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, did_you_mean
 from cloister.kernels.antichain import (
     ANTICHAIN_LIST,
     HITS,
@@ -36,26 +34,6 @@ from cloister.results import PropertyStatistics
 
 STORES = {"list": LIST, "antichain-list": ANTICHAIN_LIST, "tree": TREE, "ranked-tree": RANKED_TREE}
 """Names of the stores: the paper's options 1 to 4."""
-
-
-class PropertyStore(Protocol):
-    """A set of policies with an inherited property."""
-
-    seconds: float
-
-    def insert(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
-        """Note that a policy has the property."""
-
-    def covers(self, levels: Sequence[int] | NDArray[np.int64]) -> bool:
-        """Whether a policy has the property: it was inserted, or inherits from one that was."""
-
-    @property
-    def size(self) -> int:
-        """Policies held."""
-
-    @property
-    def statistics(self) -> PropertyStatistics:
-        """What was done so far."""
 
 
 class CompiledStore:
@@ -125,7 +103,6 @@ def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledSto
         There is no such store.
     """
     if name not in STORES:
-        near = get_close_matches(name, STORES, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(name, STORES)
         raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
     return CompiledStore(STORES[name], top, is_upward=is_upward)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.kernels.classes import Grouping, group, leaves_lost
 from cloister.kernels.layout import Task
-from cloister.search.problem import Aggregate, Candidate
+from cloister.search.problem import Aggregate, Candidate, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
 from ..coding import Coded
@@ -46,13 +46,12 @@ class PolicyEvaluator:
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each distinct row is kept under one policy."""
         grouping = self._group(levels)
-        return self._judge.keeps(grouping, levels, self._task.threshold.k)[grouping.labels]
+        return self._judge.keeps(grouping, levels)[grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress what violates a rule under one policy, and say what that loses."""
         grouping = self._group(levels)
-        k = self._task.threshold.k
-        is_kept = self._judge.keeps(grouping, levels, k)
+        is_kept = self._judge.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
         if isinstance(self._loss, AttributeLoss):
@@ -62,7 +61,8 @@ class PolicyEvaluator:
         else:
             loss, bound = self._loss.measure(self._generalized(grouping, levels, is_kept))
         # Where rules are not monotone, only what class sizes rule out holds for finer policies as well.
-        least = suppressed if self._judge.is_monotone else int(grouping.sizes[grouping.sizes < k].sum())
+        too_small = grouping.sizes < self._task.threshold.k
+        least = suppressed if self._judge.is_monotone else int(grouping.sizes[too_small].sum())
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
 
@@ -72,12 +72,9 @@ class PolicyEvaluator:
     def _attribute_losses(
         self, levels: Sequence[int], is_kept_row: NDArray[np.bool_], suppressed: int
     ) -> tuple[float, ...]:
-        task, n = self._task, self._task.threshold.n_records
+        task = self._task
         lost = leaves_lost(task.rows, task.ladders, task.costs, np.array(levels, dtype=np.int64), is_kept_row)
-        return tuple(
-            (leaves + suppressed * domain) / (n * domain)
-            for leaves, domain in zip(lost.tolist(), task.costs.domain.tolist(), strict=True)
-        )
+        return attribute_losses(task, lost.tolist(), suppressed)
 
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
         rows = self._task.rows

@@ -54,16 +54,15 @@ class Judge:
         """Whether a rule is about the table as a whole."""
         return bool(self._table_rules)
 
-    def keeps(self, grouping: Grouping, levels: Sequence[int], class_size: int) -> NDArray[np.bool_]:
+    def keeps(self, grouping: Grouping, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each class is released, shape (n_classes,).
 
         Parameters
         ----------
         grouping : the classes of the task's rows at these levels
-        class_size : records that a class needs at least
         """
         classes = PolicyClasses(grouping, levels, self)
-        is_kept = grouping.sizes >= class_size
+        is_kept = grouping.sizes >= self._task.threshold.k
         for rule in (*self._size_rules, *self._class_rules):
             is_kept &= rule.holds(classes)
         if self._table_rules:
@@ -111,6 +110,10 @@ class Judge:
                 break
             holds &= rule.holds(classes)
         return holds
+
+    def accepts(self, rows: NDArray[np.int64]) -> bool:
+        """Return whether these distinct rows make one class that satisfies all rules about classes."""
+        return bool(self.holds(rows, np.zeros(rows.size, dtype=np.int64), 1)[0])
 
     def records(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
         """Return the records of each of these classes, shape (n_classes,)."""

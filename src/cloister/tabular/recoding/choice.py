@@ -119,7 +119,18 @@ def _within_limit(recoding: Recoding, partition: Partition) -> Partition:
     return partition
 
 
-def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series, request: TableRequest) -> bool:
+def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the number of the class of each record, by equal quasi-identifiers, shape (n_records,).
+
+    Parameters
+    ----------
+    shown : quasi-identifiers, whatever they are called; missing is a value of its own
+    """
+    keys = pl.DataFrame([column.alias(f"c{j}") for j, column in enumerate(shown)])
+    return keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+
+
+def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> bool:
     """Return whether the rules hold on records as they are shown.
 
     Parameters
@@ -127,14 +138,12 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series, requ
     shown : quasi-identifiers of released records; records with the same recorded values are shown alike
     originals : position in the table of each
     """
-    recoding = recoding_of(table, request)
-    keys = pl.DataFrame([shown[column].alias(f"c{j}") for j, column in enumerate(shown.columns)])
-    classes = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    rows, first = np.unique(recoding.problem.row_of_record[originals.to_numpy()], return_index=True)
-    classes = classes[first]
+    judge = table.judge
+    rows, first = np.unique(table.problem.row_of_record[originals.to_numpy()], return_index=True)
+    classes = alike(shown)[first]
     n_classes = int(classes.max()) + 1
-    sizes = np.sort(recoding.judge.records(rows, classes, n_classes))
-    return bool(recoding.judge.holds(rows, classes, n_classes).all()) and recoding.judge.n_left_out(sizes) == 0
+    sizes = np.sort(judge.records(rows, classes, n_classes))
+    return bool(judge.holds(rows, classes, n_classes).all()) and judge.n_left_out(sizes) == 0
 
 
 def choose_policy(problem: Problem, request: TableRequest, report: Report | None = None) -> SearchResult:

@@ -108,15 +108,12 @@ class _Block:
             grow(self._ladders, self._prices, self._pool, self._owner, slot, least)
             places = np.flatnonzero(self._owner == slot)
             rows, size = self._rows[places], int(self._pool.sizes[slot])
-            is_complete = size >= least and self._holds(rows)
+            is_complete = size >= least and self._judge.accepts(rows)
             if is_complete or (size == before and size < least):
                 break
             least = size + 1
         self._owner[places] = slot + 1
         return _Grown(rows, is_complete)
-
-    def _holds(self, rows: NDArray[np.int64]) -> bool:
-        return bool(self._judge.holds(rows, np.zeros(rows.size, dtype=np.int64), 1)[0])
 
 
 class _Clustering:
@@ -219,7 +216,7 @@ class _Clustering:
 
     def _holds(self, place: int) -> bool:
         rows = np.array(self._members[place], dtype=np.int64)
-        return bool(self._recoding.judge.holds(rows, np.zeros(rows.size, dtype=np.int64), 1)[0])
+        return self._recoding.judge.accepts(rows)
 
     def partition(self) -> Partition:
         """Return what was found; classes that violate a rule about classes are suppressed."""

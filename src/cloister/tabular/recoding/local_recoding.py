@@ -49,9 +49,9 @@ def recode_locally(
     while not partition.is_released.all():
         left = None if time_limit is None else time_limit - (time.perf_counter() - started)
         candidate = None if left is not None and left <= 0 else _pass(recoding, partition, choose, left)
-        if candidate is None or recoding.measure(candidate) >= loss - TOLERANCE:
+        if candidate is None or (lower := recoding.measure(candidate)) >= loss - TOLERANCE:
             break
-        partition, loss = candidate, recoding.measure(candidate)
+        partition, loss = candidate, lower
     return partition
 
 

@@ -50,7 +50,7 @@ def mondrian(recoding: Recoding) -> Partition:
     forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding)
-    if not all(tree.holds(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
+    if not all(recoding.judge.accepts(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
         problem = recoding.problem
         raise NoSafeRelease(
             f"Asked for was: {problem.requirement}. But even the coarsest allowed levels violate that, and this method "
@@ -162,7 +162,7 @@ class _Tree:
         smallest_first = np.argsort(sizes, kind="stable")
         while not is_apart.all():
             rest = part.rows[~is_apart[numbers]]
-            if self.holds(rest):
+            if self._judge.accepts(rest):
                 break
             fit = smallest_first[is_apart[smallest_first]]
             if fit.size <= 1:
@@ -170,10 +170,6 @@ class _Tree:
             is_apart[fit[0]] = False
         apart = np.where(is_apart[numbers], numbers, n_children)
         return _divided(part.rows, apart)
-
-    def holds(self, rows: NDArray[np.int64]) -> bool:
-        """Whether rows make a class that satisfies the rules about classes."""
-        return bool(self._judge.holds(rows, np.zeros(rows.size, dtype=np.int64), 1)[0])
 
     def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Part]) -> bool:
         """Whether the table satisfies the rules about it with these groups in the place of some parts."""

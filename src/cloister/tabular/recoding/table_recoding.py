@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.kernels.ancestors import common_levels
-from cloister.search.problem import Problem
+from cloister.search.problem import Problem, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Loss
 
 from ..coding import Coded
-from ..data import EncodedTable, Role, TableRequest
+from ..data import EncodedTable, TableRequest
 from ..judging.judge import Judge
-from ..judging.population import in_sample
 from .labels import numbered_labels
 from .partition import SUPPRESSED, Partition, Released, classes_of
 
@@ -120,13 +119,13 @@ class Recoding:
     def _attribute_losses(
         self, released: Released, used: Sequence[Sequence[int]], suppressed: int
     ) -> tuple[float, ...]:
-        task, losses = self.problem.task, []
-        records, n = task.rows.records[released.rows], task.threshold.n_records
+        task, total = self.problem.task, []
+        records = task.rows.records[released.rows]
         for j, labels in enumerate(self.labels):
-            domain, level, leaves = int(task.costs.domain[j]), *labels.at(used[j])
+            level, leaves = labels.at(used[j])
             lost = level if isinstance(self.loss, AttributeLoss) and self.loss.by_level else leaves - 1
-            losses.append((int(records @ lost[released.texts[j]]) + suppressed * domain) / (n * domain))
-        return tuple(losses)
+            total.append(int(records @ lost[released.texts[j]]))
+        return attribute_losses(task, total, suppressed)
 
     def _generalized(
         self, partition: Partition, released: Released, used: Sequence[Sequence[int]], suppressed: int
@@ -195,10 +194,5 @@ def _by_level(partition: Partition, attribute: int, rows: NDArray[np.int64]) -> 
 
 def recoding_of(table: EncodedTable, request: TableRequest) -> Recoding:
     """Return what methods with different levels in different classes work on."""
-    problem, n_records = table.problem, table.frame.height
-    coded = {name: Coded(table.ladders[name], table.ladders[name]) for name in problem.names}
-    sensitive = {column: table.frame[column] for column, role in table.roles.items() if role is Role.SENSITIVE}
-    rules = [in_sample(rule, n_records) for rule in request.rules]
-    judge = Judge(rules, problem.task, coded, problem.row_of_record, sensitive)
-    weights = np.array([float(request.weights.get(name, 1.0)) for name in problem.names])
-    return Recoding(problem, list(coded.values()), judge, request.loss, weights)
+    weights = np.array(request.weights_of(table.problem.names))
+    return Recoding(table.problem, table.coded, table.judge, request.loss, weights)
