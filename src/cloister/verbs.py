@@ -41,7 +41,7 @@ def anonymize(
     suppression_limit: float | Decimal = 0.05,
     loss: str = "iyengar",
     weights: Mapping[str, float] | None = None,
-    search: str = "optimal",
+    search: str | None = None,
     time_limit: float | None = None,
     levels: Mapping[str, int] | None = None,
     method: str = "full-domain",
@@ -71,8 +71,9 @@ def anonymize(
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
         ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
-    search, time_limit : ``"optimal"`` or the name of a published search (``cloister.search.SEARCHES``), and seconds
-        after which the best found so far is returned
+    search, time_limit : ``"optimal"``, as unless given, or the name of a published search
+        (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
+        that search nothing (``"mondrian"``, ``"cluster"``)
     levels : a fixed policy instead of a search
     method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
         class, which loses less and is harder to analyse)

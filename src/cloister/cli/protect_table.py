@@ -40,7 +40,9 @@ def protect_table(
     weight: Annotated[
         list[str] | None, Option(metavar="COLUMN=NUMBER", help="Weight of a column in the loss. Repeatable.")
     ] = None,
-    search: Annotated[str, Option(help="optimal, or exhaustive for small lattices.")] = TableOptions.search,
+    search: Annotated[
+        str | None, Option(help="optimal, or exhaustive for small lattices.", show_default="optimal")
+    ] = TableOptions.search,
     time_limit: Annotated[
         float | None, Option(metavar="SECONDS", help="Return the best policy found by then, with its gap.")
     ] = None,

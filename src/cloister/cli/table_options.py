@@ -17,7 +17,7 @@ class TableOptions:
     suppression: str = "0.05"
     loss: str = "iyengar"
     weight: list[str] | None = None
-    search: str = "optimal"
+    search: str | None = None
     time_limit: float | None = None
     levels: list[str] | None = None
     like: Path | None = None

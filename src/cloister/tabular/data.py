@@ -38,6 +38,9 @@ class Ids(StrEnum):
     HMAC = "hmac"
 
 
+OPTIMAL = "optimal"
+"""The search that is made unless another is asked for."""
+
 FULL_DOMAIN = "full-domain"
 METHODS = (FULL_DOMAIN, "mondrian", "cluster")
 AVERAGES = ("mean", "median")
@@ -62,7 +65,7 @@ class TableRequest:
     rules : privacy rules, all of which must hold
     suppression : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized; weights of columns not named are 1
-    search, time_limit : which search, and seconds after which it returns the best found so far
+    search, time_limit : which search (None: the optimal one), and seconds after which it returns the best found so far
     levels : a fixed policy, level by column, instead of a search
     method : full-domain, mondrian or cluster
     local_recoding : release suppressed records at coarser levels of their own where that loses less
@@ -78,7 +81,7 @@ class TableRequest:
     suppression: Decimal = Decimal("0.05")
     loss: Loss = IYENGAR
     weights: Mapping[str, float] = field(default_factory=dict)
-    search: str = "optimal"
+    search: str | None = None
     time_limit: float | None = None
     levels: Mapping[str, int] | None = None
     method: str = FULL_DOMAIN
@@ -103,6 +106,11 @@ class TableRequest:
     def k(self) -> int:
         """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
         return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
+
+    @property
+    def search_name(self) -> str:
+        """The search that is made where the method makes one."""
+        return OPTIMAL if self.search is None else self.search
 
     def weights_of(self, columns: Sequence[str]) -> list[float]:
         """Return the weight of each column."""

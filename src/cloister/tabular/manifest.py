@@ -124,7 +124,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any
 def _search_name(request: TableRequest) -> str | None:
     if request.method != FULL_DOMAIN:
         return None
-    return "fixed" if request.levels is not None else request.search
+    return "fixed" if request.levels is not None else request.search_name
 
 
 def _quasi_identifier(column: str, request: TableRequest, levels: tuple[int, ...]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _is_range(value: Any) -> bool:
 SINGLE: dict[str, tuple[Kind, str]] = {
     "rest": (_is_text, "a text"),
     "loss": (_is_text, "a text"),
-    "search": (_is_text, "a text"),
+    "search": (lambda value: value is None or _is_text(value), "a text"),
     "method": (_is_text, "a text"),
     "ids": (_is_text, "a text"),
     "id": (lambda value: value is None or _is_text(value), "a text, the name of a column"),

@@ -52,7 +52,7 @@ def check_settings(request: TableRequest) -> TableRequest:
     """Return the request if its settings make sense by themselves; columns are checked against the data later."""
     if not request.rules:
         raise InputError("No privacy rule was given. Give at least k-anonymity, as with -k 5.")
-    check_search(request.search)
+    check_search(request.search_name)
     if request.rest not in REST:
         raise InputError(f"The rest of the columns can be settled by {', '.join(REST)}, not by {request.rest!r}.")
     if request.time_limit is not None and not request.time_limit > 0:
@@ -88,6 +88,10 @@ def _check_method(request: TableRequest) -> None:
             )
     if request.local_recoding and request.method != FULL_DOMAIN:
         raise InputError(f"Local recoding follows full-domain generalization, but the method is {request.method}.")
+    if request.search is not None and request.method != FULL_DOMAIN:
+        raise InputError(
+            f"The search {request.search} was asked for, but the method {request.method} makes none. Leave it out."
+        )
     if request.time_limit is not None and request.method != FULL_DOMAIN:
         raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
     if request.levels is not None and not request.has_one_policy:

@@ -106,6 +106,8 @@ WRONG = {
     "fixed levels": (("--method", "mondrian", "--levels", "age=1,sex=0,zip=2"), "Fixed levels are for"),
     "fixed levels, local": (("--local-recoding", "--levels", "age=1,sex=0,zip=2"), "Fixed levels are for"),
     "time limit": (("--method", "mondrian", "--time-limit", "5"), "makes none"),
+    "search": (("--method", "mondrian", "--search", "optimal"), "The search optimal was asked for, but the method"),
+    "search of clusters": (("--method", "cluster", "--search", "flash"), "makes none. Leave it out."),
     "loss of one policy": (("--method", "mondrian", "--loss", "dm_star"), "needs one policy"),
     "average of nothing": (("--microaggregate", "age"), "COLUMN=mean or COLUMN=median"),
     "unknown average": (("--microaggregate", "age=mode"), "COLUMN=mean or COLUMN=median"),

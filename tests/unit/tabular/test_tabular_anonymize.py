@@ -241,6 +241,8 @@ WRONG = {
     "unknown column": ({"quasi_identifiers": {"agee": "suppress"}}, "Did you mean 'age'"),
     "rest": ({"rest": "all"}, "error, drop, keep"),
     "search": ({"search": "optimla"}, "Did you mean optimal"),
+    "search of mondrian": ({"search": "optimal", "method": "mondrian"}, "search optimal .* method mondrian makes none"),
+    "search of clusters": ({"search": "bfs", "method": "cluster"}, "search bfs .* method cluster makes none"),
     "loss": ({"loss": "arks"}, "not known"),
     "ids": ({"ids": "keep"}, "drop, number, hmac"),
     "no key": ({"ids": "hmac"}, "at least 32 bytes"),
@@ -261,6 +263,18 @@ def test_wrong_settings(options, words):
     assert isinstance(caught.value, ValueError)
 
 
+WAYS = ({}, {"search": None}, {"search": "optimal"})
+
+
+def test_a_search_that_is_the_default_may_be_named():
+    """Naming the optimal search is leaving the search out, in data and manifest."""
+    left_out, none, named = (cl.anonymize(PEOPLE, **OPTIONS, **given) for given in WAYS)
+
+    assert left_out.manifest["settings"]["search"] == "optimal"
+    assert left_out.manifest["settings"] == none.manifest["settings"] == named.manifest["settings"]
+    assert left_out.data.equals(named.data)
+
+
 WRONG_KINDS = {
     "a level with a point": ({"levels": {"age": 1.0}}, "levels takes a whole number for each column.* type float"),
     "a level that is true": ({"levels": {"age": True}}, "type bool was given for column 'age'"),
@@ -268,7 +282,7 @@ WRONG_KINDS = {
     "levels in a list": ({"levels": [1]}, "levels takes a whole number for each column.* type list"),
     "time as text": ({"time_limit": "1"}, "time_limit takes a number of seconds.* type str"),
     "no method": ({"method": None}, "method takes a text.* type NoneType"),
-    "no search": ({"search": None}, "search takes a text.* type NoneType"),
+    "a search by number": ({"search": 1}, "search takes a text.* type int"),
     "no loss": ({"loss": None}, "loss takes a text.* type NoneType"),
     "no ids": ({"ids": []}, "ids takes a text.* type list"),
     "an object": ({"rules": [object()]}, "rules takes a list of rules.* type object was given in it"),

@@ -73,7 +73,7 @@ def choose(table: EncodedTable, request: TableRequest, report: Report | None = N
     if not request.local_recoding:
         return _full_domain(table, result)
     recoding = recoding_of(table, request)
-    again = partial(search, request.search, threads=request.threads, report=report)
+    again = partial(search, request.search_name, threads=request.threads, report=report)
     partition = recode_locally(
         recoding, result, lambda problem, left: again(problem, time_limit=left), request.time_limit
     )
@@ -150,7 +150,7 @@ def choose_policy(problem: Problem, request: TableRequest, report: Report | None
     """Search the lattice, or measure the one policy that was fixed."""
     if request.levels is not None:
         return _fixed(problem, request.levels)
-    return search(request.search, problem, threads=request.threads, time_limit=request.time_limit, report=report)
+    return search(request.search_name, problem, threads=request.threads, time_limit=request.time_limit, report=report)
 
 
 def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
