@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -30,6 +30,8 @@ CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
 
 SCHEMA = 1
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -287,6 +289,26 @@ def _loaded(path: Path) -> Any:
     except (OSError, ValueError, RecursionError):
         pass
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
+
+
+def stated(read: Callable[[], T], promiser: str) -> T:
+    """Return what is read from a manifest.
+
+    Parameters
+    ----------
+    read : the reading
+    promiser : what the manifest is of, as a message calls it
+
+    Raises
+    ------
+    InputError
+        The manifest lacks it, or has something else in its place.
+    """
+    try:
+        return read()
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise InputError(f"The manifest {MANIFEST} lacks what {promiser} must promise.", file=MANIFEST)
 
 
 def check_files(folder: Path, manifest: Manifest) -> list[str]:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from cloister.cli.clock import STARTED
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.codes_summary import print_codes_summary
-from cloister.cli.output import after_writing, console, note, print_json
+from cloister.cli.ending import tell, write
+from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
+from cloister.cli.release_options import ENGINES
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.warm import must_compile
@@ -19,7 +21,6 @@ from cloister.flow.codes import protect_codes
 from cloister.io import CodeColumns
 from cloister.stopwatch import Stopwatch
 
-ENGINES = ("auto", "memory")
 METHODS = ("disassociation",)
 IDS = ("number", "drop")
 FORMULA_STARTS = ("=", "+", "-", "@")
@@ -41,20 +42,11 @@ def run_codes(options: CodesOptions) -> None:
     release = protect_codes(
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
-    manifest = release.write(
-        options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
-    )
+    manifest = write(release, options)
     notes = [*given.notes, *_notes(request, given.codes)]
     if request.workload is not None and options.internal is None:
         notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
-    with after_writing(options.out.name):
-        if options.as_json:
-            print_json(manifest | {"out": str(options.out), "notes": notes})
-            return
-        for line in notes:
-            note(f"Note: {line}.", quiet=options.quiet)
-        if not options.quiet:
-            print_codes_summary(console(), manifest, options.out)
+    tell(manifest, notes, options, print_codes_summary)
 
 
 def _check_words(options: CodesOptions) -> None:

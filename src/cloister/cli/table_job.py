@@ -8,10 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from cloister.cli.clock import STARTED
-from cloister.cli.output import after_writing, console, note, print_json
+from cloister.cli.ending import tell, write
+from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.progress import watched
 from cloister.cli.release_at import release_at
+from cloister.cli.release_options import ENGINES
 from cloister.cli.summary import print_summary
 from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
@@ -24,8 +26,6 @@ from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
-
-ENGINES = ("auto", "memory")
 
 FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
 """How a cell begins that is a formula to a spreadsheet; signed numbers are none."""
@@ -66,18 +66,9 @@ def run_table(options: TableOptions) -> None:
     except InputError:
         _list_values(options, source, request)
         raise
-    manifest = release.write(
-        options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
-    )
+    manifest = write(release, options)
     notes = [*source.notes, *notes, *_formulas(release.frame)]
-    with after_writing(options.out.name):
-        if options.as_json:
-            print_json(manifest | {"out": str(options.out), "notes": notes})
-            return
-        for line in notes:
-            note(f"Note: {line}.", quiet=options.quiet)
-        if not options.quiet:
-            print_summary(console(), manifest, options.out)
+    tell(manifest, notes, options, print_summary)
 
 
 def _formulas(released: pl.DataFrame) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.io import CodeColumns, read_code_lists
 
-from .encode import MARK, EncodedCodes, encode
+from .encode import MARK, EncodedCodes, encode, plain_code
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -127,6 +127,13 @@ class CodeSets:
     def supports(self) -> Integers:
         """Records that hold each code, shape (n_codes,) int64."""
         return np.bincount(self.items, minlength=self.n_codes).astype(np.int64, copy=False)
+
+    def items_by_code(self) -> dict[str, list[int]]:
+        """Positions in the vocabulary of each code as users name it: all its occurrences where diagnoses repeat."""
+        found: dict[str, list[int]] = {}
+        for item, code in enumerate(self.vocabulary):
+            found.setdefault(plain_code(code, repeats=self.repeats), []).append(item)
+        return found
 
 
 def _numbered(record: Iterable[str]) -> set[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from .data import CodeSets
-from .encode import MARK
+from .encode import plain_code
 
 ID, CODES = "id", "codes"
 RECORDS_AT_ONCE = 1 << 18
@@ -33,7 +33,7 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
 def _lines(codes: CodeSets, start: int) -> pl.Series:
     """The text of some records from one on."""
     bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
-    names = [code.rpartition(MARK)[0] if codes.repeats else code for code in codes.vocabulary]
+    names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
     tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
     is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
     is_last[bounds[1:] - bounds[0] - 1] = 1

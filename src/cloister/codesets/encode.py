@@ -19,6 +19,17 @@ RECORDS_AT_ONCE = 1 << 20
 """Records that are split into codes at a time, so that the text of all is never held twice."""
 
 
+def plain_code(code: str, *, repeats: bool) -> str:
+    """Return a code as users name it: where diagnoses repeat, without the number of the occurrence.
+
+    Examples
+    --------
+    >>> plain_code("250.01#2", repeats=True), plain_code("250.01", repeats=False)
+    ('250.01', '250.01')
+    """
+    return code.rpartition(MARK)[0] if repeats else code
+
+
 @dataclass(frozen=True)
 class EncodedCodes:
     """Sets of codes as numbers, and what was found on the way.

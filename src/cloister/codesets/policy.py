@@ -21,7 +21,7 @@ from cloister.hierarchy.classification import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
 
 from .data import CodeSets
-from .encode import MARK
+from .encode import plain_code
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
 CLASSIFICATIONS = ("icd9", "icd10")
@@ -164,7 +164,7 @@ class UtilityPolicy:
         used: set[str] = set()
         chosen: dict[str, list[str]] = {}
         for itemset in maximal(itemsets):
-            names = dict.fromkeys(_base(codes.vocabulary[item], codes) for item in itemset.items)
+            names = dict.fromkeys(plain_code(codes.vocabulary[item], repeats=codes.repeats) for item in itemset.items)
             left = [name for name in names if name not in used]
             if len(left) > 1:
                 used.update(left)
@@ -181,17 +181,17 @@ class UtilityPolicy:
             One is not.
         """
         named = {code for constraint in self.constraints for code in constraint}
-        _require_known(named, _items_by_code(codes), "utility policy")
+        _require_known(named, codes.items_by_code(), "utility policy")
         return self
 
     def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
         """Return the constraints as ascending positions in the vocabulary, every occurrence of a code that repeats."""
-        items = _items_by_code(codes)
+        items = codes.items_by_code()
         return [tuple(sorted(item for code in each for item in items[code])) for each in self.on(codes).constraints]
 
     def n_uncovered(self, codes: CodeSets) -> int:
         """Return how many codes of the data are in no set."""
-        return len(_items_by_code(codes)) - sum(map(len, self.constraints))
+        return len(codes.items_by_code()) - sum(map(len, self.constraints))
 
 
 def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
@@ -230,7 +230,7 @@ def known_codes(names: Sequence[str], codes: CodeSets, what: str) -> tuple[str, 
     InputError
         One is none of the data.
     """
-    _require_known(set(names), _items_by_code(codes), what)
+    _require_known(set(names), codes.items_by_code(), what)
     return tuple(dict.fromkeys(names))
 
 
@@ -253,18 +253,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
-
-
-def _base(code: str, codes: CodeSets) -> str:
-    return code.rpartition(MARK)[0] if codes.repeats else code
-
-
-def _items_by_code(codes: CodeSets) -> dict[str, list[int]]:
-    """The positions in the vocabulary of each code; where diagnoses repeat, of all its occurrences."""
-    found: dict[str, list[int]] = {}
-    for item, code in enumerate(codes.vocabulary):
-        found.setdefault(_base(code, codes), []).append(item)
-    return found
 
 
 def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None:
@@ -314,7 +302,7 @@ def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
 
 def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
     tables = load_classification(kind)
-    paths = {code: tables.path(code) for code in _items_by_code(codes)}
+    paths = {code: tables.path(code) for code in codes.items_by_code()}
     return {code: path for code, path in paths.items() if path is not None}
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.release import CODEBOOK, check_files, data_file, read_data
+from cloister.release import CODEBOOK, check_files, data_file, read_data, stated
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook_of
@@ -102,12 +102,7 @@ def _checked(is_exact: bool, has_original: bool) -> tuple[str, ...]:
 
 
 def _stated(read: Callable[[], T]) -> T:
-    """What is read from a manifest; refuses one that lacks it."""
-    try:
-        return read()
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
-        pass
-    raise InputError("The manifest release.json lacks what a table must promise.", file="release.json")
+    return stated(read, "a table")
 
 
 def _delimiter(manifest: Manifest, name: str) -> str | None:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from ..data_file import CODES, ID
-from ..encode import MARK
+from ..encode import MARK, plain_code
 from .data import Disassociation
 from .places import codes_counted_exactly
 
@@ -30,5 +30,5 @@ def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
 def _occurrence(code: str, repeats: bool) -> str:
     if not repeats:
         return ""
-    name, _, number = code.rpartition(MARK)
-    return f" ({name}, occurrence {number})"
+    name = plain_code(code, repeats=repeats)
+    return f" ({name}, occurrence {code.removeprefix(name + MARK)})"

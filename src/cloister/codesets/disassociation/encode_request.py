@@ -42,7 +42,7 @@ def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
         A sensitive code is unknown, constraints overlap, or an occurrence is numbered without those before it.
     """
     unit, level = _units(codes)
-    numbers = _numbers(codes)
+    numbers = codes.items_by_code()
     barred = np.zeros(codes.n_codes, dtype=np.bool_)
     unknown = sum(code not in numbers for code in request.sensitive)
     if unknown:
@@ -67,16 +67,6 @@ def _units(codes: CodeSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
             raise InputError(f"Code number {number + 1} is not an occurrence whose first one is there. Number them.")
         unit[number], level[number] = first, int(count)
     return unit, level
-
-
-def _numbers(codes: CodeSets) -> dict[str, list[int]]:
-    """Item numbers of each code as users name it: all its occurrences where diagnoses repeat."""
-    if not codes.repeats:
-        return {code: [number] for number, code in enumerate(codes.vocabulary)}
-    numbers: dict[str, list[int]] = {}
-    for number, code in enumerate(codes.vocabulary):
-        numbers.setdefault(code.rpartition(MARK)[0], []).append(number)
-    return numbers
 
 
 def _constraints(policy: Policy | None, numbers: dict[str, list[int]], n_codes: int) -> NDArray[np.int32]:

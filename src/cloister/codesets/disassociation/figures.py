@@ -52,15 +52,15 @@ def work_out(
     policy = request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
     is_told = policy is not None and policy.support is None
-    utility = utility_of(measure_utility(released, constraints if is_told else None))
+    measured = measure_utility(released, constraints)
+    utility = utility_of(measured if is_told else measured.without_constraints())
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
     exact["share_in_item_chunks"] = found.in_item_chunks / max(1, found.occurrences)
-    if policy is not None and constraints is not None:
-        of_policy = measure_utility(released, constraints)
+    if policy is not None:
         exact["constraints"] = {
-            "sets": of_policy.constraints,
-            "satisfied": of_policy.satisfied,
-            "preserved": of_policy.preserved,
+            "sets": measured.constraints,
+            "satisfied": measured.satisfied,
+            "preserved": measured.preserved,
         }
     if request.accuracy:
         exact["accuracy"] = asdict(_accuracy(given, request, released, rebuild, constraints, seed))

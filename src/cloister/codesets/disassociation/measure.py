@@ -5,9 +5,10 @@ them anew from ``clusters.json`` could test a guess about the original against i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloister.utility import (
     QueryErrors,
@@ -59,6 +60,10 @@ class CodesUtility:
     satisfied: int | None = None
     preserved: int | None = None
 
+    def without_constraints(self) -> "CodesUtility":
+        """Return the same as if there were no utility policy."""
+        return replace(self, constraints=None, satisfied=None, preserved=None)
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -95,7 +100,7 @@ def measure_utility(released: Disassociation, constraints: list[Query] | None = 
     told = int(supports_told(released).sum())
     most = int((released.sizes * np.diff(released.item_offsets)).sum())
     counted = codes_counted_exactly(released)
-    utility = {} if constraints is None else _constraint_figures(released, constraints)
+    utility = {} if constraints is None else _constraint_figures(released, constraints, counted)
     return CodesUtility(
         occurrences_told=told,
         item_chunk_codes=int(released.item_chunks.size),
@@ -106,8 +111,9 @@ def measure_utility(released: Disassociation, constraints: list[Query] | None = 
     )
 
 
-def _constraint_figures(released: Disassociation, constraints: list[Query]) -> dict[str, int]:
-    counted = codes_counted_exactly(released)
+def _constraint_figures(
+    released: Disassociation, constraints: list[Query], counted: NDArray[np.bool_]
+) -> dict[str, int]:
     satisfied = sum(bool(counted[list(each)].all()) for each in constraints)
     preserved = int(constraints_counted_exactly(Places.of(released), constraints).sum())
     return {"constraints": len(constraints), "satisfied": satisfied, "preserved": preserved}

@@ -12,12 +12,12 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, sha256
-from cloister.release import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data
+from cloister.release import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data, stated
 from cloister.results import Manifest, Verdict
 
 from ..data import CodeSets
 from ..data_file import CODES, ID
-from ..encode import MARK
+from ..encode import plain_code
 from ..expectation import CodesExpectation, CodesOriginal
 from ..manifest import columns_of, one_row, records_of
 from .clusters_file import cluster_lines, read_clusters
@@ -79,12 +79,7 @@ CHECKED = (
 
 
 def _stated(read: Callable[[], T]) -> T:
-    """What is read from a manifest; refuses one that lacks it."""
-    try:
-        return read()
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
-        pass
-    raise InputError("The manifest release.json lacks what a release of code sets must promise.", file="release.json")
+    return stated(read, "a release of code sets")
 
 
 def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
@@ -206,7 +201,7 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
 
     A code of an item chunk is given to one record, and otherwise to records that would have no code: it is alone there.
     """
-    names = [code.rpartition(MARK)[0] if released.repeats else code for code in released.vocabulary]
+    names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
     lowest, highest = _occurrences_allowed(released)
     allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
     found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")

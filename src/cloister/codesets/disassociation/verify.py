@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.results import Verdict
 
 from ..data import Codes, Integers
-from ..encode import MARK
+from ..encode import MARK, plain_code
 from .data import Chunks, Disassociation
 from .verify_chunks import rare_chunks
 from .verify_order import orders
@@ -218,7 +218,7 @@ def units(released: Disassociation) -> Integers:
     if not released.repeats:
         return np.arange(len(released.vocabulary))
     names: dict[str, int] = {}
-    stems = (code.rpartition(MARK)[0] for code in released.vocabulary)
+    stems = (plain_code(code, repeats=True) for code in released.vocabulary)
     return np.array([names.setdefault(stem, number) for number, stem in enumerate(stems)], dtype=np.int64)
 
 

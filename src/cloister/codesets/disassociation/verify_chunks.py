@@ -77,7 +77,7 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     """Whether some m codes share 1 to k - 1 subrecords, by intersecting the codes' sets of subrecords."""
     first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
     fewest = {(1 << (last - first)) - 1: 0}
-    for column in _holders(chunks, first, last):
+    for column in codes_by_holders(chunks, chunk):
         for shared, codes in list(fewest.items()):
             both = shared & column
             if codes == m or both in (0, shared):
@@ -90,16 +90,19 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     return False
 
 
-def _holders(chunks: Chunks, first: int, last: int) -> set[int]:
-    """Sets of subrecords that hold a code, as bits of a number, each once."""
+def codes_by_holders(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
+    """Return the codes of a chunk by the set of subrecords that hold them, as the bits of a number."""
+    first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
     bounds = chunks.item_offsets[first : last + 1]
     items = chunks.items[bounds[0] : bounds[-1]]
     order = np.argsort(items, kind="stable")
     rows = np.repeat(np.arange(last - first), np.diff(bounds))[order]
     holds = np.zeros(last - first, dtype=np.bool_)
-    found = set()
-    for held in np.split(rows, np.flatnonzero(np.diff(items[order])) + 1):
+    found: dict[int, list[int]] = {}
+    codes, starts = np.unique(items[order], return_index=True)
+    for code, held in zip(codes.tolist(), np.split(rows, starts[1:]), strict=True):
         holds[held] = True
-        found.add(int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little"))
+        column = int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little")
+        found.setdefault(column, []).append(code)
         holds[held] = False
     return found

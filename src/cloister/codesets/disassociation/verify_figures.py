@@ -7,8 +7,9 @@ from itertools import chain, groupby, pairwise, permutations
 import numpy as np
 
 from ..data import Integers
-from ..encode import MARK
+from ..encode import plain_code
 from .data import Chunks, Disassociation
+from .verify_chunks import codes_by_holders
 
 BLOCK = 5_000_000
 """Pairs of occurrences that are looked at together."""
@@ -47,7 +48,7 @@ def ties_of_repeats(released: Disassociation, threshold: float) -> int:
     """Return how many of the pairs are occurrences of one code; a second one takes the first one along always."""
     if not released.repeats:
         return 0
-    names = [code.rpartition(MARK)[0] for code in released.vocabulary]
+    names = [plain_code(code, repeats=True) for code in released.vocabulary]
     tied = 0
     for chunks in (released.record_chunks, released.shared_chunks):
         for chunk in range(len(chunks)):
@@ -103,13 +104,7 @@ def _by_product(chunks: Chunks, first: int, last: int, threshold: float) -> Inte
 
 def _by_columns(chunks: Chunks, chunk: int, threshold: float) -> Integers:
     """Of one chunk: codes that the same subrecords hold are compared with others once."""
-    holders: dict[int, int] = {}
-    for number, subrecord in enumerate(chunks.subrecords_of(chunk)):
-        for code in subrecord:
-            holders[code] = holders.get(code, 0) | 1 << number
-    alike: dict[int, list[int]] = {}
-    for code, column in holders.items():
-        alike.setdefault(column, []).append(code)
+    alike = codes_by_holders(chunks, chunk)
     found: list[int] = []
     for column, codes in alike.items():
         least = threshold * column.bit_count()

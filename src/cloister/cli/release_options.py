@@ -1,0 +1,30 @@
+"""What ``protect`` can be told whatever the shape, with the defaults of its options."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ENGINES = ("auto", "memory")
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """The options that all of ``protect`` has, as typed; see its help."""
+
+    data: Path
+    k: int
+    out: Path
+    id: str | None = None
+    sensitive: list[str] | None = None
+    missing: list[str] | None = None
+    ids: str = "number"
+    crosswalk: Path | None = None
+    overwrite: bool = False
+    internal: Path | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    seed: int = 0
+    threads: int | None = None
+    engine: str = "auto"
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
