@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
-    from cloister.verbs import anonymize, disassociate
+    from cloister.table_with_codes.release import TableWithCodesRelease
+    from cloister.verbs.codes import disassociate
+    from cloister.verbs.tables import anonymize
 
 __version__ = "0.1.0"
 
@@ -70,6 +72,7 @@ __all__ = [
     "Release",
     "SampleUniqueness",
     "TCloseness",
+    "TableWithCodesRelease",
     "UtilityPolicy",
     "Verdict",
     "anonymize",
@@ -122,7 +125,9 @@ _HOME = {
     "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
-    "verbs": ("anonymize", "disassociate"),
+    "table_with_codes.release": ("TableWithCodesRelease",),
+    "verbs.codes": ("disassociate",),
+    "verbs.tables": ("anonymize",),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 

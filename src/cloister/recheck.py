@@ -12,8 +12,9 @@ from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import CodeColumns, from_native, read_table
 from cloister.privacy import KAnonymity
-from cloister.release import read_manifest
+from cloister.release import WITH_CODES, read_manifest
 from cloister.results import Manifest, Verdict
+from cloister.table_with_codes.recheck import recheck_with_codes
 from cloister.tabular.recheck import Expectation, recheck
 
 
@@ -38,7 +39,7 @@ def verify_folder(
     hierarchies : by column, those that came from files; needed with ``original`` and ``populations``
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
-    m : of code sets, how many codes the recipient expects to be safe to know
+    m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
     crosswalk : of code sets, the secret map that was written with the release; needed with ``original``
     missing : of code sets, texts of the original that stand for a missing code
 
@@ -53,9 +54,9 @@ def verify_folder(
     if not os.path.isdir(place):
         raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
+    if m is not None and m < 1:
+        raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
-        if m is not None and m < 1:
-            raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m)
         given = _original_codes(manifest, original, crosswalk, missing)
         return _held(place, recheck_codes(place, manifest, expected, given))
@@ -64,6 +65,8 @@ def verify_folder(
     frame = None if original is None else from_native(original).frame
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
+    if WITH_CODES in manifest:
+        return _held(place, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people))
     return _held(place, recheck(place, manifest, expectation, frame, hierarchies, people))
 
 

@@ -29,6 +29,9 @@ DATA = ("data.csv", "data.parquet")
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
 
+WITH_CODES = "codes"
+"""The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
+
 SCHEMA = 1
 
 T = TypeVar("T")
@@ -328,11 +331,13 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
 
 def _lists_what_it_must(manifest: Manifest) -> bool:
     names = {CLUSTERS, DATA[0]} if manifest.get("shape") == "codes" else {data_file(manifest)}
+    names |= {CLUSTERS} if WITH_CODES in manifest else set()
     return bool(manifest["files"].keys() == {*names, CODEBOOK})
 
 
 def _must_list(manifest: Manifest) -> str:
     what = f"{CLUSTERS}, {DATA[0]}" if manifest.get("shape") == "codes" else "one data file"
+    what = f"{CLUSTERS}, {what}" if WITH_CODES in manifest else what
     return f"{MANIFEST} must list {what} and {CODEBOOK}, no more"
 
 

@@ -50,6 +50,26 @@ def protect_table(
         list[str] | None, Option(metavar="COLUMN=LEVEL,...", help="A fixed policy instead of a search.")
     ] = None,
     like: Annotated[Path | None, Option(metavar="DIR", help="Use the levels of this earlier release.")] = None,
+    codes: Annotated[
+        str | None,
+        Option(
+            metavar="COLUMN",
+            help="Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.",
+        ),
+    ] = None,
+    m: Annotated[
+        int | None, Option("-m", help="Codes that somebody may know beside the quasi-identifiers; 2 unless given.")
+    ] = None,
+    policy: Annotated[
+        str | None, Option(help="Sets of codes to keep countable together: a JSON file, level:1, sim:5 or sup:0.625.")
+    ] = None,
+    max_cluster_size: Annotated[
+        int | None, Option(metavar="N", help="Clusters of fewer patients are not split; 2k unless given.")
+    ] = None,
+    merge_classes: Annotated[
+        float | None,
+        Option(metavar="LOSS", help="Merge classes, so that more codes can be counted, up to this loss of the table."),
+    ] = None,
     method: Annotated[
         str, Option(help="full-domain: one level a column. mondrian, cluster: levels differ between classes.")
     ] = TableOptions.method,

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from cloister.cli.output import facts, grid
-from cloister.release import REPORT
+from cloister.release import REPORT, WITH_CODES
 from cloister.results import Manifest
 
 FULL_DOMAIN = "full-domain"
@@ -29,10 +29,23 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
             f"{_count(records['suppressed'])} suppressed",
         ),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
+        *_codes(manifest),
         ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),
         ("loss", f"{_loss(manifest['utility'])} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
         *_method(manifest),
         ("time", f"{manifest['seconds']['total']:.2f} s, of which search {manifest['seconds']['search']:.2f} s"),
+    ]
+
+
+def _codes(manifest: Manifest) -> list[tuple[str, str]]:
+    """What is promised of a column of codes, and how much of it can be counted."""
+    if WITH_CODES not in manifest:
+        return []
+    codes = manifest[WITH_CODES]
+    hidden = f"{codes['utility']['occurrences_in_item_chunks']:.2%}"
+    return [
+        ("and of codes", f"{'; '.join(codes['guarantee']['sentences'])} (verified)"),
+        ("counts not told", f"at most {hidden} of the occurrences of codes"),
     ]
 
 
@@ -70,6 +83,9 @@ def _columns(manifest: Manifest) -> list[list[str]]:
     rows = []
     for column, described in manifest["columns"].items():
         lost = manifest["utility"]["columns"].get(column)
+        if WITH_CODES in manifest and column == manifest[WITH_CODES]["column"]:
+            rows.append([column, "codes", "", ""])
+            continue
         level = "" if lost is None else f"{_levels(described)} of {lost['top']}"
         rows.append([column, described["role"], level, "" if lost is None else f"{lost['loss']:.3f}"])
     return rows

@@ -2,7 +2,8 @@
 
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +22,7 @@ from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values, read_table, write_csv
 from cloister.privacy import KAnonymity, Rule
+from cloister.release import TableRelease
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
@@ -51,11 +53,12 @@ def run_table(options: TableOptions) -> None:
             missing=options.missing or (),
         )
     request, notes = _request(options, source)
+    protect = _protect(options)
     if must_compile():
         note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
     try:
         with watched(quiet=options.quiet or options.as_json) as report:
-            release = protect_table(
+            release = protect(
                 source,
                 request,
                 seed=options.seed,
@@ -69,6 +72,27 @@ def run_table(options: TableOptions) -> None:
     manifest = write(release, options)
     notes = [*source.notes, *notes, *_formulas(release.frame)]
     tell(manifest, notes, options, print_summary)
+
+
+def _protect(options: TableOptions) -> Callable[..., TableRelease]:
+    """What protects the table: with a column of codes it takes more, which is loaded only then."""
+    of_codes: dict[str, object] = {
+        "-m": options.m,
+        "--policy": options.policy,
+        "--max-cluster-size": options.max_cluster_size,
+    }
+    of_codes |= {"--merge-classes": options.merge_classes}
+    given = [option for option, value in of_codes.items() if value is not None]
+    if options.codes is None:
+        if given:
+            raise InputError(f"{', '.join(given)}: for a column of codes only. Name it with --codes, or leave it out.")
+        return protect_table
+    from cloister.flow.tables_with_codes import protect_table_with_codes
+    from cloister.table_with_codes.data import CodesAsked
+
+    m = 2 if options.m is None else options.m
+    asked = CodesAsked(options.codes, m, max_cluster_size=options.max_cluster_size)
+    return partial(protect_table_with_codes, asked=asked, policy=options.policy)
 
 
 def _formulas(released: pl.DataFrame) -> list[str]:
@@ -98,6 +122,7 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
         time_limit=options.time_limit,
         levels=_levels(options, source.frame.columns),
         method=options.method,
+        merge_bound=options.merge_classes,
         local_recoding=options.local_recoding,
         microaggregate=averages(options.microaggregate or [], source.frame.columns),
         id=options.id,

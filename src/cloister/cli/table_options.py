@@ -20,6 +20,11 @@ class TableOptions(ReleaseOptions):
     time_limit: float | None = None
     levels: list[str] | None = None
     like: Path | None = None
+    codes: str | None = None
+    m: int | None = None
+    policy: str | None = None
+    max_cluster_size: int | None = None
+    merge_classes: float | None = None
     method: str = "full-domain"
     local_recoding: bool = False
     microaggregate: list[str] | None = None

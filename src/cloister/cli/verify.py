@@ -18,7 +18,7 @@ def verify(
         Path | None, Option(metavar="INPUT", help="The data it was made from, to compare with.")
     ] = None,
     k: Annotated[int | None, Option("-k", help="Class size that you expect.")] = None,
-    m: Annotated[int | None, Option("-m", help="Of code sets: codes that you expect to be safe to know.")] = None,
+    m: Annotated[int | None, Option("-m", help="Of codes: how many you expect to be safe to know.")] = None,
     qi: Annotated[
         list[str] | None,
         Option(
@@ -62,8 +62,10 @@ def verify(
         verdict = verify_folder(folder, original=original, k=k, m=m, crosswalk=crosswalk, missing=missing or ())
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return
-    if m is not None or crosswalk is not None:
-        raise InputError("-m and --crosswalk are for releases of code sets. Leave them out.")
+    if crosswalk is not None or (m is not None and "codes" not in manifest):
+        raise InputError(
+            "-m is for releases with codes, and --crosswalk for releases of code sets. Leave out what does not fit."
+        )
     columns = manifest.get("columns")
     named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in qi or [])
     found = {column: parse_hierarchy(spec, missing_as=missing_as) for column, spec in named.items() if spec}
@@ -74,7 +76,7 @@ def verify(
     frame = None if original is None else read_table(original, missing=missing or ()).frame
     people = {path.name: read_table(path, missing=missing or ()).frame for path in population or []}
     verdict = verify_folder(
-        folder, original=frame, hierarchies=found, populations=people, k=k, quasi_identifiers=tuple(named)
+        folder, original=frame, hierarchies=found, populations=people, k=k, m=m, quasi_identifiers=tuple(named)
     )
     _say(folder, verdict, as_json=as_json, quiet=quiet)
 

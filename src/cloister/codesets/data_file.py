@@ -23,11 +23,15 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
     >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
     [(1, 'a'), (2, 'a b')]
     """
-    text = pl.concat([_lines(codes, start) for start in range(0, codes.n_records, RECORDS_AT_ONCE)]).sort()
-    column = text.alias(CODES)
+    column = code_texts(codes).sort().alias(CODES)
     if not numbered:
         return column.to_frame()
     return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column])
+
+
+def code_texts(codes: CodeSets) -> pl.Series:
+    """Return the codes of each record as text, separated by spaces."""
+    return pl.concat([_lines(codes, start) for start in range(0, codes.n_records, RECORDS_AT_ONCE)])
 
 
 def _lines(codes: CodeSets, start: int) -> pl.Series:

@@ -184,6 +184,13 @@ class UtilityPolicy:
         _require_known(named, codes.items_by_code(), "utility policy")
         return self
 
+    def within(self, codes: CodeSets) -> "UtilityPolicy":
+        """Return the policy for data that have fewer codes: the others left out, and sets without any."""
+        known = codes.items_by_code()
+        left = [(each & known.keys(), name) for each, name in zip(self.constraints, self.names, strict=True)]
+        sets = [(frozenset(each), name) for each, name in left if each]
+        return replace(self, constraints=tuple(each for each, _ in sets), names=tuple(name for _, name in sets))
+
     def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
         """Return the constraints as ascending positions in the vocabulary, every occurrence of a code that repeats."""
         items = codes.items_by_code()

@@ -1,7 +1,7 @@
 """The course of a table. The page to read first."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,11 +21,34 @@ from cloister.tabular.encode import encode
 from cloister.tabular.manifest import describe, exact_figures, promise_of
 from cloister.tabular.measure import class_sizes, measure_risk, public_utility
 from cloister.tabular.protect import protect
+from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
 
 from .stages import RISK_THRESHOLD, completed, passed
+
+
+@dataclass(frozen=True)
+class TableCourse:
+    """A table that went through all stages but the last.
+
+    Attributes
+    ----------
+    protected : what is released of it
+    request : what was asked, with rules as the manifest states them
+    check : the verdict on the released records, or on what is read back of them
+    manifest, codebook : what is told of them
+    exact, crosswalk : what only the custodian may see
+    """
+
+    protected: ProtectedTable
+    request: TableRequest
+    check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+    manifest: Manifest
+    codebook: pl.DataFrame = field(repr=False)
+    exact: dict[str, Any]
+    crosswalk: pl.DataFrame | None = field(repr=False)
 
 
 def protect_table(
@@ -52,12 +75,43 @@ def protect_table(
     InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
+    course = take_table(source, request, watch, report=report)
+    return TableRelease(
+        data=course.protected.frame,
+        frame=course.protected.frame,
+        codebook=course.codebook,
+        manifest=completed(course.manifest, source=source.name, seed=seed, watch=watch),
+        format=source.format,
+        delimiter=source.delimiter or ",",
+        custody=Custody(course.exact | dict(custody or {}), course.crosswalk),
+        _check=course.check,
+    )
+
+
+def take_table(
+    source: Source,
+    request: TableRequest,
+    watch: Stopwatch,
+    *,
+    report: Report | None = None,
+    codes: RecordCodes | None = None,
+) -> TableCourse:
+    """Take a table through all stages but the last.
+
+    Parameters
+    ----------
+    codes : of all records, where classes are to be merged for their sake
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
     with watch.stage("start"):
         load_kernels()
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
     with watch.stage("protect"):
-        protected = protect(table, request, report)
+        protected = protect(table, request, report, codes)
     if protected.search is not None:
         watch.move("protect", "search", protected.search.seconds)
     with watch.stage("verify"):
@@ -75,19 +129,8 @@ def protect_table(
         manifest = _described(table, protected, request, verdict)
         _confirm_promise(manifest, promise)
         book = codebook(protected.frame, table.roles, table.ladders, protected.levels, request)
-    return TableRelease(
-        data=protected.frame,
-        frame=protected.frame,
-        codebook=book,
-        manifest=completed(manifest, source=source.name, seed=seed, watch=watch),
-        format=source.format,
-        delimiter=source.delimiter or ",",
-        custody=Custody(
-            exact_figures(protected, table.frame.height) | dict(custody or {}),
-            _crosswalk(table, protected, request),
-        ),
-        _check=check,
-    )
+    exact, known = exact_figures(protected, table.frame.height), _crosswalk(table, protected, request)
+    return TableCourse(protected, request, check, manifest, book, exact, known)
 
 
 def _confirm_promise(manifest: Manifest, promise: Promise) -> None:

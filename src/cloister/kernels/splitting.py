@@ -31,7 +31,8 @@ class Split(NamedTuple):
     ----------
     order : (n_records,) int32, the record at each place
     starts : (n_parts + 1,) int64, the place at which each part begins
-    depths : (n_parts - 1,) int32, depth of the split between each part and the next; they determine the tree
+    depths : (n_parts - 1,) int32, depth of the split between each part and the next, -1 between classes; they determine
+        the tree of each class
     """
 
     order: NDArray[np.int32]
@@ -134,14 +135,25 @@ def _extended(array, wanted):
 
 
 @jit
-def _split(records, bench, order, border, k, limit):
-    """Split all records; ``border`` receives the depth of the split before each place, -1 where there is none."""
-    stack = np.zeros((64, 4), dtype=np.int64)
+def _whole_classes(class_starts, limit):
+    """The stack of work at the beginning: the classes that are to be split; and how many they are."""
+    stack = np.zeros((64 + class_starts.shape[0], 4), dtype=np.int64)
+    waiting = 0
+    for number in range(class_starts.shape[0] - 1):
+        if class_starts[number + 1] - class_starts[number] >= limit:
+            stack[waiting, 0] = class_starts[number]
+            stack[waiting, 1] = class_starts[number + 1]
+            stack[waiting, 3] = -1
+            waiting += 1
+    return stack, waiting
+
+
+@jit
+def _split(records, bench, order, class_starts, border, k, limit):
+    """Split each class; ``border`` receives the depth of the split before each place, -1 where there is none."""
+    stack, waiting = _whole_classes(class_starts, limit)
     begins = np.zeros(64, dtype=np.int64)
     codes = np.zeros(64, dtype=np.int64)
-    stack[0, 1] = order.shape[0]
-    stack[0, 3] = -1
-    waiting = 1 if order.shape[0] >= limit else 0
     while waiting > 0:
         waiting -= 1
         low, high, depth, constraint = stack[waiting]
@@ -205,13 +217,15 @@ def _checked(records: Records) -> int:
     return n_codes
 
 
-def split_records(records: Records, k: int, limit: int) -> Split:
+def split_records(records: Records, k: int, limit: int, classes: NDArray[np.int64] | None = None) -> Split:
     """Partition records horizontally.
 
     Parameters
     ----------
     k : records that every part has at least, if there are as many
     limit : parts of fewer records are not split
+    classes : (n_records,) class of each record, numbered from 0, all of which occur; no part has records of two, and
+        parts stand by class. None: all records are one class
 
     Raises
     ------
@@ -228,9 +242,24 @@ def split_records(records: Records, k: int, limit: int) -> Split:
         np.empty(n, dtype=np.int32),
         np.empty(n, dtype=np.int32),
     )
-    order = np.arange(n, dtype=np.int32)
+    order, class_starts = _by_class(classes, n)
     border = np.full(n, -1, dtype=np.int32)
-    _split(records, bench, order, border, max(k, 1), max(limit, 2))
-    inner = np.flatnonzero(border >= 0)
+    _split(records, bench, order, class_starts, border, max(k, 1), max(limit, 2))
+    begins = border >= 0
+    begins[class_starts[1:-1]] = True
+    inner = np.flatnonzero(begins)
     starts = np.concatenate([[0], inner, [n]]).astype(np.int64)
     return Split(order, starts, border[inner])
+
+
+def _by_class(classes: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Records by class, and where each class begins."""
+    if classes is None:
+        return np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.int64)
+    if classes.shape != (n,) or (n and classes.min() < 0):
+        raise ValueError("classes must have one number from 0 on for each record")
+    sizes = np.bincount(classes)
+    if not sizes.all():
+        raise ValueError("every class must have records")
+    order = np.argsort(classes, kind="stable").astype(np.int32)
+    return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

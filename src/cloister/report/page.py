@@ -7,7 +7,7 @@ from typing import Any
 from cloister.results import Manifest
 
 TABLE, CODES = "report.html", "codes.html"
-TEMPLATES = (TABLE, CODES, "style.css")
+TEMPLATES = (TABLE, CODES, "table_codes.html", "style.css")
 
 
 @cache

@@ -69,6 +69,7 @@ class TableRequest:
     levels : a fixed policy, level by column, instead of a search
     method : full-domain, mondrian or cluster
     local_recoding : release suppressed records at coarser levels of their own where that loses less
+    merge_bound : merge classes for the sake of a column of codes while the loss stays within; None: merge none
     microaggregate : by column, mean or median, which replaces the values of each class
     id, drop, sensitive, keep, rest : roles of the other columns; ``rest`` is error, drop or keep
     ids, id_key : what becomes of the id; a secret of at least 32 bytes where ids are keyed hashes
@@ -86,6 +87,7 @@ class TableRequest:
     levels: Mapping[str, int] | None = None
     method: str = FULL_DOMAIN
     local_recoding: bool = False
+    merge_bound: float | None = None
     microaggregate: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     drop: tuple[str, ...] = ()
@@ -119,7 +121,7 @@ class TableRequest:
     @property
     def has_one_policy(self) -> bool:
         """Whether all classes have the same levels."""
-        return self.method == FULL_DOMAIN and not self.local_recoding
+        return self.method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
 
     @property
     def is_plain(self) -> bool:

@@ -26,6 +26,12 @@ SHARE_ROUNDED = Decimal("1e-15")
 LOCAL_RECODING = "local-recoding"
 """Full-domain generalization with local recoding after it, as the manifest names it."""
 
+MERGED = "merged-classes"
+"""Full-domain generalization whose classes were merged for the sake of codes, as the manifest names it."""
+
+SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)
+"""Methods that begin with a search."""
+
 MOST_RECORDS = 2**62
 """No table has more."""
 
@@ -74,7 +80,9 @@ def describe(
 
 def method_name(request: TableRequest) -> str:
     """Return the method as the manifest names it."""
-    return LOCAL_RECODING if request.local_recoding else request.method
+    if request.local_recoding:
+        return LOCAL_RECODING
+    return MERGED if request.method == FULL_DOMAIN and request.merge_bound is not None else request.method
 
 
 def _one_row(ids: str | None) -> str:
@@ -106,6 +114,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any
         "weights": dict(request.weights),
         "search": _search_name(request),
         "local_recoding": request.local_recoding,
+        "merge_bound": request.merge_bound,
         "microaggregate": dict(request.microaggregate),
         "time_limit": request.time_limit,
         "rest": request.rest,
@@ -318,8 +327,10 @@ def _method_agrees(manifest: Manifest, promise: Promise) -> bool:
     described = [d for d in manifest["columns"].values() if d["role"] == Role.QUASI_IDENTIFIER]
     stated = all(("levels" in d) == (method != FULL_DOMAIN) for d in described)
     agree = all(d["level"] == (d["levels"][0] if len(d["levels"]) == 1 else None) for d in described if "levels" in d)
-    searched = ("search" in manifest) == (method in (FULL_DOMAIN, LOCAL_RECODING)) == (settings["search"] is not None)
-    known = method in (*METHODS, LOCAL_RECODING) and settings["local_recoding"] is (method == LOCAL_RECODING)
+    searched = ("search" in manifest) == (method in SEARCHED) == (settings["search"] is not None)
+    known = method in {*METHODS, *SEARCHED} and settings["local_recoding"] is (method == LOCAL_RECODING)
+    is_merged = settings["merge_bound"] is not None
+    known = known and (is_merged or method != MERGED) and not (is_merged and method == FULL_DOMAIN)
     return stated and agree and searched and known and bool(promise.recoded) == (method != FULL_DOMAIN)
 
 

@@ -24,7 +24,7 @@ OF_ROLE: dict[str, frozenset[str]] = {
 
 OF_PART: dict[str, frozenset[str]] = {
     "settings": frozenset({"source", "delimiter", "k", "rules", "suppression", "loss", "weights", "search"})
-    | {"local_recoding", "microaggregate", "time_limit", "rest", "ids", "keep_suppressed", "hierarchies"}
+    | {"local_recoding", "merge_bound", "microaggregate", "time_limit", "rest", "ids", "keep_suppressed", "hierarchies"}
     | {"level_bounds", "not_released"},
     "guarantee": frozenset({"rules", "sentences", "verified", "verified_how", "checks", "one_row_per_patient"}),
     "search": frozenset({"levels", "lattice", "checked", "optimal", "bound", "gap"}),

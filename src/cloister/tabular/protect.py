@@ -14,18 +14,25 @@ from cloister.search.progress import Report
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from .recoding.choice import Choice, alike, choose, is_safe
+from .recoding.merging import RecordCodes
 from .recoding.microaggregation import check_numbers, microaggregated
 
 SHORTEST_KEY = 32
 
 
-def protect(table: EncodedTable, request: TableRequest, report: Report | None = None) -> ProtectedTable:
+def protect(
+    table: EncodedTable, request: TableRequest, report: Report | None = None, codes: RecordCodes | None = None
+) -> ProtectedTable:
     """Return a safe release of a table by the method asked for.
 
     *Guarantee*: every class of released records with equal quasi-identifiers satisfies every rule, and so does the
     release as a whole, against anybody who knows the quasi-identifiers of a patient. No more than the limit is
     suppressed. What each method promises of the loss stands with it (`choose`). Not promised: what no rule speaks of.
     Cost: the method, then one pass over the records.
+
+    Parameters
+    ----------
+    codes : of all records, where classes are to be merged for their sake
 
     Raises
     ------
@@ -34,7 +41,7 @@ def protect(table: EncodedTable, request: TableRequest, report: Report | None = 
     """
     for column in request.microaggregate:
         check_numbers(as_text(table.frame[column]))
-    choice = choose(table, request, report)
+    choice = choose(table, request, report, codes)
     if request.keep_suppressed and 0 < choice.suppressed < request.k:
         raise NoSafeRelease(
             f"Suppressed records were to be kept as rows of *, but they are fewer than {request.k}, a number that must "

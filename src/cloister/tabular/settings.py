@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from cloister.errors import InputError, did_you_mean
 from cloister.search import check_search
+from cloister.utility import AttributeLoss
 
 from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, TableRequest
 
@@ -94,6 +95,7 @@ def _check_method(request: TableRequest) -> None:
         )
     if request.time_limit is not None and request.method != FULL_DOMAIN:
         raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
+    _check_merging(request)
     if request.levels is not None and not request.has_one_policy:
         raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
     if not request.has_one_policy and request.loss.ignores_suppression:
@@ -107,6 +109,17 @@ def _check_method(request: TableRequest) -> None:
             f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "
             "nothing averaged. Leave out the rule or the method."
         )
+
+
+def _check_merging(request: TableRequest) -> None:
+    if request.merge_bound is None:
+        return
+    if not 0 <= request.merge_bound <= 1:
+        raise InputError(
+            f"Classes were to be merged up to a loss of {request.merge_bound}, but a loss is a number from 0 to 1."
+        )
+    if not isinstance(request.loss, AttributeLoss):
+        raise InputError(f"Classes cannot be merged by the loss {request.loss.name}. Take iyengar, arx or precision.")
 
 
 def parse_ids(text: str) -> Ids:

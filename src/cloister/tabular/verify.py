@@ -146,7 +146,7 @@ def _reference(
     for name in {rule["population"] for rule in promise.rules if rule.get("population") in populations}:
         table = populations[name]
         ladders = _ladders_by_place(table.ladders, places)
-        people[name] = _generalized(_placed(table.frame, places), ladders, promise.levels)
+        people[name] = generalized(_placed(table.frame, places), ladders, promise.levels)
     if original is None or source is None:
         few, most = (1, promise.k - 1) if promise.suppressed is None else (promise.suppressed, promise.suppressed)
         return Reference(n_released + few, n_released + most, populations=people)
@@ -285,7 +285,7 @@ def _check_original(
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
-    labels = _generalized(original.frame, original.ladders, promise.levels)
+    labels = generalized(original.frame, original.ladders, promise.levels)
     judged = {classes.places[rule["column"]] for rule in promise.rules if "column" in rule}
     every = Classes(labels.hstack(original.frame.select(sorted(judged))), columns, classes.places)
     expected = releasable(promise.rules, every, reference, classes.sizes.height)
@@ -365,8 +365,8 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
     return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 
 
-def _generalized(frame: pl.DataFrame, ladders: Mapping[str, Ladder], levels: Mapping[str, int]) -> pl.DataFrame:
-    """Ancestors of the values of each quasi-identifier, columns named by place."""
+def generalized(frame: pl.DataFrame, ladders: Mapping[str, Ladder], levels: Mapping[str, int]) -> pl.DataFrame:
+    """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
     return pl.DataFrame([_looked_up(frame[column], ladders[column], level) for column, level in levels.items()])
 
 

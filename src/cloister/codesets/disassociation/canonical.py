@@ -1,8 +1,8 @@
 """The release form: clusters, joint clusters and chunks in an order that follows from their contents alone.
 
-Clusters are sorted by all that is released of them, joint clusters by how many joint clusters lie in each other, then
-by their shared chunks and members. What is still equal is sorted by the joint cluster around it, from the outside in.
-So neither the order of the input nor that of the splits shows.
+Clusters are sorted by their class, if there are any, then by all that is released of them, joint clusters by how many
+joint clusters lie in each other, then by their shared chunks and members. What is still equal is sorted by the joint
+cluster around it, from the outside in. So neither the order of the input nor that of the splits shows.
 """
 
 from dataclasses import dataclass
@@ -40,11 +40,20 @@ class Arranged:
     part_number: Integers
 
 
-def arrange(split: Split, entries: Entries, record: Filled, shared: Filled, tree: Tree) -> Arranged:
-    """Put everything in its final order."""
+def arrange(
+    split: Split, entries: Entries, record: Filled, shared: Filled, tree: Tree, class_of_part: Integers
+) -> Arranged:
+    """Put everything in its final order.
+
+    Parameters
+    ----------
+    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
+    """
     sizes = np.diff(split.starts)
     left_starts, left = _left_in_item_chunks(entries)
     label = _labels(written(record, _first(record.owner, sizes.size), _all(sizes.size), sizes, (left_starts, left)))
+    if class_of_part.any():
+        label = np.unique(class_of_part * (int(label.max()) + 1) + label, return_inverse=True)[1].astype(np.int64)
     joints = _Joints(split, shared, tree)
     joint_label = _joint_labels(joints, label)
     joint_order = _joint_order(joints, joint_label)

@@ -5,7 +5,7 @@ The file is written and read line by line, as ten million patients do not fit as
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
@@ -67,10 +67,16 @@ def cluster_lines(released: Disassociation) -> Iterator[bytes]:
 def _clusters(released: Disassociation, quoted: list[str]) -> Iterator[str]:
     chunks = _chunk_texts(released.record_chunks, quoted)
     counts = np.bincount(released.record_chunks.owner, minlength=released.n_clusters)
+    labels = [_class_text(released.class_columns, label) for label in released.classes]
     for cluster, (size, count) in enumerate(zip(released.sizes.tolist(), counts.tolist(), strict=True)):
         texts = ", ".join(f"{{{next(chunks)}}}" for _ in range(count))
         items = ", ".join(quoted[item] for item in released.item_chunk_of(cluster))
-        yield f'{{"size": {size}, "record_chunks": [{texts}], "item_chunk": [{items}]}}'
+        own = labels[int(released.class_of[cluster])] if labels else ""
+        yield f'{{{own}"size": {size}, "record_chunks": [{texts}], "item_chunk": [{items}]}}'
+
+
+def _class_text(columns: Sequence[str], labels: Sequence[str | None]) -> str:
+    return f'"class": {json.dumps(dict(zip(columns, labels, strict=True)), ensure_ascii=False)}, '
 
 
 def _joints(released: Disassociation, _quoted: list[str]) -> Iterator[str]:
@@ -174,7 +180,8 @@ def _from_parts(parts: Parts) -> Disassociation:
     if head["schema"] != SCHEMA or head["method"] != METHOD:
         raise NotAsWritten
     codes = _Numbered()
-    sizes, item_chunks, record_chunks = _read_clusters(lists[CLUSTERS], codes)
+    classes = _Classes()
+    sizes, item_chunks, record_chunks = _read_clusters(lists[CLUSTERS], codes, classes)
     child_offsets, children, joint_sizes = _read_joints(lists[JOINTS], len(sizes))
     shared_chunks = _ChunkBuilder(codes)
     for chunk in lists[SHARED]:
@@ -195,13 +202,20 @@ def _from_parts(parts: Parts) -> Disassociation:
         shared_chunks=shared_chunks.built(order),
         repeats=head.get("repeats", False) is True,
         sensitive=order[np.array(sensitive, dtype=np.int64)].astype(np.int32),
+        class_columns=classes.columns,
+        classes=tuple(classes.known),
+        class_of=np.array(classes.of_cluster, dtype=np.int32),
     )
 
 
-def _read_clusters(clusters: Iterable[Any], codes: "_Numbered") -> tuple[Numbers, "_Ragged", "_ChunkBuilder"]:
+def _read_clusters(
+    clusters: Iterable[Any], codes: "_Numbered", classes: "_Classes"
+) -> tuple[Numbers, "_Ragged", "_ChunkBuilder"]:
     sizes: list[int] = []
     item_chunks, chunks = _Ragged(), _ChunkBuilder(codes)
     for number, cluster in enumerate(clusters):
+        if "class" in cluster:
+            classes.add(cluster["class"])
         sizes.append(_whole_number(cluster["size"]))
         item_chunks.add(codes.numbers(_list(cluster["item_chunk"])))
         for chunk in _list(cluster["record_chunks"]):
@@ -229,6 +243,24 @@ def _whole_number(value: Any, *, below: int = 1 << 31) -> int:
     if type(value) is not int or not 0 <= value < below:
         raise NotAsWritten
     return value
+
+
+class _Classes:
+    """Classes of clusters, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.columns: tuple[str, ...] = ()
+        self.known: dict[tuple[str | None, ...], int] = {}
+        self.of_cluster: list[int] = []
+
+    def add(self, labels: Any) -> None:
+        """Add the class of the next cluster."""
+        if type(labels) is not dict or not all(text is None or type(text) is str for text in labels.values()):
+            raise NotAsWritten
+        self.columns = self.columns or tuple(labels)
+        if tuple(labels) != self.columns:
+            raise NotAsWritten
+        self.of_cluster.append(self.known.setdefault(tuple(labels.values()), len(self.known)))
 
 
 class _Numbered:

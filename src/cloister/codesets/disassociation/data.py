@@ -87,6 +87,25 @@ class DisassociationRequest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Classes:
+    """Records told apart by other things than codes; what is known of their codes is told class by class.
+
+    Attributes
+    ----------
+    columns : what tells them apart
+    labels : of each class, in the order of their UTF-8 bytes, missing first
+    class_of : (n_records,) int64, class of each record; every class has records
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str | None, ...], ...]
+    class_of: Integers
+
+    def __repr__(self) -> str:
+        return f"Classes({len(self.labels)} classes of {self.class_of.size} records)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Chunks:
     """Record chunks or shared chunks, one after the other.
 
@@ -147,6 +166,9 @@ class Disassociation:
     shared_chunks : ``owner`` is the number of the joint cluster
     repeats : whether the codes are numbered occurrences
     sensitive : int32, item numbers of codes that stand in item chunks only
+    class_columns, classes : where records were told apart by other things first: the names of these, and the labels of
+        each class, in the order of their UTF-8 bytes, missing first; empty where all records are one class
+    class_of : (n_clusters,) int32, the class of each cluster, ascending; empty where there are no classes
     """
 
     k: int
@@ -162,6 +184,9 @@ class Disassociation:
     shared_chunks: Chunks
     repeats: bool = False
     sensitive: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    class_columns: tuple[str, ...] = ()
+    classes: tuple[tuple[str | None, ...], ...] = ()
+    class_of: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __repr__(self) -> str:
         return f"Disassociation({self.n_records} records, {self.n_clusters} clusters, {self.n_joints} joint clusters)"

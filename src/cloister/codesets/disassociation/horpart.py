@@ -1,10 +1,14 @@
 """Horizontal partitioning: similar records come together in clusters (HORPART)."""
 
+import numpy as np
+
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.splitting import Records, Split, split_records
 
+from .data import Classes
 
-def partition_horizontally(records: Records, k: int, limit: int) -> Split:
+
+def partition_horizontally(records: Records, k: int, limit: int, classes: Classes | None = None) -> Split:
     """Clusters of records that share frequent codes, and the tree of splits that made them.
 
     A part of ``limit`` records or more is split into the records with and without a code: one of the constraint of the
@@ -14,6 +18,8 @@ def partition_horizontally(records: Records, k: int, limit: int) -> Split:
     the next code tried); a code that all records of a part have is passed over, which takes the place of the paper's
     set *ignore*. Recursion is unrolled: the parts without the code form a chain that is counted once.
 
+    Where there are classes, each is split by itself.
+
     Cost: occurrences times the number of times that a record is on the side that has the code.
 
     Raises
@@ -21,7 +27,7 @@ def partition_horizontally(records: Records, k: int, limit: int) -> Split:
     InputError
         There are no records.
     NoSafeRelease
-        There are fewer than k records.
+        There are fewer than k records, or a class has fewer.
 
     References
     ----------
@@ -33,4 +39,9 @@ def partition_horizontally(records: Records, k: int, limit: int) -> Split:
         raise InputError("There are no records to protect.")
     if n < k:
         raise NoSafeRelease(f"k is {k}, but there are {n} records. Give a smaller k or more records.")
-    return split_records(records, k, limit)
+    if classes is None:
+        return split_records(records, k, limit)
+    small = int(np.count_nonzero(np.bincount(classes.class_of) < k))
+    if small:
+        raise NoSafeRelease(f"k is {k}, but {small} of {len(classes.labels)} classes have fewer records with codes.")
+    return split_records(records, k, limit, classes.class_of)

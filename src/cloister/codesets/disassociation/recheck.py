@@ -64,7 +64,7 @@ def recheck_codes(
     if verdict.holds:
         failures += _stated(lambda: _contradictions(folder, manifest, released))
         failures += _reconstruction_failures(folder, manifest, released)
-        failures += _expectation_failures(released, expectation)
+        failures += expectation_failures(released, expectation)
     checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
     return Verdict(not failures, verdict.how, checks, tuple(failures))
 
@@ -103,21 +103,22 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         == columns_of(settings["ids"] == "number"),
         "records do not add up, or tell a number that must be kept back": _records_agree(manifest, released),
         "clusters are not counted as they are": manifest["clusters"] == clusters_of(released),
-        "utility does not follow from the clusters": _utility_agrees(utility, settings, released),
-        "risk is not that of the clusters, or not what settings.safe asks": _ties_agree(
+        "utility does not follow from the clusters": utility_agrees(utility, settings, released),
+        "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
             manifest["risk"], settings, released
         ),
         f"{CODEBOOK} does not say what the clusters say": _codebook_agrees(folder, manifest, released),
-        f"{CLUSTERS} is not written as a release is": _digest(released) == sha256(folder / CLUSTERS),
+        f"{CLUSTERS} is not written as a release is": is_as_written(folder, released),
     }
     return [failure for failure, holds in agreements.items() if not holds]
 
 
-def _digest(released: Disassociation) -> str:
+def is_as_written(folder: Path, released: Disassociation) -> bool:
+    """Return whether the clusters of a folder are written in the one way there is."""
     found = hashlib.sha256()
     for line in cluster_lines(released):
         found.update(line)
-    return found.hexdigest()
+    return found.hexdigest() == sha256(folder / CLUSTERS)
 
 
 def _records_agree(manifest: Manifest, released: Disassociation) -> bool:
@@ -129,8 +130,8 @@ def _records_agree(manifest: Manifest, released: Disassociation) -> bool:
     return bool(left_out >= 0 and drops and records == records_of(released.n_records, left_out, released.k))
 
 
-def _utility_agrees(utility: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
-    """What can be counted anew from the clusters alone; what does not follow from them must not be there."""
+def utility_agrees(utility: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
+    """Return whether figures are as counted anew from the clusters, and none is there that does not follow."""
     counts = {
         "suppressed_codes": 0,
         "codes": len(released.vocabulary),
@@ -154,8 +155,8 @@ def _constraints_agree(utility: dict[str, Any], policy: str | None) -> bool:
     return all(type(number) is int for number in stated) and stated[0] >= stated[1] >= stated[2] >= 0
 
 
-def _ties_agree(risk: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
-    """Codes that give others away are as many as stated; where none may be, only occurrences of one code do."""
+def ties_agree(risk: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
+    """Return whether as many codes as stated give others away; where none may, only occurrences of one code do."""
     safe, threshold = Safe(settings["safe"]), settings["safe_threshold"]
     if safe is Safe.OFF:
         return risk == {"tied_pairs": None, "tied_codes": None}
@@ -224,8 +225,8 @@ def _occurrences_allowed(released: Disassociation) -> tuple[Any, Any]:
     return told + least, np.where(codes_counted_exactly(released), told, told + most)
 
 
-def _expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
-    """What the recipient asks for beyond the manifest."""
+def expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
+    """Return what of the recipient's own k and m does not hold."""
     k, m = expectation.k or released.k, expectation.m or released.m
     if k <= released.k and m <= released.m:
         return []

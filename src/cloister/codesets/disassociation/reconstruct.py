@@ -87,6 +87,13 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     return CodeSets(released.vocabulary, offsets, codes, None, released.repeats)
 
 
+def cluster_of_record(released: Disassociation) -> Integers:
+    """Return the cluster that each reconstructed record is in."""
+    at = np.argsort(lay_out(released).position)
+    found: Integers = np.repeat(at, released.sizes[at])
+    return found
+
+
 def _fillable(released: Disassociation, starts: Integers, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether a cluster's item chunk has a code that all records may hold: one that is not sensitive."""
     plain = np.concatenate([[0], np.cumsum(~np.isin(codes, released.sensitive))])

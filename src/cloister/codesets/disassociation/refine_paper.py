@@ -9,11 +9,17 @@ from cloister.kernels.parts import Entries
 Held = dict[int, int]
 
 
-def neighbour_tree(entries: Entries, unit: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+def neighbour_tree(
+    entries: Entries, unit: NDArray[np.int32], k: int, is_border: NDArray[np.bool_]
+) -> NDArray[np.int32]:
     """Depths of a forest over the parts in which neighbours are joined pair by pair, until no pair gains from it.
 
     Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
     this forest then keeps the same four rules as along the split tree (`cloister.codesets.disassociation.refine`).
+
+    Parameters
+    ----------
+    is_border : (n_parts - 1,) whether a part and the next are in different classes, which are never joined
 
     Returns
     -------
@@ -26,7 +32,7 @@ def neighbour_tree(entries: Entries, unit: NDArray[np.int32], k: int) -> NDArray
     groups = [(part, held) for part, held in enumerate(_held(entries, unit))]
     joins: list[int] = []
     while True:
-        joined = _joined_once(groups, k, joins)
+        joined = _joined_once(groups, k, joins, is_border)
         if len(joined) == len(groups):
             break
         groups = joined
@@ -46,13 +52,15 @@ def _held(entries: Entries, unit: NDArray[np.int32]) -> list[Held]:
     return held
 
 
-def _joined_once(groups: list[tuple[int, Held]], k: int, joins: list[int]) -> list[tuple[int, Held]]:
+def _joined_once(
+    groups: list[tuple[int, Held]], k: int, joins: list[int], is_border: NDArray[np.bool_]
+) -> list[tuple[int, Held]]:
     """One pass over the groups, each the last of its parts and what is pending; ``joins`` gets the borders joined."""
     found: list[tuple[int, Held]] = []
     at = 0
     while at < len(groups):
         last, held = groups[at]
-        if at + 1 < len(groups):
+        if at + 1 < len(groups) and not is_border[last]:
             other_last, other = groups[at + 1]
             if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
                 joins.append(last)

@@ -62,6 +62,7 @@ def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
         _check_condition(checks, released)
         _check_shared(checks, released, layout)
         _check_anonymity(checks, released)
+        _check_classes(checks, released, layout)
         _check_sensitive(checks, released)
         if released.repeats:
             _check_repeats(checks, released)
@@ -254,6 +255,32 @@ def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
     chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
     pairs = np.unique(chunk * max(1, unit.size) + unit[chunks.domain])
     return np.bincount(pairs // max(1, unit.size), minlength=len(chunks))
+
+
+def _check_classes(checks: _Checks, released: Disassociation, layout: Layout) -> None:
+    """Classes are told apart, in order, each with clusters; joint clusters are inside of one."""
+    class_of, labels = released.class_of, released.classes
+    if not (released.class_columns or labels or class_of.size):
+        return
+    sound = checks.require(
+        class_of.size == released.n_clusters
+        and all(len(label) == len(released.class_columns) > 0 for label in labels)
+        and len(set(released.class_columns)) == len(released.class_columns)
+        and all(_sortable(one) < _sortable(other) for one, other in pairwise(labels))
+        and np.array_equal(np.unique(class_of), np.arange(len(labels))),
+        "every cluster is in a class, and classes are told apart, in order",
+    )
+    if not sound:
+        return
+    of_position = np.empty(class_of.size, dtype=np.int64)
+    of_position[layout.position] = class_of
+    changes = np.concatenate([[0], np.cumsum(np.diff(of_position) != 0)])
+    inside = changes[layout.low] == changes[layout.high - 1]
+    checks.require(inside.all(), "joint clusters are inside of one class")
+
+
+def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:
+    return tuple((text is not None, (text or "").encode()) for text in label)
 
 
 def _check_sensitive(checks: _Checks, released: Disassociation) -> None:

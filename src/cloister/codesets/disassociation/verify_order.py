@@ -21,15 +21,16 @@ LEAD = 64
 def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
     """Promises about the order, each with whether it holds; the places and the forest must be sound.
 
-    Clusters come by size, record chunks and item chunk, joint clusters by how many joint clusters lie in each other,
-    then by size, shared chunks and children; equal ones by the joint cluster around them. Chunks come by their
-    smallest code.
+    Clusters come by class if there are any, by size, record chunks and item chunk, joint clusters by how many joint
+    clusters lie in each other, then by size, shared chunks and children; equal ones by the joint cluster around them.
+    Chunks come by their smallest code.
     """
     parents = np.full(released.n_clusters + released.n_joints, -1, dtype=np.int64)
     parents[released.children] = np.repeat(np.arange(released.n_joints), np.diff(released.child_offsets))
     items = released.item_offsets, released.item_chunks
-    contents = _contents(released.record_chunks, np.arange(released.n_clusters), released.sizes, items)
-    steps = _steps(contents)
+    told = _told(released.record_chunks, released.n_clusters)
+    contents = _contents(told, np.arange(released.n_clusters), released.sizes, items)
+    steps = _by_class(_steps(contents), released.class_of)
     around = parents[: released.n_clusters]
     yield "clusters stand in the order of their contents", _ascends(steps, around)
     label = np.concatenate([[0], np.cumsum(steps != 0)]).astype(np.int64)
@@ -38,6 +39,14 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
         "chunks stand in the order of their smallest code",
         _chunks_ascend(released.record_chunks) and _chunks_ascend(released.shared_chunks),
     )
+
+
+def _by_class(steps: Integers, class_of: NDArray[np.int32]) -> Integers:
+    """The steps between clusters where the class comes before the contents."""
+    if not class_of.size:
+        return steps
+    between = np.sign(np.diff(class_of)).astype(np.int64)
+    return np.where(between, between, steps)
 
 
 def _chunks_ascend(chunks: Chunks) -> bool:
@@ -53,11 +62,10 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
         return False
     labels = np.concatenate([label, np.full(released.n_joints, -1)])
     known = int(label[-1]) + 1
+    told = _told(released.shared_chunks, released.n_joints)
     for level in range(int(height[-1]) + 1 if height.size else 0):
         members = np.flatnonzero(height == level)
-        steps = _steps(
-            _contents(released.shared_chunks, members, released.joint_sizes, _children(released, members, labels))
-        )
+        steps = _steps(_contents(told, members, released.joint_sizes, _children(released, members, labels)))
         if not _ascends(steps, around[members]):
             return False
         labels[n + members] = known + np.concatenate([[0], np.cumsum(steps != 0)])
@@ -86,8 +94,8 @@ def _ascends(steps: Integers, around: Integers) -> bool:
     return bool(np.all((steps > 0) | ((steps == 0) & (np.diff(around) >= 0))))
 
 
-def _contents(chunks: Chunks, owners: Integers, sizes: Integers, rest: Ragged) -> Ragged:
-    """Size, chunks and the rest of each owner as one run; codes and subrecords have their number before them."""
+def _told(chunks: Chunks, n_owners: int) -> Ragged:
+    """The chunks of each owner as one run; codes and subrecords have their number before them."""
     lengths = np.diff(chunks.item_offsets)
     offsets, values = _joined(_single(lengths), (chunks.item_offsets, chunks.items))
     subrecords = offsets[chunks.subrecord_offsets], values
@@ -97,9 +105,12 @@ def _contents(chunks: Chunks, owners: Integers, sizes: Integers, rest: Ragged) -
         _single(np.diff(chunks.subrecord_offsets)),
         subrecords,
     )
-    first = np.concatenate([[0], np.cumsum(np.bincount(chunks.owner, minlength=sizes.size))])
-    told = _taken((offsets[first], values), owners)
-    return _joined(_single(sizes[owners]), told, _single(np.full(owners.size, BREAK)), rest)
+    return offsets[np.concatenate([[0], np.cumsum(np.bincount(chunks.owner, minlength=n_owners))])], values
+
+
+def _contents(told: Ragged, owners: Integers, sizes: Integers, rest: Ragged) -> Ragged:
+    """Size, chunks and the rest of some owners, each as one run."""
+    return _joined(_single(sizes[owners]), _taken(told, owners), _single(np.full(owners.size, BREAK)), rest)
 
 
 def _single(values: Integers) -> Ragged:

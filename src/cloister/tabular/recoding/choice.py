@@ -19,6 +19,7 @@ from cloister.search.progress import Report
 from ..data import FULL_DOMAIN, EncodedTable, TableRequest
 from .clustering import cluster
 from .local_recoding import recode_locally, settled
+from .merging import RecordCodes, merge_classes
 from .mondrian import mondrian
 from .partition import Partition
 from .table_recoding import Recoding, recoding_of
@@ -49,11 +50,18 @@ class Choice:
         return int((~self.is_released).sum())
 
 
-def choose(table: EncodedTable, request: TableRequest, report: Report | None = None) -> Choice:
+def choose(
+    table: EncodedTable, request: TableRequest, report: Report | None = None, codes: RecordCodes | None = None
+) -> Choice:
     """Decide by the method asked for.
 
     Full-domain generalization takes one level for each column, the least lossy choice where the search says so. Local
     recoding (`recode_locally`) continues from there. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
+    Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
+
+    Parameters
+    ----------
+    codes : of all records, where classes are to be merged
 
     Raises
     ------
@@ -68,16 +76,30 @@ def choose(table: EncodedTable, request: TableRequest, report: Report | None = N
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
         partition = mondrian(recoding) if request.method == "mondrian" else cluster(recoding)
-        return _recoded(table, recoding, _within_limit(recoding, settled(recoding, partition)), None)
+        partition = _merged(recoding, _within_limit(recoding, settled(recoding, partition)), request, codes)
+        return _recoded(table, recoding, partition, None)
     result = choose_policy(table.problem, request, report)
-    if not request.local_recoding:
+    if request.has_one_policy:
         return _full_domain(table, result)
     recoding = recoding_of(table, request)
-    again = partial(search, request.search_name, threads=request.threads, report=report)
-    partition = recode_locally(
-        recoding, result, lambda problem, left: again(problem, time_limit=left), request.time_limit
-    )
+    partition = _merged(recoding, _from_policy(recoding, result, request, report), request, codes)
     return _recoded(table, recoding, partition, result)
+
+
+def _from_policy(recoding: Recoding, result: SearchResult, request: TableRequest, report: Report | None) -> Partition:
+    """The classes of the policy, recoded locally where that was asked for."""
+    if not request.local_recoding:
+        levels = [result.levels[name] for name in recoding.problem.names]
+        return recoding.full_domain(levels, recoding.problem.kept_rows(levels))
+    again = partial(search, request.search_name, threads=request.threads, report=report)
+    return recode_locally(recoding, result, lambda problem, left: again(problem, time_limit=left), request.time_limit)
+
+
+def _merged(recoding: Recoding, partition: Partition, request: TableRequest, codes: RecordCodes | None) -> Partition:
+    if request.merge_bound is None or codes is None:
+        return partition
+    merged = merge_classes(recoding, partition, codes, request.merge_bound, request.class_size)
+    return _within_limit(recoding, settled(recoding, merged))
 
 
 def _full_domain(table: EncodedTable, result: SearchResult) -> Choice:

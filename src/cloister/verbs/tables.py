@@ -1,18 +1,12 @@
-"""Protecting from Python: one function a shape and method."""
+"""Protecting a table from Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.policy import UtilityPolicy, known_codes
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
-from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
-from cloister.flow.codes import protect_codes
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
@@ -26,6 +20,9 @@ from cloister.tabular.roles import check_columns
 from cloister.tabular.setting_kinds import check_kinds
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
+
+if TYPE_CHECKING:
+    from cloister.codesets.policy import UtilityPolicy
 
 
 def anonymize(
@@ -47,6 +44,11 @@ def anonymize(
     method: str = "full-domain",
     local_recoding: bool = False,
     microaggregate: Mapping[str, str] | None = None,
+    codes: str | None = None,
+    m: int = 2,
+    policy: "UtilityPolicy | str | None" = None,
+    max_cluster_size: int | None = None,
+    merge_bound: float | None = None,
     level_bounds: Mapping[str, tuple[int, int | None]] | None = None,
     ids: str = "number",
     id_key: bytes | None = None,
@@ -80,6 +82,10 @@ def anonymize(
     local_recoding : after full-domain generalization, release suppressed records at coarser levels of their own
     microaggregate : ``"mean"`` or ``"median"`` by column: a number that is a quasi-identifier is released as that of
         its class, to two decimals
+    codes : column with the codes of a patient, separated by spaces, to be protected with the quasi-identifiers together
+        ((k, k^m)-anonymity); the release is a `TableWithCodesRelease` then
+    m, policy, max_cluster_size : of the codes, as of `disassociate`; a policy may be in words (``"level:1"``)
+    merge_bound : merge classes, so that more codes can be counted inside them, up to this loss of the table
     level_bounds : lowest and highest level of a column; None for its top
     ids, id_key : ``"number"``, ``"drop"`` or ``"hmac"`` with a secret of at least 32 bytes
     keep_suppressed : keep suppressed records as rows of ``*``
@@ -103,7 +109,8 @@ def anonymize(
     -----
     *Guarantee*: every rule given holds of the release. With k-anonymity, against somebody who knows all
     quasi-identifiers of a patient and that the patient is in the data, every released record is one of at least k that
-    look the same; what other rules promise stands with them. Proven least loss where ``search.optimal`` of the manifest
+    look the same; what other rules promise stands with them; what is promised of codes stands with
+    `cloister.table_with_codes.protect.protect_codes_of`. Proven least loss where ``search.optimal`` of the manifest
     is true. Not promised: what no rule was given for, as that sensitive values differ; anything about columns that are
     kept; anything about several releases together. Cost: see `cloister.search.optimal`.
 
@@ -125,6 +132,7 @@ def anonymize(
         | {"loss": loss, "weights": weights, "search": search, "time_limit": time_limit, "levels": levels}
         | {"method": method, "local_recoding": local_recoding, "microaggregate": microaggregate}
         | {"level_bounds": level_bounds, "seed": seed, "threads": threads}
+        | {"codes": codes, "m": m, "max_cluster_size": max_cluster_size, "merge_bound": merge_bound}
     )
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
@@ -142,6 +150,7 @@ def anonymize(
         levels=None if levels is None else {column: int(level) for column, level in levels.items()},
         method=method,
         local_recoding=local_recoding,
+        merge_bound=None if merge_bound is None else float(merge_bound),
         microaggregate=dict(microaggregate or {}),
         id=id,
         drop=tuple(drop),
@@ -157,8 +166,23 @@ def anonymize(
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
-    release = protect_table(source, check_settings(request), seed=int(seed), report=report, watch=watch)
+    of_codes = {"m": m, "policy": policy, "max_cluster_size": max_cluster_size}
+    protect = protect_table if codes is None else _with_codes(codes, of_codes)
+    if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
+        raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
+    release = protect(source, check_settings(request), seed=int(seed), report=report, watch=watch)
     return replace(release, data=native.back(release.frame))
+
+
+def _with_codes(column: str, of_codes: Mapping[str, Any]) -> Callable[..., TableRelease]:
+    """What protects a table with a column of codes, which is loaded only for that."""
+    from cloister.flow.tables_with_codes import protect_table_with_codes
+    from cloister.table_with_codes.data import CodesAsked
+
+    policy = of_codes["policy"]
+    words, sets = (policy, None) if isinstance(policy, str) else (None, policy)
+    asked = CodesAsked(column, of_codes["m"], sets, of_codes["max_cluster_size"])
+    return partial(protect_table_with_codes, asked=asked, policy=words)
 
 
 def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:
@@ -167,90 +191,3 @@ def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:
 
 def _bounds(lowest: int, highest: int | None) -> tuple[int, int | None]:
     return int(lowest), None if highest is None else int(highest)
-
-
-def disassociate(
-    codes: CodeSets,
-    *,
-    k: int,
-    m: int = 2,
-    policy: UtilityPolicy | None = None,
-    max_cluster_size: int | None = None,
-    refine: str = "tree",
-    safe: str = "report",
-    safe_threshold: float = 1.0,
-    sensitive: Sequence[str] = (),
-    diversity: int = 2,
-    workload: str | None = None,
-    seed: int = 0,
-) -> CodesRelease:
-    """Return a release of code sets by disassociation, verified: all codes as recorded, records in parts.
-
-    Parameters
-    ----------
-    codes : one set a patient
-    k : candidates that must be left to whoever knows codes of a patient
-    m : codes that somebody may know of a patient
-    policy : sets of codes to keep countable together
-    max_cluster_size : clusters of fewer records are not split; 2k unless given
-    refine : how codes that are rare in their cluster are shared: ``"tree"``, ``"paper"`` or ``"off"``
-    safe, safe_threshold : ``"report"`` or ``"enforce"`` what is done about codes that give others away with at least
-        this confidence, or ``"off"``
-    sensitive, diversity : codes that nobody outside knows, kept apart from all others; at most one record in
-        ``diversity`` of a cluster has one
-    workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
-    seed : of the reconstruction in ``data.csv``; nothing that protects is random
-
-    Returns
-    -------
-    CodesRelease
-        ``clusters`` is what is released; ``reconstruct(seed)`` draws code sets that could have led to it.
-
-    Raises
-    ------
-    InputError
-        The code sets or the settings cannot be used.
-    NoSafeRelease
-        There are fewer than k records, or a sensitive code is too frequent.
-
-    Notes
-    -----
-    *Guarantee*: whatever up to m codes somebody knows of a patient, there is a data set that could have led to the
-    release in which at least k records hold them all. Not promised: that those data sets are equally likely, so that
-    probabilities can be higher than 1 / k; that a code does not give another one away, unless ``safe`` is
-    ``"enforce"``; anything against somebody who knows more codes or several patients. Cost: see
-    `cloister.codesets.disassociation.protect`.
-
-    Examples
-    --------
-    >>> import cloister as cl
-    >>> codes = cl.CodeSets.from_records([["250.00", "401.9"], ["250.00", "401.9"], ["250.00", "V58"], ["401.9"]] * 3)
-    >>> release = cl.disassociate(codes, k=3, m=2, policy=cl.UtilityPolicy.by_level(codes, level=1))
-    >>> release.summary()["records"]
-    {'in': 12, 'released': 12, 'suppressed': 0}
-    >>> release.reconstruct(seed=1).supports().tolist() == codes.supports().tolist()
-    True
-    >>> release.verify().holds
-    True
-    """
-    check_codes(codes)
-    seed = check_seed(seed)
-    for name, word, known in (("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe))):
-        if word not in known:
-            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")
-    policy = None if policy is None else policy.on(codes)
-    method = DisassociationRequest(
-        k=k,
-        m=m,
-        max_cluster_size=max_cluster_size,
-        policy=policy,
-        refine=Refine(refine),
-        safe=Safe(safe),
-        safe_threshold=safe_threshold,
-        sensitive=known_codes(sensitive, codes, "sensitive codes"),
-        diversity=diversity,
-    )
-    asked = None if workload is None else parse_workload(workload, codes, seed)
-    has_ids = codes.ids is not None
-    request = CodesRequest(method, policy, asked, numbered=has_ids, accuracy=asked is not None)
-    return protect_codes(GivenCodes(codes), request, seed=seed)

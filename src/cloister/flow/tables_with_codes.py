@@ -1,0 +1,131 @@
+"""The course of a table one of whose columns is a set of codes: that of a table, and its codes inside its classes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import Disassociation
+from cloister.codesets.disassociation.figures import work_out
+from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.verify import Secret
+from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.policy import parse_policy
+from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.io import Source
+from cloister.release import WITH_CODES, Custody
+from cloister.results import Manifest, Verdict
+from cloister.search.progress import Report
+from cloister.stopwatch import Stopwatch
+from cloister.table_with_codes.data import CodesAsked, ProtectedBoth, k_of
+from cloister.table_with_codes.manifest import codebook_with_codes, describe_codes
+from cloister.table_with_codes.presence import asking_presence, check_column, read_codes, with_presence
+from cloister.table_with_codes.protect import protect_codes_of, record_codes
+from cloister.table_with_codes.release import TableWithCodesRelease
+from cloister.table_with_codes.verify import verify_both
+from cloister.tabular.data import Ids, TableRequest
+
+from .stages import completed, passed
+from .tables import TableCourse, take_table
+
+
+def protect_table_with_codes(
+    source: Source,
+    request: TableRequest,
+    asked: CodesAsked,
+    *,
+    policy: str | None = None,
+    seed: int = 0,
+    report: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> TableWithCodesRelease:
+    """Take a table with codes through the stages.
+
+    Parameters
+    ----------
+    source : the table as read, codes of a patient in one cell
+    asked : what is asked of the codes
+    policy : the utility policy in words (``level:1``, the name of a JSON file), where it is not given as an object
+    seed : of the reconstruction in the data file; nothing that protects is random
+    report, watch, custody : as of `protect_table`
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    k = k_of(request)
+    asked.check(k)
+    with watch.stage("start"):
+        load_kernels()
+    with watch.stage("encode"):
+        check_column(source.frame, request, asked, source.name)
+        read = read_codes(source.frame, asked.column, source.name)
+        asked = _with_policy(asked, policy, read.codes, k)
+        reduced = replace(source, frame=with_presence(source.frame, asked.column))
+    course = take_table(
+        reduced,
+        asking_presence(request, asked.column),
+        watch,
+        report=report,
+        codes=record_codes(read, source.frame.height),
+    )
+    with watch.stage("protect"):
+        both = protect_codes_of(course.protected, course.request, read, asked, seed)
+    released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
+    secret = Secret(both.codes, both.protected.cluster_of)
+    with watch.stage("verify"):
+        check = partial(_check, course, asked.column, id_column, secret)
+        verdict = passed(check(both.frame, released))
+    with watch.stage("measure"):
+        manifest, exact = _described(course, asked, both, verdict, seed)
+        book = codebook_with_codes(course.codebook, asked.column, released)
+    return TableWithCodesRelease(
+        data=both.frame,
+        frame=both.frame,
+        codebook=book,
+        manifest=completed(manifest, source=source.name, seed=seed, watch=watch),
+        format=source.format,
+        delimiter=source.delimiter or ",",
+        custody=Custody(course.exact | {WITH_CODES: exact} | dict(custody or {}), course.crosswalk),
+        _check=course.check,
+        clusters=released,
+        _check_both=check,
+    )
+
+
+def _with_policy(asked: CodesAsked, policy: str | None, codes: CodeSets, k: int) -> CodesAsked:
+    """What is asked of the codes, its policy fitting them."""
+    wanted = asked.policy if policy is None else parse_policy(policy, codes, k)
+    if wanted is None:
+        return asked
+    if wanted.support is not None:
+        wanted.support.check(k)
+    return replace(asked, policy=wanted.on(codes))
+
+
+def _check(
+    course: TableCourse,
+    column: str,
+    id_column: str | None,
+    secret: Secret,
+    frame: pl.DataFrame,
+    released: Disassociation,
+) -> Verdict:
+    """The verdict on table and codes; of the table as it was protected, its codes reduced to whether there are any."""
+    return verify_both(course.check(with_presence(frame, column)), frame, column, id_column, released, secret)
+
+
+def _described(
+    course: TableCourse, asked: CodesAsked, both: ProtectedBoth, verdict: Verdict, seed: int
+) -> tuple[Manifest, dict[str, Any]]:
+    released = both.protected.released
+    method = asked.request(released.k, both.policy)
+    figures = work_out(GivenCodes(both.codes), CodesRequest(method, both.policy), both.protected, reconstruct, seed)
+    records = course.protected.labels.height
+    part = describe_codes(asked, both.policy, released, records, verdict, figures)
+    return course.manifest | {WITH_CODES: part}, figures.exact

@@ -1,0 +1,1 @@
+"""The shape "one row a patient, one of whose columns is a set of codes": (k, k^m)-anonymity."""

@@ -1,0 +1,173 @@
+"""A release folder of a table with codes, checked again from its files, and against the original if that is given."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from cloister.codesets.disassociation.clusters_file import read_clusters
+from cloister.codesets.disassociation.data import Disassociation, Refine
+from cloister.codesets.disassociation.manifest import METHOD, clusters_of
+from cloister.codesets.disassociation.recheck import (
+    expectation_failures,
+    is_as_written,
+    ties_agree,
+    utility_agrees,
+)
+from cloister.codesets.disassociation.verify import verify as verify_codes
+from cloister.codesets.expectation import CodesExpectation
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text
+from cloister.release import CLUSTERS, WITH_CODES, data_file, read_data, stated
+from cloister.results import Manifest, Verdict
+from cloister.tabular.manifest import promise_of
+from cloister.tabular.recheck import Around, Expectation, delimiter_of, recheck, source_of
+from cloister.tabular.verify import generalized
+
+from .manifest import KEYS, SETTINGS, codebook_with_codes, guarantee_of, patients_of
+from .presence import PRESENT, with_presence
+from .verify import SET, agreements, classes_of_rows, counts_agree, sizes_agree
+
+T = TypeVar("T")
+
+CHECKED = (
+    f"{CLUSTERS} is written in the one way there is",
+    "what the manifest says of the codes does not contradict the clusters; its figures were counted anew",
+)
+NOT_COMPARED = "codes were not compared with the original: levels differ between classes"
+
+
+def recheck_with_codes(
+    folder: Path,
+    manifest: Manifest,
+    expectation: Expectation,
+    m: int | None = None,
+    original: pl.DataFrame | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    populations: Mapping[str, pl.DataFrame] | None = None,
+) -> Verdict:
+    """Check table and codes of a release folder, each by itself and one against the other.
+
+    Parameters
+    ----------
+    expectation, m : what the recipient expects, whatever the manifest says
+    original : the table it was made from, codes and all; of codes it is checked class by class whether the original
+        is a data set that the clusters may stand for, as far as counts of single codes tell
+    hierarchies, populations : as of `cloister.tabular.recheck.recheck`
+
+    Raises
+    ------
+    InputError
+        The folder cannot be read as a release, or what is expected of it does not fit it.
+    """
+    column = _stated(lambda: str(manifest[WITH_CODES]["column"]))
+    if column not in _stated(lambda: dict(manifest["columns"])):
+        return Verdict(False, "release.json was read", (), ("the manifest does not describe the column of codes",))
+    if not os.path.isfile(folder / CLUSTERS):
+        return Verdict(False, "the files were looked for", (), (f"{CLUSTERS} is missing",))
+    try:
+        released = read_clusters(folder / CLUSTERS)
+    except InputError as error:
+        return Verdict(False, f"{CLUSTERS} was read", (), (error.message.rstrip("."),))
+    around = Around(
+        lambda frame: with_presence(frame, column) if column in frame.columns else frame,
+        lambda book: codebook_with_codes(book, column, released),
+    )
+    table = recheck(folder, manifest, expectation, original, hierarchies, populations, around)
+    codes = verify_codes(released)
+    checks, failures = [*table.checks, *codes.checks], [*table.failures, *codes.failures]
+    if codes.holds:
+        found = [*_agreements(folder, manifest, column, released)]
+        if original is not None:
+            found += _compared(original, manifest, column, released, hierarchies or {})
+        checks += [promise for promise, holds in found if holds]
+        failures += [f"not so: {promise}" for promise, holds in found if not holds]
+        failures += _stated(lambda: _contradictions(folder, manifest, released))
+        failures += expectation_failures(released, CodesExpectation(expectation.k, m))
+    checks += [] if failures else CHECKED
+    return Verdict(not failures, f"{table.how}; {codes.how}", tuple(checks), tuple(failures))
+
+
+def _stated(read: Callable[[], T]) -> T:
+    return stated(read, "a table with codes")
+
+
+def _agreements(folder: Path, manifest: Manifest, column: str, released: Disassociation) -> list[tuple[str, bool]]:
+    """Promises about table and codes together; none where the data file cannot be read, which was said before."""
+    name, promise = data_file(manifest), _stated(lambda: promise_of(manifest))
+    if name is None or not os.path.isfile(folder / name):
+        return []
+    try:
+        frame = read_data(folder / name, delimiter_of(manifest, name))
+    except InputError:
+        return []
+    if tuple(frame.columns) != promise.columns:
+        return []
+    expected = tuple(name for name in promise.levels if name != column)
+    same = ("clusters name the quasi-identifiers", released.class_columns == expected)
+    return [same, *agreements(frame, column, promise.id, released)]
+
+
+def _compared(
+    original: pl.DataFrame,
+    manifest: Manifest,
+    column: str,
+    released: Disassociation,
+    hierarchies: Mapping[str, Hierarchy],
+) -> list[tuple[str, bool]]:
+    """Whether each class of the original may be what the clusters of that class stand for."""
+    promise = _stated(lambda: promise_of(manifest))
+    if not promise.has_one_policy:
+        return [(NOT_COMPARED, True)]
+    source = source_of(with_presence(original, column), manifest, promise, hierarchies)
+    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
+    labels = generalized(texts, source.ladders, promise.levels)
+    rows = labels.with_columns(_in_order(as_text(original.get_column(column))).alias(column))
+    found = classes_of_rows(rows.filter(labels.get_column(column) == PRESENT), column, released)
+    known = found.filter(found["class"].is_not_null())
+    return [
+        (
+            "each class has as many patients of the original with codes, and each code as often as its clusters allow",
+            sizes_agree(known, released) and counts_agree(known, released),
+        )
+    ]
+
+
+def _in_order(cells: pl.Series) -> pl.Series:
+    """Codes of each cell, each once, in order, separated by single spaces."""
+    return cells.str.extract_all(r"\S+").list.unique().list.sort().list.join(" ").alias(SET)
+
+
+def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
+    """What the manifest says of the codes that the clusters do not."""
+    part, records = manifest[WITH_CODES], manifest["records"]["released"]
+    settings, guarantee = part["settings"], part["guarantee"]
+    promised = guarantee_of(released, part["column"])
+    agreements = {
+        "has unknown or missing keys": part.keys() == KEYS and settings.keys() == SETTINGS,
+        "method is not one that this version can check": part["method"] == METHOD,
+        "settings.k or settings.m are not those of the clusters": (settings["k"], settings["m"])
+        == (released.k, released.m),
+        "settings.k is not the class size of the table": settings["k"] == _class_size(manifest),
+        "settings.refine is unknown": settings["refine"] in {*Refine},
+        "patients are not counted as they are": part["patients"] == patients_of(released, records),
+        "guarantee does not say what the clusters promise": guarantee["verified"] is True
+        and {name: guarantee[name] for name in promised} == promised
+        and guarantee.keys() == {*promised, "verified", "checks"},
+        "clusters are not counted as they are": part["clusters"]
+        == clusters_of(released) | {"classes": len(released.classes)},
+        "utility does not follow from the clusters": utility_agrees(part["utility"], settings, released),
+        "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
+            part["risk"], settings, released
+        ),
+        f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
+    }
+    return [f"{WITH_CODES} of release.json {failure}" for failure, holds in agreements.items() if not holds]
+
+
+def _class_size(manifest: Manifest) -> Any:
+    """The k of the table's own k-anonymity."""
+    return max(rule["k"] for rule in manifest["guarantee"]["rules"] if rule["model"] == "k-anonymity")

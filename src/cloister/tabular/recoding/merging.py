@@ -1,0 +1,244 @@
+"""Merging classes, so that fewer codes of their patients are too rare to be counted inside a class."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.utility import AttributeLoss
+
+from .partition import SUPPRESSED, Partition
+from .table_recoding import Recoding
+
+Integers = NDArray[np.int64]
+Counts = Counter[int]
+
+NEAREST = 32
+"""Classes, nearest by the loss of merging, among which the one is chosen whose codes gain most."""
+
+TINY = 1e-12
+"""Losses that differ by less are equal."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordCodes:
+    """Codes of the records of a table: the codes ``items[offsets[i]:offsets[i + 1]]`` are those of record ``i``."""
+
+    offsets: Integers
+    items: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Two classes that became one, named by the first, and its levels."""
+
+    kept: int
+    gone: int
+    levels: tuple[int, ...]
+
+
+def merge_classes(recoding: Recoding, partition: Partition, codes: RecordCodes, bound: float, k: int) -> Partition:
+    """Return the partition with classes merged for the sake of codes, while the loss of the table stays in the bound.
+
+    An occurrence of a code is *hidden* where fewer than k records of its class have the code: it can not be counted
+    there. The class with the most hidden occurrences is merged with that of its nearest classes (by the loss of
+    merging) that uncovers most for what it loses; until no merge is left that uncovers anything within the bound.
+
+    *Guarantee*: classes only grow, and no label is at a level that is not allowed. Not promised: the fewest hidden
+    occurrences for the loss. Cost: for each merge one pass over all classes.
+
+    Parameters
+    ----------
+    recoding : its loss is a mean of losses of columns
+    codes : of all records of the table
+    bound : the loss may not pass it; nothing is merged where it does so already
+    k : occurrences that a code needs in a class to be counted
+
+    References
+    ----------
+    Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
+    attributes", ECML PKDD 2013: RTmerger. There the partner is the one next by both losses; what is lost of codes is
+    measured here by what disassociation can not count.
+    """
+    merger = _Merger(recoding, partition, codes, k)
+    merges = list(merger.merges(bound))
+    low, high = 0, len(merges)
+    while low < high:  # labels that came to look alike can cost more than merging told
+        middle = (low + high + 1) // 2
+        if recoding.measure(merger.after(merges[:middle])) <= bound + TINY:
+            low = middle
+        else:
+            high = middle - 1
+    return merger.after(merges[:low])
+
+
+class _Merger:
+    """The classes of a partition, their labels, losses and codes; those merged into others are gone."""
+
+    def __init__(self, recoding: Recoding, partition: Partition, codes: RecordCodes, k: int) -> None:
+        self.recoding = recoding
+        self.k = k
+        released = recoding.released(partition)
+        rank = np.empty(recoding.n_rows, dtype=np.int64)
+        rank[recoding.canonical] = np.arange(recoding.n_rows)
+        in_order = released.rows[np.argsort(rank[released.rows])]
+        class_of = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
+        class_of[released.rows] = released.classes
+        _, first, place = np.unique(class_of[in_order], return_index=True, return_inverse=True)
+        by_first = np.argsort(first)
+        number = np.argsort(by_first)
+        self.class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
+        self.class_of_row[in_order] = number[place]
+        self.row = in_order[first[by_first]]
+        self.levels = partition.levels[partition.class_of_row[self.row]].copy()
+        self.at_first = self.levels.copy()
+        self.n = self.row.size
+        self.sizes = recoding.judge.records(in_order, number[place], self.n)
+        self.is_there = np.ones(self.n, dtype=np.bool_)
+        self.codes_at = [self._codes_at(j) for j in range(self.levels.shape[1])]
+        self.costs = [self._cost_table(j) for j in range(self.levels.shape[1])]
+        self.cost = np.stack([self._cost(j, self.levels[:, j]) for j in range(self.levels.shape[1])], axis=1)
+        self.held = self._held(codes)
+        self.hidden = np.array([self._hidden(held) for held in self.held], dtype=np.int64)
+
+    def _codes_at(self, attribute: int) -> Integers:
+        """Code of each class's first row at each level, (n_levels, n)."""
+        n_levels = int(self.recoding.problem.task.ladders.heights[attribute])
+        return np.stack([self.recoding.at(attribute, level, self.row) for level in range(n_levels)])
+
+    def _cost_table(self, attribute: int) -> list[NDArray[np.float64]]:
+        """Loss of each code at each level."""
+        labels = self.recoding.labels[attribute]
+        domain = max(1, int(self.recoding.problem.task.costs.domain[attribute]))
+        loss = self.recoding.loss
+        by_level = isinstance(loss, AttributeLoss) and loss.by_level
+        return [
+            (np.full(texts.size, level) if by_level else labels.leaves[level][texts] - 1) / domain
+            for level, texts in enumerate(labels.of_code)
+        ]
+
+    def _cost(self, attribute: int, levels: Integers) -> NDArray[np.float64]:
+        """Loss of the label that each class's first row has at a level of its own."""
+        found = np.zeros(self.n)
+        for level in np.unique(levels).tolist():
+            mine = levels == level
+            found[mine] = self.costs[attribute][level][self.codes_at[attribute][level][mine]]
+        return found
+
+    def _held(self, codes: RecordCodes) -> list[Counts]:
+        """How many records of each class have each code."""
+        record_class = self.class_of_row[self.recoding.problem.row_of_record]
+        owner = np.repeat(record_class, np.diff(codes.offsets))
+        known = owner != SUPPRESSED
+        width = int(codes.items.max(initial=0)) + 1
+        keys, counts = np.unique(owner[known] * width + codes.items[known], return_counts=True)
+        held: list[Counts] = [Counter() for _ in range(self.n)]
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            held[key // width][key % width] = count
+        return held
+
+    def _hidden(self, held: Counts) -> int:
+        return sum(count for count in held.values() if count < self.k)
+
+    def merges(self, bound: float) -> Iterable[Merge]:
+        """Carry merges out, one after the other, as long as one is left that uncovers codes within the bound."""
+        totals = (self.cost * self.sizes[:, None]).sum(axis=0)
+        records = self.recoding.problem.task.threshold.n_records
+        totals += records - self.sizes.sum()
+        is_open = self.hidden > 0
+        while is_open.any():
+            one = int(np.argmax(np.where(is_open, self.hidden, -1)))
+            other, levels, added = self._partner(one)
+            if other < 0 or self._loss(totals + added, records) > bound + TINY:
+                is_open[one] = False
+                continue
+            totals += added
+            self._carry_out(one, other, levels)
+            is_open[other] = False
+            is_open[one] = self.hidden[one] > 0
+            yield Merge(one, other, tuple(levels.tolist()))
+
+    def _loss(self, totals: NDArray[np.float64], records: int) -> float:
+        return self.recoding.problem.aggregate(tuple((totals / records).tolist()))
+
+    def _partner(self, one: int) -> tuple[int, Integers, NDArray[np.float64]]:
+        """The class to merge with, the levels of both together, and what each column loses more; -1 for none."""
+        levels = self._common_levels(one)
+        allowed = self.is_there & np.all(levels <= self.recoding.problem.highest, axis=1)
+        allowed[one] = False
+        others = np.flatnonzero(allowed)
+        if not others.size:
+            return -1, levels[one], np.zeros(levels.shape[1])
+        added = self._added(one, others, levels[others])
+        price = added @ (self.recoding.weights / self.recoding.weights.sum())
+        nearest = np.argsort(price, kind="stable")[:NEAREST]
+        gains = np.array([self._gain(one, int(other)) for other in others[nearest]])
+        if gains.max() <= 0:
+            return -1, levels[one], np.zeros(levels.shape[1])
+        best = int(np.argmax(gains / (price[nearest] + TINY)))
+        chosen = int(nearest[best])
+        return int(others[chosen]), levels[others[chosen]], added[chosen]
+
+    def _common_levels(self, one: int) -> Integers:
+        """Lowest levels at which each class shares its labels with one of them, not below those that both have."""
+        found: Integers = np.maximum(self.levels, self.levels[one])
+        for j, codes in enumerate(self.codes_at):
+            differs = codes != codes[:, [one]]
+            found[:, j] = np.maximum(found[:, j], differs.sum(axis=0))
+        return found
+
+    def _added(self, one: int, others: Integers, levels: Integers) -> NDArray[np.float64]:
+        sizes = self.sizes[others] + self.sizes[one]
+        before = self.cost[others] * self.sizes[others, None] + self.cost[one] * self.sizes[one]
+        after = np.empty(before.shape)
+        for j in range(levels.shape[1]):
+            for level in np.unique(levels[:, j]).tolist():
+                mine = levels[:, j] == level
+                after[mine, j] = self.costs[j][level][self.codes_at[j][level][one]] * sizes[mine]
+        added: NDArray[np.float64] = after - before
+        return added
+
+    def _gain(self, one: int, other: int) -> int:
+        """Occurrences that are no longer hidden once two classes are one."""
+        few, many = sorted((self.held[one], self.held[other]), key=len)
+        gain = 0
+        for code, count in few.items():
+            more = many.get(code, 0)
+            if more and count + more >= self.k:
+                gain += (count if count < self.k else 0) + (more if more < self.k else 0)
+        return gain
+
+    def _carry_out(self, one: int, other: int, levels: Integers) -> None:
+        self.held[one].update(self.held[other])
+        self.hidden[one] = self._hidden(self.held[one])
+        self.sizes[one] += self.sizes[other]
+        self.levels[one] = levels
+        self.is_there[other] = False
+        self.hidden[other] = 0
+        for j, level in enumerate(levels.tolist()):
+            self.cost[one, j] = self.costs[j][level][self.codes_at[j][level][one]]
+
+    def after(self, merges: list[Merge]) -> Partition:
+        """Return the partition after the first of the merges."""
+        number, levels = np.arange(self.n), self.at_first.copy()
+        for merge in reversed(merges):
+            number[merge.gone] = merge.kept
+        for merge in merges:
+            levels[merge.kept] = merge.levels
+        root = _roots(number)
+        kept, place = np.unique(root, return_inverse=True)
+        released = self.class_of_row != SUPPRESSED
+        class_of_row = np.full(self.class_of_row.size, SUPPRESSED, dtype=np.int64)
+        class_of_row[released] = place[self.class_of_row[released]]
+        return Partition(class_of_row, levels[kept])
+
+
+def _roots(number: Integers) -> Integers:
+    """The last class that each was merged into."""
+    while True:
+        above = number[number]
+        if np.array_equal(above, number):
+            return number
+        number = above

@@ -1,0 +1,1 @@
+"""Protecting from Python: one file a shape, one function a method; each loads what it needs."""

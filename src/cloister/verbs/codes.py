@@ -1,0 +1,99 @@
+"""Protecting code sets from Python."""
+
+from collections.abc import Sequence
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.release import CodesRelease
+from cloister.codesets.policy import UtilityPolicy, known_codes
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
+from cloister.codesets.workload import parse_workload
+from cloister.errors import InputError
+from cloister.flow.codes import protect_codes
+
+
+def disassociate(
+    codes: CodeSets,
+    *,
+    k: int,
+    m: int = 2,
+    policy: UtilityPolicy | None = None,
+    max_cluster_size: int | None = None,
+    refine: str = "tree",
+    safe: str = "report",
+    safe_threshold: float = 1.0,
+    sensitive: Sequence[str] = (),
+    diversity: int = 2,
+    workload: str | None = None,
+    seed: int = 0,
+) -> CodesRelease:
+    """Return a release of code sets by disassociation, verified: all codes as recorded, records in parts.
+
+    Parameters
+    ----------
+    codes : one set a patient
+    k : candidates that must be left to whoever knows codes of a patient
+    m : codes that somebody may know of a patient
+    policy : sets of codes to keep countable together
+    max_cluster_size : clusters of fewer records are not split; 2k unless given
+    refine : how codes that are rare in their cluster are shared: ``"tree"``, ``"paper"`` or ``"off"``
+    safe, safe_threshold : ``"report"`` or ``"enforce"`` what is done about codes that give others away with at least
+        this confidence, or ``"off"``
+    sensitive, diversity : codes that nobody outside knows, kept apart from all others; at most one record in
+        ``diversity`` of a cluster has one
+    workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
+    seed : of the reconstruction in ``data.csv``; nothing that protects is random
+
+    Returns
+    -------
+    CodesRelease
+        ``clusters`` is what is released; ``reconstruct(seed)`` draws code sets that could have led to it.
+
+    Raises
+    ------
+    InputError
+        The code sets or the settings cannot be used.
+    NoSafeRelease
+        There are fewer than k records, or a sensitive code is too frequent.
+
+    Notes
+    -----
+    *Guarantee*: whatever up to m codes somebody knows of a patient, there is a data set that could have led to the
+    release in which at least k records hold them all. Not promised: that those data sets are equally likely, so that
+    probabilities can be higher than 1 / k; that a code does not give another one away, unless ``safe`` is
+    ``"enforce"``; anything against somebody who knows more codes or several patients. Cost: see
+    `cloister.codesets.disassociation.protect`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> codes = cl.CodeSets.from_records([["250.00", "401.9"], ["250.00", "401.9"], ["250.00", "V58"], ["401.9"]] * 3)
+    >>> release = cl.disassociate(codes, k=3, m=2, policy=cl.UtilityPolicy.by_level(codes, level=1))
+    >>> release.summary()["records"]
+    {'in': 12, 'released': 12, 'suppressed': 0}
+    >>> release.reconstruct(seed=1).supports().tolist() == codes.supports().tolist()
+    True
+    >>> release.verify().holds
+    True
+    """
+    check_codes(codes)
+    seed = check_seed(seed)
+    for name, word, known in (("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe))):
+        if word not in known:
+            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")
+    policy = None if policy is None else policy.on(codes)
+    method = DisassociationRequest(
+        k=k,
+        m=m,
+        max_cluster_size=max_cluster_size,
+        policy=policy,
+        refine=Refine(refine),
+        safe=Safe(safe),
+        safe_threshold=safe_threshold,
+        sensitive=known_codes(sensitive, codes, "sensitive codes"),
+        diversity=diversity,
+    )
+    asked = None if workload is None else parse_workload(workload, codes, seed)
+    has_ids = codes.ids is not None
+    request = CodesRequest(method, policy, asked, numbered=has_ids, accuracy=asked is not None)
+    return protect_codes(GivenCodes(codes), request, seed=seed)

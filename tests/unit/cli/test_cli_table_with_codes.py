@@ -1,0 +1,126 @@
+"""``protect table --codes`` from the words of the command to the folder, and ``verify`` on what it wrote."""
+
+import hashlib
+import json
+
+import polars as pl
+import pytest
+
+from cloister.report import render_report
+
+ROWS = [
+    (f"P{number:03d}", 20 + 3 * (number % 20), "FM"[number % 2], codes)
+    for number, codes in enumerate(["250.00 401.9", "401.9", "250.00 V58.66", "401.9 272.4", ""] * 16)
+]
+OPTIONS = ("--id", "id", "--qi", "age=interval:10,20", "--qi", "sex", "--codes", "diagnoses", "-k", "4")
+FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html"}
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """A file of 80 patients, a fifth of them without codes."""
+    path = tmp_path / "patients.csv"
+    path.write_text("id,age,sex,diagnoses\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def protect(cloister, patients, tmp_path):
+    """Run ``protect table`` on the patients; more words come after."""
+
+    def command(*words):
+        return cloister("protect", "table", patients, *OPTIONS, *words, "--out", tmp_path / "release")
+
+    return command
+
+
+def resealed(folder, name, change):
+    """Change a file of a release, its hash and the report."""
+    manifest = json.loads((folder / "release.json").read_text())
+    if name == "release.json":
+        change(manifest)
+    else:
+        path = folder / name
+        path.write_text(change(path.read_text()))
+        manifest["files"][name] = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    (folder / "report.html").write_text(render_report(manifest))
+    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--method", "mondrian"), ("--merge-classes", "0.6"), ("-m", "3", "--policy", "level:1")]
+)
+def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, words):
+    """The folder has clusters beside the table; verify accepts it, alone and beside the original."""
+    made = protect(*words)
+    folder = tmp_path / "release"
+
+    assert (made.code, {path.name for path in folder.iterdir()}) == (0, FILES)
+    assert "and of codes" in made.out
+    assert cloister("verify", folder).code == 0
+    assert cloister("verify", folder, "--original", patients, "-k", "4", "-m", "1").code == 0
+    assert pl.read_csv(folder / "data.csv").columns == ["id", "age", "sex", "diagnoses"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("data.csv", lambda text: text.replace("401.9 V58.66", "401.9").replace("250.00 V58.66", "250.00"), "codes"),
+        ("data.csv", lambda text: text.replace("\n1,20,F", "\n1,23,F", 1), ""),
+        ("clusters.json", lambda text: text.replace('"sex": "F"', '"sex": "M"', 1), ""),
+        ("clusters.json", lambda text: text.replace('"size": 4', '"size": 5', 1), ""),
+        ("codebook.csv", lambda text: text.replace("as recorded", "as told", 1), "codebook"),
+        ("release.json", lambda manifest: manifest["codes"]["guarantee"]["rules"][0].update(m=9), "guarantee"),
+        ("release.json", lambda manifest: manifest["codes"]["settings"].update(k=9), "settings"),
+        ("release.json", lambda manifest: manifest["codes"]["patients"].update(with_codes=9), "patients"),
+        ("release.json", lambda manifest: manifest["codes"]["utility"].update(occurrences_told=9), "utility"),
+        ("release.json", lambda manifest: manifest["codes"].update(more=9), "keys"),
+    ],
+)
+def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change, words):
+    """Whatever is changed in the folder, hashes and report made to fit, verify says no."""
+    assert protect("-q").code == 0
+    before = (tmp_path / "release" / name).read_text()
+    resealed(tmp_path / "release", name, change)
+
+    assert before != (tmp_path / "release" / name).read_text()
+    rejected = cloister("verify", tmp_path / "release")
+    assert rejected.code == 1
+    assert words in rejected.err
+
+
+def test_another_original_is_rejected(protect, cloister, tmp_path, patients):
+    """An original in which a class has another code than its clusters is not what the release was made from."""
+    assert protect("-q").code == 0
+    patients.write_text(patients.read_text().replace("272.4", "272.0"))
+
+    assert cloister("verify", tmp_path / "release", "--original", patients).code == 1
+
+
+def test_a_recipient_may_expect_more(protect, cloister, tmp_path):
+    """An m or k beyond what was promised is checked as well."""
+    assert protect("-q", "-m", "1").code == 0
+
+    assert cloister("verify", tmp_path / "release", "-k", "40").code == 1
+    assert cloister("verify", tmp_path / "release", "-m", "0").code == 2
+
+
+@pytest.mark.parametrize("words", [("-m", "3"), ("--policy", "level:1"), ("--merge-classes", "0.3")])
+def test_options_of_codes_need_a_column_of_codes(cloister, patients, tmp_path, words):
+    """Without --codes they are refused."""
+    options = ("--id", "id", "--qi", "age=interval:10", "--rest", "drop", "-k", "4", *words)
+    refused = cloister("protect", "table", patients, *options, "--out", tmp_path / "release")
+
+    assert refused.code == 2
+    assert "--codes" in refused.err
+
+
+def test_the_same_bytes_every_time(protect, tmp_path, patients):
+    """Row order and threads show in neither the table nor the clusters."""
+    assert protect("-q", "--threads", "1").code == 0
+    first = {name: (tmp_path / "release" / name).read_bytes() for name in ("data.csv", "clusters.json")}
+    head, *rows = patients.read_text().splitlines(keepends=True)
+    patients.write_text(head + "".join(reversed(rows)))
+
+    assert protect("-q", "--overwrite", "--threads", "2").code == 0
+    assert first == {name: (tmp_path / "release" / name).read_bytes() for name in first}

@@ -1,0 +1,125 @@
+"""A table with a column of codes, from Python: what comes out, and what is refused."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import cloister as cl
+
+MARKER = "XYZZY"
+PEOPLE = pl.DataFrame(
+    {
+        "mrn": [f"M{number:02d}" for number in range(24)],
+        "age": [30 + number % 12 for number in range(24)],
+        "diagnoses": ["250.00 401.9", "401.9", "250.00", ""] * 6,
+        "sex": ["F", "M"] * 12,
+    }
+)
+QUASI_IDENTIFIERS = {"age": cl.intervals(5, 10), "sex": cl.suppress()}
+
+
+def anonymize(frame=PEOPLE, **settings):
+    """The release of the people, with these settings."""
+    wanted = {"quasi_identifiers": QUASI_IDENTIFIERS, "rules": [cl.KAnonymity(3)], "id": "mrn", "codes": "diagnoses"}
+    return cl.anonymize(frame, **(wanted | settings))
+
+
+def test_the_release_of_a_table_with_codes():
+    """It is a release of a table, with clusters that name the class they are in, and says what is promised of both."""
+    release = anonymize(m=2)
+    codes = release.summary()["codes"]
+
+    assert isinstance(release, cl.TableWithCodesRelease)
+    assert release.data.columns == ["mrn", "age", "diagnoses", "sex"]
+    assert release.clusters.class_columns == ("age", "sex")
+    assert codes["guarantee"]["rules"] == [{"model": "(k,k^m)-anonymity", "k": 3, "m": 2, "column": "diagnoses"}]
+    assert codes["patients"] == {"with_codes": 18, "without_codes": 6}
+    assert release.reconstruct(seed=3).n_records == 18
+    assert release.verify().holds
+
+
+def test_a_dataframe_comes_back_as_it_came():
+    """pandas in, pandas out; the release is the same."""
+    release = anonymize(pd.DataFrame(PEOPLE.to_dict(as_series=False)))
+
+    assert isinstance(release.data, pd.DataFrame)
+    assert anonymize().frame.equals(release.frame)
+
+
+def test_codes_need_not_stand_in_order():
+    """Repeated codes, other white space and another order in a cell make no difference."""
+    other = PEOPLE.with_columns(pl.col("diagnoses").replace({"250.00 401.9": " 401.9  250.00 401.9"}))
+
+    assert anonymize().frame.equals(anonymize(other).frame)
+
+
+def test_suppressed_records_can_be_kept_as_rows_of_stars():
+    """A row of stars has a star for codes too, and is no class."""
+    lonely = PEOPLE.with_columns(age=pl.when(pl.col("mrn") < "M04").then(99).otherwise(pl.col("age")))
+    release = anonymize(lonely, keep_suppressed=True, suppression_limit=0.5, level_bounds={"age": (0, 2)})
+    stars = release.frame.filter(pl.col("age") == "*")
+
+    assert stars.height == release.summary()["records"]["suppressed"]
+    assert stars.height > 0
+    assert {"*"} == set(stars["diagnoses"])
+    assert release.verify().holds
+
+
+def test_the_ids_can_be_keyed():
+    """With keyed ids, equal rows are in the order of their codes first."""
+    release = anonymize(ids="hmac", id_key=b"k" * 32)
+
+    assert release.verify().holds
+
+
+def test_merging_classes_tells_more_counts():
+    """Within a larger loss more occurrences of codes are told."""
+    one, other = anonymize(), anonymize(merge_bound=0.9)
+
+    assert (
+        one.summary()["codes"]["utility"]["occurrences_told"] <= other.summary()["codes"]["utility"]["occurrences_told"]
+    )
+    assert other.summary()["utility"]["loss"] <= 0.9
+    assert other.summary()["method"] == "merged-classes"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"codes": "diagnosis"}, "no such column. Did you mean 'diagnoses'?"),
+        ({"sensitive": ["diagnoses"]}, "asked to be something else as well"),
+        ({"rules": ["l-diversity:sex=2"], "quasi_identifiers": {"age": "suppress"}}, "give k-anonymity as a rule"),
+        ({"m": 0}, "m is 0"),
+        ({"max_cluster_size": 3}, "max_cluster_size is 3"),
+        ({"merge_bound": 1.5}, "a loss is a number from 0 to 1"),
+        ({"merge_bound": 0.5, "loss": "entropy"}, "cannot be merged by the loss entropy"),
+        ({"codes": None, "m": 3}, "for a column of codes"),
+        ({"codes": None, "merge_bound": 0.3}, "for a column of codes"),
+        ({"policy": cl.UtilityPolicy.of({"one": [MARKER]})}, "does not occur in the data"),
+    ],
+)
+def test_what_cannot_be_asked(settings, words):
+    """A request that makes no sense is refused, and says why."""
+    with pytest.raises(cl.InputError, match=words.replace("?", r"\?")):
+        anonymize(**settings)
+
+
+def test_nobody_has_codes():
+    """A column without any codes is refused."""
+    with pytest.raises(cl.InputError, match="there is nothing to release"):
+        anonymize(PEOPLE.with_columns(diagnoses=pl.lit("")))
+
+
+def test_a_code_that_reads_as_suppressed():
+    """A cell of one star would be taken for a suppressed record."""
+    with pytest.raises(cl.InputError, match="stands for suppressed records"):
+        anonymize(PEOPLE.with_columns(diagnoses=pl.lit("*")))
+
+
+def test_too_few_patients_have_codes():
+    """Where everybody who has codes would be suppressed there is no release, and no code is told."""
+    rare = PEOPLE.with_columns(diagnoses=pl.when(pl.col("mrn") == "M00").then(pl.lit(MARKER)).otherwise(pl.lit("")))
+    with pytest.raises(cl.NoSafeRelease, match="patients with codes would be suppressed") as refused:
+        anonymize(rare, suppression_limit=0.1)
+
+    assert MARKER not in str(refused.value)
