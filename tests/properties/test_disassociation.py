@@ -7,10 +7,11 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import disassociation as oracle
+from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.cover import count_ties
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.data import Classes, DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.encode_request import encode_request
 from cloister.codesets.disassociation.horpart import partition_horizontally
 from cloister.codesets.disassociation.protect import disassociate
@@ -276,3 +277,23 @@ def test_enforced_no_code_gives_another_away(records, request):
     _, protected = protect(records, request)
 
     assert count_ties(protected.released, request.safe_threshold).pairs == 0
+
+
+@settings(max_examples=60)
+@given(code_sets(most=30), requests(sensitive=False), st.data())
+def test_classes_are_disassociated_each_by_itself(records, request, data):
+    """What is told of a class is what would be told if it were all there is."""
+    numbers = data.draw(st.lists(st.integers(0, 2), min_size=len(records), max_size=len(records)))
+    labels = sorted(set(numbers))
+    own = [[codes for codes, number in zip(records, numbers) if number == label] for label in labels]
+    assume(min(map(len, own)) >= request.k)
+    class_of = np.array([labels.index(number) for number in numbers], dtype=np.int64)
+    classes = Classes(("class",), tuple((str(label),) for label in labels), class_of)
+
+    protected = disassociate(CodeSets.from_records(records), request, classes)
+    released = oracle.written(protected.released)
+
+    assert verify(protected.released, Secret(CodeSets.from_records(records), protected.cluster_of)).failures == ()
+    for number, members in enumerate(own):
+        alone = disassociate(CodeSets.from_records(members), request).released
+        assert oracle.written(alone) == in_class(released, protected.released.class_of, number)

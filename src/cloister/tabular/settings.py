@@ -93,6 +93,10 @@ def _check_method(request: TableRequest) -> None:
         raise InputError(
             f"The search {request.search} was asked for, but the method {request.method} makes none. Leave it out."
         )
+    if request.search is not None and request.levels is not None:
+        raise InputError(
+            f"The search {request.search} was asked for, but the levels are fixed. Leave out one of the two."
+        )
     if request.time_limit is not None and request.method != FULL_DOMAIN:
         raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
     _check_merging(request)

@@ -243,6 +243,7 @@ WRONG = {
     "search": ({"search": "optimla"}, "Did you mean optimal"),
     "search of mondrian": ({"search": "optimal", "method": "mondrian"}, "search optimal .* method mondrian makes none"),
     "search of clusters": ({"search": "bfs", "method": "cluster"}, "search bfs .* method cluster makes none"),
+    "search of fixed levels": ({"search": "bfs", "levels": {"age": 1, "sex": 0}}, "search bfs .* levels are fixed"),
     "loss": ({"loss": "arks"}, "not known"),
     "ids": ({"ids": "keep"}, "drop, number, hmac"),
     "no key": ({"ids": "hmac"}, "at least 32 bytes"),
