@@ -1,0 +1,151 @@
+"""AA: k^m-anonymity by generalizing whole subtrees of a hierarchy, sets of one code first, then of two, up to m.
+
+Source: Terrovitis, Mamoulis, Kalnis (2008), "Privacy-preserving anonymization of set-valued data", PVLDB 1(1),
+section 4 (Apriori-based anonymization). An itemset that fewer than k records hold is mended by the cheapest choice of
+nodes above its items that makes k records hold it.
+
+Deviations: itemsets of one size are taken by support, the largest first, then by codes, not in the order of a count
+tree, and one choice of nodes is looked for among all. The loss is NCP, an item's share of the codes that its node
+covers, weighted by occurrences; ties: the lowest heights, in the order of the items. Nothing is suppressed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.codesets.data import CodeSets
+from cloister.kernels.terms import first_below, supports
+
+from .closeness import CodeTree
+from .sets import Integers, Numbers, Sets, combinations_in, from_table
+from .terms import record_bits
+
+Node = int
+Bits = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoding:
+    """A cut through the hierarchy: the height to which each code is generalized, the same for all below a node.
+
+    Attributes
+    ----------
+    nodes : (n_codes, top + 1) int64, the node above each code at each height, itself at 0; numbered through all heights
+    bits : (n_nodes, n_words) uint64, records that hold a code below each node
+    sizes : (n_nodes,) int64, codes below each node
+    occurrences : (n_codes,) int64, records of each code
+    height : (n_codes,) int64, changed in place
+    """
+
+    nodes: Integers
+    bits: Bits
+    sizes: Integers
+    occurrences: Integers
+    height: Integers
+
+    @classmethod
+    def of(cls, codes: CodeSets, tree: CodeTree) -> "Recoding":
+        """Begin with every code as it is."""
+        levels = [np.arange(codes.n_codes), *tree.paths.T.astype(np.int64)]
+        first = np.cumsum([0, *(int(level.max()) + 1 for level in levels)])
+        nodes = np.stack([level + start for level, start in zip(levels, first[:-1], strict=True)], axis=1)
+        own = record_bits(codes)
+        bits = np.zeros((int(first[-1]), own.shape[1]), dtype=np.uint64)
+        for level in nodes.T:
+            np.bitwise_or.at(bits, level, own)
+        sizes = np.bincount(nodes.reshape(-1), minlength=int(first[-1]))
+        return cls(nodes, bits, sizes, codes.supports(), np.zeros(codes.n_codes, dtype=np.int64))
+
+    def current(self) -> Numbers:
+        """Return the node of each code."""
+        rows = self.nodes[np.arange(len(self.height)), self.height]
+        return rows.astype(np.int32)
+
+    def costs(self, nodes: Integers | Numbers) -> Integers:
+        """Return what each code loses below the nodes given: its occurrences times the codes below, 0 for one."""
+        covered = self.sizes[nodes]
+        costs: Integers = self.occurrences * np.where(covered > 1, covered, 0)
+        return costs
+
+
+def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
+    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records.
+
+    Parameters
+    ----------
+    codes : of at least k records; every code of the vocabulary occurs
+    """
+    cut = Recoding.of(codes, tree)
+    records = Sets(codes.offsets, codes.items)
+    for size in range(1, m + 1):
+        sets = _itemsets(records, cut.current(), size)
+        held = supports(cut.current(), cut.bits, sets.offsets, sets.items, k)
+        queue = sets.chosen(np.argsort(-held, kind="stable"))
+        at = first_below(cut.current(), cut.bits, queue.offsets, queue.items, k, 0)
+        while at < len(queue):
+            _mend(cut, queue.members(at), k)
+            at = first_below(cut.current(), cut.bits, queue.offsets, queue.items, k, at + 1)
+    return _smallest(cut.current())
+
+
+def _smallest(current: Numbers) -> Numbers:
+    """The smallest code below the same node."""
+    _, first, place = np.unique(current, return_index=True, return_inverse=True)
+    return first[place].astype(np.int32)
+
+
+def _itemsets(records: Sets, current: Numbers, size: int) -> Sets:
+    """Sets of so many terms that some record holds, each told by the smallest codes of its terms."""
+    names = _smallest(current)
+    keys = np.unique(records.owners() * len(names) + names[records.items])
+    owner, name = np.divmod(keys, len(names))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(records)))]).astype(np.int64)
+    renamed = Sets(offsets, name.astype(np.int32))
+    return from_table(combinations_in(renamed, size, len(names)))
+
+
+def _mend(cut: Recoding, codes: Numbers, k: int) -> None:
+    """Generalize the items of an itemset in the cheapest way that makes k records hold it."""
+    paid = cut.costs(cut.current())
+    best: tuple[int, int, tuple[int, ...]] | None = None
+    for heights in _choices(cut, codes):
+        nodes = _topmost(cut, codes, heights)
+        if _held(cut, nodes) < k:
+            continue
+        added = sum(_added(cut, node, height, paid) for node, height in nodes.items())
+        option = (added, sum(heights), heights)
+        best = option if best is None else min(best, option)
+    if best is None:
+        raise ValueError("there are fewer than k records")
+    for node, height in _topmost(cut, codes, best[2]).items():
+        cut.height[cut.nodes[:, height] == node] = height
+
+
+def _choices(cut: Recoding, codes: Numbers) -> Iterator[tuple[int, ...]]:
+    """Every choice of heights for the items, none below its present one."""
+    top = cut.nodes.shape[1]
+    return product(*(range(height, top) for height in cut.height[codes].tolist()))
+
+
+def _topmost(cut: Recoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
+    """The nodes chosen, with their heights; those below another are part of it."""
+    chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
+    above = {
+        int(cut.nodes[code, height]): {int(node) for node in cut.nodes[code, height + 1 :]}
+        for code, height in zip(codes.tolist(), heights, strict=True)
+    }
+    return {node: height for node, height in chosen.items() if not above[node] & chosen.keys()}
+
+
+def _held(cut: Recoding, nodes: dict[Node, int]) -> int:
+    return int(np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64))
+
+
+def _added(cut: Recoding, node: Node, height: int, paid: Integers) -> int:
+    """What codes below a node lose more than they do now."""
+    below = cut.nodes[:, height] == node
+    covered = int(cut.sizes[node])
+    return int(cut.occurrences[below].sum()) * (covered if covered > 1 else 0) - int(paid[below].sum())

@@ -1,0 +1,200 @@
+"""The forms of generalized code sets: what is asked, what is released, what it costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from cloister.codesets.data import LARGEST, CodeSets
+from cloister.codesets.policy import UtilityPolicy
+from cloister.errors import InputError
+from cloister.hierarchy.ladder import Hierarchy
+
+from .privacy_policy import PrivacyPolicy
+from .sets import Integers, Numbers, Sets, named
+
+
+class Method(StrEnum):
+    """How codes are generalized."""
+
+    CBA = "cba"
+    UGACLIP = "ugaclip"
+    APRIORI = "apriori"
+
+
+class Uncovered(StrEnum):
+    """What may become of codes that are in no set of the utility policy where they cannot stay as they are."""
+
+    GENERALIZE = "generalize"
+    SUPPRESS = "suppress"
+
+
+class TermLoss(StrEnum):
+    """What methods keep low: a term of n codes counts n (ILM) or 2^n - 1 (UL)."""
+
+    ILM = "ilm"
+    UL = "ul"
+
+
+class Status(StrEnum):
+    """What became of a set of the privacy policy."""
+
+    SATISFIED = "satisfied"
+    VACUOUS = "vacuous"
+    SUPPRESSED = "protected by suppression"
+    VIOLATED = "violated"
+
+
+@dataclass(frozen=True)
+class GeneralizationRequest:
+    """What is asked of a generalization.
+
+    Attributes
+    ----------
+    k : patients that every set of the privacy policy must lead to, at least 1
+    privacy : sets of codes by which somebody might recognize a patient
+    method : how codes are generalized
+    policy : utility policy: codes are generalized only with codes of the same set; None: with any, or with none where
+        uncovered codes are suppressed; AA generalizes along the hierarchy whatever the policy
+    uncovered : codes of no set are one more set, or are suppressed where they cannot be released as they are
+    loss : what CBA and UGACLIP keep low
+    hierarchy : how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more of the codes
+    """
+
+    k: int
+    privacy: PrivacyPolicy
+    method: Method = Method.CBA
+    policy: UtilityPolicy | None = None
+    uncovered: Uncovered = Uncovered.GENERALIZE
+    loss: TermLoss = TermLoss.ILM
+    hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
+            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        if self.method is Method.APRIORI and self.privacy.m is None:
+            raise InputError(
+                "The method apriori protects all sets of up to m codes, but the privacy policy is "
+                f"{self.privacy.spec}. Give -m, or choose the method cba or ugaclip."
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Generalization:
+    """Code sets whose codes stand in sets: a record that has a term has one or more of its codes.
+
+    Attributes
+    ----------
+    k : what is promised
+    vocabulary : the codes that occur in the original, in the order of their UTF-8 bytes
+    terms : the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
+    suppressed : int32, codes of no term, ascending
+    records : the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed
+    m : sets of up to so many codes are protected, if that is what is promised
+    repeats : whether the codes are numbered occurrences
+    """
+
+    k: int
+    vocabulary: tuple[str, ...]
+    terms: Sets
+    suppressed: Numbers
+    records: Sets
+    m: int | None = None
+    repeats: bool = False
+
+    def __repr__(self) -> str:
+        return f"Generalization({len(self.records)} records, {len(self.terms)} terms)"
+
+    @property
+    def n_records(self) -> int:
+        """How many patients there are, those without any term included."""
+        return len(self.records)
+
+    def term_of(self) -> Numbers:
+        """Return the number of the term that each code is in, -1 for none: (n_codes,) int32."""
+        found = np.full(len(self.vocabulary), -1, dtype=np.int32)
+        found[self.terms.items] = self.terms.owners()
+        return found
+
+    def supports(self) -> Integers:
+        """Return the records that hold each term, shape (n_terms,)."""
+        return np.bincount(self.records.items, minlength=len(self.terms)).astype(np.int64)
+
+    def named_terms(self) -> list[tuple[str, ...]]:
+        """Return the codes of each term."""
+        return named(self.terms, self.vocabulary)
+
+    def named_records(self) -> list[tuple[str, ...]]:
+        """Return the terms of each record as they are written: a code, or codes in brackets."""
+        texts = [codes[0] if len(codes) == 1 else f"({','.join(codes)})" for codes in self.named_terms()]
+        return named(self.records, texts)
+
+
+@dataclass(frozen=True)
+class ConstraintOutcome:
+    """What became of one set of the utility policy.
+
+    Attributes
+    ----------
+    name : of the set
+    codes : codes of it that occur
+    suppressed : those of them that are suppressed
+    satisfied : whether no term that holds one of its codes reaches beyond it (Definition 3.2)
+    """
+
+    name: str
+    codes: int
+    suppressed: int
+    satisfied: bool
+
+    @property
+    def fully_preserved(self) -> bool:
+        """Whether the set is satisfied and nothing of it suppressed: the patients with any of its codes are as many."""
+        return self.satisfied and not self.suppressed
+
+
+@dataclass(frozen=True)
+class GeneralizationFigures:
+    """What was lost; for the custodian, since occurrences are told of codes that few have.
+
+    Attributes
+    ----------
+    ilm : information loss metric over all terms and suppressed codes
+    log_ul : natural logarithm of the exponential loss; -inf where nothing is lost
+    ncp : normalized certainty penalty, in [0, 1]
+    suppressed_codes, suppressed_occurrences : distinct codes, and codes of records
+    empty_records : records that keep no term
+    statuses : sets of the privacy policy by what became of them
+    outcomes : sets of the utility policy, in its order
+    """
+
+    ilm: float
+    log_ul: float
+    ncp: float
+    suppressed_codes: int
+    suppressed_occurrences: int
+    empty_records: int
+    statuses: Mapping[Status, int] = field(default_factory=dict)
+    outcomes: tuple[ConstraintOutcome, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GeneralizedCodes:
+    """Generalized code sets, and what only the custodian may know.
+
+    Attributes
+    ----------
+    released : what is released
+    origin : (n_records,) int64, record of the original behind each released one; secret
+    original : the original, without codes that occur nowhere
+    figures : what was lost
+    """
+
+    released: Generalization
+    origin: Integers
+    original: CodeSets
+    figures: GeneralizationFigures
+
+    def __repr__(self) -> str:
+        return f"GeneralizedCodes({self.released!r})"

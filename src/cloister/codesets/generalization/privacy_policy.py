@@ -1,0 +1,243 @@
+"""Privacy policies: the sets of codes by which somebody might recognize a patient.
+
+Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
+biomedical analysis", IEEE ITAB, sections III.D and V.
+
+Whoever may know a set may know any part of it, so a policy is reduced to its maximal sets. A set that no record holds
+protects nothing by itself, although parts of it may occur: there the paper is silent, and cloister protects the
+largest parts that do occur.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import MARK, encode
+from cloister.errors import InputError
+from cloister.io.code_lists import CODES_NAMES, CodeColumns, code_lists
+from cloister.io.read import Source, read_table
+from cloister.kernels.terms import supports
+
+from .parts import Holders, maximal_parts
+from .sets import Sets, combinations_in, from_table
+from .terms import record_bits
+
+VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
+"""Names that a column telling visits apart is looked for by, the likeliest first."""
+
+FIRST = f"{MARK}1"
+
+WHOLE = 1
+"""One record is enough for a set to occur."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacyPolicy:
+    """Sets of codes that must lead to k patients at least, or to none.
+
+    Attributes
+    ----------
+    vocabulary : the codes that are named, in the order of their UTF-8 bytes
+    sets : the maximal sets, each once, in the order of their codes
+    spec : where the policy came from, as on the command line: ``all:2``, ``visits:FILE``, ``records``, a file's name
+    m : for ``all:m``, else None
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy.of([["401.0", "480.1"], ["480.1"]])
+    >>> len(policy), policy.vocabulary
+    (1, ('401.0', '480.1'))
+    """
+
+    vocabulary: tuple[str, ...]
+    sets: Sets
+    spec: str = "given"
+    m: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __repr__(self) -> str:
+        return f"PrivacyPolicy({self.spec!r}, {len(self)} sets of codes)"
+
+    @classmethod
+    def of(cls, sets: Iterable[Iterable[str]], spec: str = "given") -> "PrivacyPolicy":
+        """Make a policy of sets of codes; codes that do not occur in the data are allowed.
+
+        Raises
+        ------
+        InputError
+            There is no set, or one is empty.
+        """
+        given = [set(codes) for codes in sets]
+        if not given or not all(given):
+            empty = sum(not codes for codes in given)
+            raise InputError(
+                f"A privacy policy needs sets of codes, but {empty} of {len(given)} have none. Leave them out."
+                if given
+                else "A privacy policy needs at least one set of codes."
+            )
+        vocabulary = tuple(sorted(set().union(*given)))
+        number = {code: place for place, code in enumerate(vocabulary)}
+        return cls(vocabulary, Sets.of([number[code] for code in codes] for codes in given).maximal(), spec)
+
+    @classmethod
+    def all_combinations(cls, codes: CodeSets, m: int = 2) -> "PrivacyPolicy":
+        """Every set of up to m codes that some patient has.
+
+        Raises
+        ------
+        InputError
+            m is not a whole number from 1 on, or there are too many sets.
+        """
+        if isinstance(m, bool) or not isinstance(m, int) or m < 1:
+            raise InputError(f"m is {m!r}, but must be a whole number from 1 on.")
+        records = _records(codes)
+        largest = min(m, int(records.sizes.max(initial=1)))
+        found = from_table(combinations_in(records, largest, codes.n_codes))
+        short = records.chosen(records.sizes < largest)
+        return cls(codes.vocabulary, found.joined(short).maximal(), f"all:{m}", m)
+
+    @classmethod
+    def records(cls, codes: CodeSets) -> "PrivacyPolicy":
+        """All the codes of each patient."""
+        return cls(codes.vocabulary, _records(codes).maximal(), "records")
+
+    @classmethod
+    def visits(cls, visits: str | Path | Sequence[Iterable[str]]) -> "PrivacyPolicy":
+        """Codes that were recorded together, as at one visit.
+
+        Parameters
+        ----------
+        visits : lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
+            a line (``visit_id,code``; without such a column, what was recorded of a patient counts as one visit)
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or a visit has no code.
+        """
+        if not isinstance(visits, str | Path):
+            return cls.of(visits, "visits")
+        return _read_visits(read_table(visits))
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "PrivacyPolicy":
+        """Read a policy: a list of lists of codes.
+
+        Raises
+        ------
+        InputError
+            The file is not that.
+        """
+        path = Path(path)
+        name = path.name or str(path)
+        content = _content(path, name)
+        problem = None
+        if not isinstance(content, list) or not all(isinstance(codes, list) for codes in content):
+            problem = "is not a list of lists of codes"
+        elif not all(isinstance(code, str) for codes in content for code in codes):
+            problem = "has codes that are not text; write them in quotes"
+        if problem is not None:
+            message = f'The privacy policy {name} {problem}, as in [["401.0", "480.1"], ["296.00"]].'
+            raise InputError(message, file=name)
+        return cls.of(content, name)
+
+    def on(self, codes: CodeSets) -> "PrivacyConstraints":
+        """Return what the policy asks of these data; where diagnoses repeat, a code stands for its first occurrence."""
+        number = {code: place for place, code in enumerate(codes.vocabulary)}
+        if codes.repeats:
+            number |= {code.removesuffix(FIRST): place for code, place in number.items() if code.endswith(FIRST)}
+        held = codes.supports() > 0
+        position = np.array([number.get(code, -1) for code in self.vocabulary], dtype=np.int32)
+        position[position >= 0] = np.where(held[position[position >= 0]], position[position >= 0], -1)
+        items = position[self.sets.items]
+        known = items >= 0
+        sizes = np.bincount(self.sets.owners()[known], minlength=len(self))
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return _constraints(Sets(offsets, items[known]), codes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacyConstraints:
+    """A privacy policy on data; sets of numbers of codes that occur.
+
+    Attributes
+    ----------
+    given : what occurs of each set of the policy, in its order; empty where nothing does
+    required : the largest sets that some record holds, of those given and their parts, in the order of their numbers
+    apart : the largest given sets whose codes all occur, but in no record together
+    """
+
+    given: Sets
+    required: Sets
+    apart: Sets
+
+
+def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
+    distinct = given.maximal()
+    every = np.arange(codes.n_codes, dtype=np.int32)
+    bits = record_bits(codes)
+    occurs = supports(every, bits, distinct.offsets, distinct.items, WHOLE) > 0
+    apart = distinct.chosen(~occurs)
+    required = distinct.chosen(occurs)
+    if len(apart):
+        holders = Holders.of(_records(codes), codes.n_codes)
+        parts = [part for number in range(len(apart)) for part in maximal_parts(apart.members(number), holders)]
+        required = required.joined(Sets.of(parts)).maximal()
+    return PrivacyConstraints(given, required, apart)
+
+
+def parse_privacy(spec: str, codes: CodeSets) -> PrivacyPolicy:
+    """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file.
+
+    Raises
+    ------
+    InputError
+        The words are none of these, or the policy cannot be made.
+    """
+    kind, colon, rest = spec.partition(":")
+    if spec == "records":
+        return PrivacyPolicy.records(codes)
+    if kind == "visits" and colon:
+        return PrivacyPolicy.visits(rest)
+    if kind != "all" or not colon:
+        return PrivacyPolicy.from_json(spec)
+    if not rest.isascii() or not rest.isdigit():
+        raise InputError(f"The privacy policy {spec!r} needs a whole number after the colon, as in all:2.")
+    return PrivacyPolicy.all_combinations(codes, int(rest))
+
+
+def _records(codes: CodeSets) -> Sets:
+    return Sets(codes.offsets, codes.items)
+
+
+def _read_visits(source: Source) -> PrivacyPolicy:
+    """Visits of a file; patients' ids are not looked at where each visit is a line."""
+    present = source.frame.columns
+    wide = [column for column in CODES_NAMES if column in present]
+    visit = next((column for column in VISIT_NAMES if column in present), None)
+    if wide:
+        source = replace(source, frame=source.frame.select(wide[:1]))
+    found = encode(code_lists(source, CodeColumns(id=None if wide else visit)), drop_empty=True)
+    return PrivacyPolicy(found.vocabulary, Sets(found.offsets, found.items).maximal(), f"visits:{source.name}")
+
+
+def _content(path: Path, name: str) -> Any:
+    reason = "cannot be read"
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        reason = "is not there; a policy is a JSON file, all:2, visits:FILE or records"
+    except IsADirectoryError:
+        reason = "is a folder; a policy is a JSON file, all:2, visits:FILE or records"
+    except OSError:
+        pass
+    except (ValueError, RecursionError):
+        reason = "is not JSON"
+    raise InputError(f"The privacy policy {name} {reason}.", file=name)

@@ -1,0 +1,167 @@
+"""Generalize code sets by the method asked for, until every set of the privacy policy leads to k patients.
+
+Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis, Mamoulis, Kalnis (2008), PVLDB 1(1).
+"""
+
+import numpy as np
+
+from cloister.codesets.data import CodeSets
+from cloister.errors import NoSafeRelease
+
+from .apriori import recode
+from .cba import cluster
+from .closeness import CodeTree, icd_tree, tree_of
+from .data import (
+    Generalization,
+    GeneralizationFigures,
+    GeneralizationRequest,
+    GeneralizedCodes,
+    Method,
+    TermLoss,
+    Uncovered,
+)
+from .losses import certainty_penalty, count_terms, information_loss, log_exponential_loss
+from .outcomes import outcomes, statuses, unprotected_parts
+from .privacy_policy import PrivacyConstraints
+from .sets import Integers, Numbers, Sets
+from .terms import WorkingTerms, grouped
+from .ugaclip import clip
+
+
+def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCodes:
+    """Generalize codes, and suppress where that is not enough.
+
+    Guarantee
+    ---------
+    Every set of the privacy policy, and every part of one, is held by no released record or by k at least, each code
+    read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and that
+    the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
+    (CBA, UGACLIP). Not promised: anything against somebody who knows other codes, more codes of a patient than a set
+    has, or codes that a patient does not have; nor that the k records differ in what else they tell. Cost: for each
+    merger the codes of a utility constraint times the terms of the set at hand, a bit a record for each.
+
+    Parameters
+    ----------
+    codes : the original; codes of the vocabulary that no record holds are left out
+
+    Raises
+    ------
+    InputError
+        The utility policy or the hierarchy does not fit the codes.
+    NoSafeRelease
+        There are fewer than k records, or every code would have to be suppressed.
+
+    References
+    ----------
+    Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
+    biomedical analysis", IEEE ITAB, Algorithm 1. Beyond the paper: sets that occur only in part are protected part by
+    part, in the original and again in what is released.
+    """
+    codes = occurring(codes)
+    if codes.n_records < request.k:
+        raise NoSafeRelease(
+            f"Every set of codes must lead to {request.k} patients, but there are {codes.n_records}. "
+            "Ask for a smaller k."
+        )
+    tree = icd_tree(codes) if request.hierarchy is None else tree_of(codes, request.hierarchy)
+    constraints = request.privacy.on(codes)
+    term_of = _terms(codes, request, tree, constraints)
+    released, origin = released_as(codes, term_of, request)
+    if not len(released.terms):
+        raise NoSafeRelease(
+            f"With k = {request.k} every code would have to be suppressed. Ask for a smaller k, or let more codes be "
+            "generalized together."
+        )
+    return GeneralizedCodes(released, origin, codes, _figures(codes, request, tree, constraints, released))
+
+
+def occurring(codes: CodeSets) -> CodeSets:
+    """Return the code sets with a vocabulary of the codes that some record holds."""
+    held = codes.supports() > 0
+    if held.all():
+        return codes
+    number = np.cumsum(held) - 1
+    vocabulary = tuple(code for code, occurs in zip(codes.vocabulary, held.tolist(), strict=True) if occurs)
+    return CodeSets(vocabulary, codes.offsets, number[codes.items].astype(np.int32), codes.ids, codes.repeats)
+
+
+def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationRequest) -> tuple[Generalization, Integers]:
+    """Return what is released of some codes, and the record of the original behind each released one.
+
+    Parameters
+    ----------
+    term_of : (n_codes,) smallest code of the term that each code is in, -1 for suppressed codes
+    """
+    kept = np.flatnonzero(term_of >= 0)
+    names, number = np.unique(term_of[kept], return_inverse=True)
+    terms = Sets(
+        np.searchsorted(np.sort(number), np.arange(len(names) + 1)),
+        kept[np.argsort(number, kind="stable")].astype(np.int32),
+    )
+    place = np.full(codes.n_codes, -1, dtype=np.int64)
+    place[kept] = number
+    records, origin = _in_order(codes, place, len(names))
+    suppressed = np.flatnonzero(term_of < 0).astype(np.int32)
+    m = request.privacy.m
+    return Generalization(request.k, codes.vocabulary, terms, suppressed, records, m, codes.repeats), origin
+
+
+def _in_order(codes: CodeSets, place: Integers, n_terms: int) -> tuple[Sets, Integers]:
+    """The terms of each record, in the order of what they hold."""
+    width = max(1, n_terms)
+    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    term = place[codes.items]
+    owner, term = np.divmod(np.unique((owner * width + term)[term >= 0]), width)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=codes.n_records))]).astype(np.int64)
+    found = Sets(offsets, term.astype(np.int32))
+    order = found.order()
+    return found.chosen(order), order
+
+
+def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
+    """The smallest code of the term of each code, by the method asked for."""
+    if request.method is Method.APRIORI:
+        return recode(codes, tree, request.k, request.privacy.m or 1)
+    policy = request.policy.item_numbers(codes) if request.policy else []
+    groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
+    terms = WorkingTerms(codes, tree, groups)
+    _until_protected(codes, request, constraints, terms)
+    return terms.term_of
+
+
+def _until_protected(
+    codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints, terms: WorkingTerms
+) -> None:
+    """Run the method until no set, and no part of one, has 1 to k - 1 records; what is merged can let parts meet."""
+    protect = cluster if request.method is Method.CBA else clip
+    exponential = request.loss is TermLoss.UL
+    waiting = constraints.required
+    while len(waiting):
+        protect(terms, waiting, request.k, exponential=exponential)
+        if terms.first_below(constraints.required, request.k, 0) < len(constraints.required):
+            waiting = constraints.required
+            continue
+        released, _ = released_as(codes, terms.term_of, request)
+        rare = unprotected_parts(constraints.apart, released)
+        first = released.terms.items[released.terms.offsets[:-1]]
+        waiting = Sets.of([first[part] for part in rare]).maximal()
+
+
+def _figures(
+    codes: CodeSets,
+    request: GeneralizationRequest,
+    tree: CodeTree,
+    constraints: PrivacyConstraints,
+    released: Generalization,
+) -> GeneralizationFigures:
+    counts = count_terms(released, codes.supports(), tree)
+    return GeneralizationFigures(
+        ilm=information_loss(counts),
+        log_ul=log_exponential_loss(counts),
+        ncp=certainty_penalty(counts),
+        suppressed_codes=len(released.suppressed),
+        suppressed_occurrences=int(counts.suppressed.sum()),
+        empty_records=int(np.sum(released.records.sizes == 0)),
+        statuses=statuses(constraints, released),
+        outcomes=outcomes(request.policy, codes, released),
+    )
