@@ -20,7 +20,8 @@ from cloister.codesets.data import CodeSets
 from cloister.kernels.terms import first_below, supports
 
 from .closeness import CodeTree
-from .sets import Integers, Numbers, Sets, combinations_in, from_table
+from .combinations import combinations_in, from_table
+from .sets import Integers, Numbers, Sets
 from .terms import record_bits
 
 Node = int

@@ -15,7 +15,7 @@ from .terms import record_bits
 
 
 def unprotected_parts(apart: Sets, released: Generalization) -> list[list[int]]:
-    """Return parts of sets, as terms, that 1 to k - 1 released records hold; of each set as long as it is.
+    """Return parts of sets, as terms, that 1 to k - 1 released records hold.
 
     Parameters
     ----------
@@ -24,8 +24,9 @@ def unprotected_parts(apart: Sets, released: Generalization) -> list[list[int]]:
     if not len(apart):
         return []
     term_of, holders = released.term_of(), Holders.of(released.records, len(released.terms))
-    found = [np.unique(term_of[apart.members(number)]) for number in range(len(apart))]
-    return [part for terms in found for part in rare_parts(terms[terms >= 0].tolist(), holders, released.k)]
+    mapped = {tuple(np.unique(term_of[apart.members(number)]).tolist()) for number in range(len(apart))}
+    several = sorted({tuple(term for term in terms if term >= 0) for terms in mapped} - {()})
+    return [part for terms in several for part in rare_parts(terms, holders, released.k)]
 
 
 def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[Status, int]:

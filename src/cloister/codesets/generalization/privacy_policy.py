@@ -23,8 +23,9 @@ from cloister.io.code_lists import CODES_NAMES, CodeColumns, code_lists
 from cloister.io.read import Source, read_table
 from cloister.kernels.terms import supports
 
+from .combinations import combinations_in, from_table, maximal
 from .parts import Holders, maximal_parts
-from .sets import Sets, combinations_in, from_table
+from .sets import Sets
 from .terms import record_bits
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
@@ -84,7 +85,7 @@ class PrivacyPolicy:
             )
         vocabulary = tuple(sorted(set().union(*given)))
         number = {code: place for place, code in enumerate(vocabulary)}
-        return cls(vocabulary, Sets.of([number[code] for code in codes] for codes in given).maximal(), spec)
+        return cls(vocabulary, maximal(Sets.of([number[code] for code in codes] for codes in given)), spec)
 
     @classmethod
     def all_combinations(cls, codes: CodeSets, m: int = 2) -> "PrivacyPolicy":
@@ -101,12 +102,12 @@ class PrivacyPolicy:
         largest = min(m, int(records.sizes.max(initial=1)))
         found = from_table(combinations_in(records, largest, codes.n_codes))
         short = records.chosen(records.sizes < largest)
-        return cls(codes.vocabulary, found.joined(short).maximal(), f"all:{m}", m)
+        return cls(codes.vocabulary, maximal(found.joined(short)), f"all:{m}", m)
 
     @classmethod
     def records(cls, codes: CodeSets) -> "PrivacyPolicy":
         """All the codes of each patient."""
-        return cls(codes.vocabulary, _records(codes).maximal(), "records")
+        return cls(codes.vocabulary, maximal(_records(codes)), "records")
 
     @classmethod
     def visits(cls, visits: str | Path | Sequence[Iterable[str]]) -> "PrivacyPolicy":
@@ -180,7 +181,7 @@ class PrivacyConstraints:
 
 
 def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
-    distinct = given.maximal()
+    distinct = maximal(given)
     every = np.arange(codes.n_codes, dtype=np.int32)
     bits = record_bits(codes)
     occurs = supports(every, bits, distinct.offsets, distinct.items, WHOLE) > 0
@@ -189,7 +190,7 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     if len(apart):
         holders = Holders.of(_records(codes), codes.n_codes)
         parts = [part for number in range(len(apart)) for part in maximal_parts(apart.members(number), holders)]
-        required = required.joined(Sets.of(parts)).maximal()
+        required = maximal(required.joined(Sets.of(parts)))
     return PrivacyConstraints(given, required, apart)
 
 
@@ -225,7 +226,7 @@ def _read_visits(source: Source) -> PrivacyPolicy:
     if wide:
         source = replace(source, frame=source.frame.select(wide[:1]))
     found = encode(code_lists(source, CodeColumns(id=None if wide else visit)), drop_empty=True)
-    return PrivacyPolicy(found.vocabulary, Sets(found.offsets, found.items).maximal(), f"visits:{source.name}")
+    return PrivacyPolicy(found.vocabulary, maximal(Sets(found.offsets, found.items)), f"visits:{source.name}")
 
 
 def _content(path: Path, name: str) -> Any:

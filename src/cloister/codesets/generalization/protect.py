@@ -11,18 +11,12 @@ from cloister.errors import NoSafeRelease
 from .apriori import recode
 from .cba import cluster
 from .closeness import CodeTree, icd_tree, tree_of
-from .data import (
-    Generalization,
-    GeneralizationFigures,
-    GeneralizationRequest,
-    GeneralizedCodes,
-    Method,
-    TermLoss,
-    Uncovered,
-)
+from .combinations import maximal
+from .data import Generalization, GeneralizationFigures, GeneralizedCodes
 from .losses import certainty_penalty, count_terms, information_loss, log_exponential_loss
 from .outcomes import outcomes, statuses, unprotected_parts
 from .privacy_policy import PrivacyConstraints
+from .request import GeneralizationRequest, Method, TermLoss, Uncovered
 from .sets import Integers, Numbers, Sets
 from .terms import WorkingTerms, grouped
 from .ugaclip import clip
@@ -144,7 +138,7 @@ def _until_protected(
         released, _ = released_as(codes, terms.term_of, request)
         rare = unprotected_parts(constraints.apart, released)
         first = released.terms.items[released.terms.offsets[:-1]]
-        waiting = Sets.of([first[part] for part in rare]).maximal()
+        waiting = maximal(Sets.of([first[part] for part in rare]))
 
 
 def _figures(

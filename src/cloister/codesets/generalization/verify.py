@@ -1,0 +1,219 @@
+"""The promise of generalized code sets, recomputed from what is released alone; with the original, the rest too.
+
+Nothing here imports the kernels or what protects: terms are counted with NumPy and plain Python.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.codesets.data import CodeSets, Policy
+from cloister.results import Verdict
+
+from .data import Generalization
+from .sets import Sets
+from .verify_counts import has_rare_itemset, has_rare_part
+
+
+class NamedSets(Protocol):
+    """What verification needs of a privacy policy: sets of names, as numbers."""
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The names."""
+
+    @property
+    def sets(self) -> Sets:
+        """Positions in the vocabulary."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Promise:
+    """What a release is to keep.
+
+    Attributes
+    ----------
+    privacy : sets of codes of which every part has no record or k; may be None where sets of up to m codes are meant
+    utility : disjoint sets of codes that terms do not reach beyond; None where terms follow a hierarchy
+    uncovered_together : whether codes of no such set may share a term
+    """
+
+    privacy: NamedSets | None = None
+    utility: Policy | None = None
+    uncovered_together: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Secret:
+    """The original, and the record of it behind each released one: (n_records,) int64; None where that is not known."""
+
+    codes: CodeSets
+    origin: NDArray[np.int64] | None = None
+
+
+class _Checks:
+    """Collects what was checked and what failed."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failures: list[str] = []
+
+    def require(self, holds: bool | np.bool_, promise: str) -> bool:
+        """Note a promise, and that it failed if it does not hold."""
+        self.done.append(promise)
+        if not holds:
+            self.failures.append(f"not so: {promise}")
+        return bool(holds)
+
+
+def verify(released: Generalization, promise: Promise, secret: Secret | None = None) -> Verdict:
+    """Check generalized code sets: form, terms, supports, and with the original every record.
+
+    Parameters
+    ----------
+    secret : the original; then each record must be what the original's record becomes by the terms
+
+    References
+    ----------
+    Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D and Definitions 3.1 and 3.2.
+    """
+    checks = _Checks()
+    if _check_form(checks, released):
+        _check_privacy(checks, released, promise)
+        if promise.utility is not None:
+            holds = _is_inside(released, promise.utility.constraints, promise.uncovered_together)
+            checks.require(holds, "the codes of each term are in one set of the utility policy")
+        if secret is not None:
+            _check_original(checks, released, secret)
+    how = "sets of terms were counted anew in the released records" + (
+        ", and every record was compared with the original" if secret is not None else ""
+    )
+    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+
+
+def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:
+    """Whether sets are runs of ascending numbers below the width."""
+    offsets, items = sets.offsets, sets.items
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != items.size:
+        return False
+    sizes = np.diff(offsets)
+    if np.any(sizes < (0 if may_be_empty else 1)) or np.any((items < 0) | (items >= width)):
+        return False
+    inside = np.ones(items.size, dtype=np.bool_)
+    inside[offsets[:-1][sizes > 0]] = False
+    return bool(np.all(np.diff(items, prepend=np.int32(-1))[inside] > 0))
+
+
+def _check_form(checks: _Checks, released: Generalization) -> bool:
+    vocabulary, terms = released.vocabulary, released.terms
+    n_codes, n_terms = len(vocabulary), terms.offsets.size - 1
+    placed = np.concatenate([terms.items, released.suppressed])
+    return (
+        checks.require(released.k >= 1 and (released.m is None or released.m >= 1), "k and m are 1 or more")
+        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), "the codes are in order")
+        and checks.require(
+            _is_sound(terms, n_codes, may_be_empty=False)
+            and np.all(np.diff(terms.items[terms.offsets[:-1]], prepend=np.int32(-1)) > 0),
+            "terms are sets of codes, in the order of their smallest codes",
+        )
+        and checks.require(
+            np.array_equal(np.sort(placed), np.arange(n_codes)), "every code is in one term, or suppressed"
+        )
+        and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), "records are sets of terms")
+        and checks.require(_is_ordered(released.records), "records stand in the order of their terms")
+        and checks.require(np.unique(released.records.items).size == n_terms, "every term is held by some record")
+    )
+
+
+def _is_ordered(records: Sets) -> bool:
+    bounds, items = records.offsets.tolist(), records.items.tolist()
+    found = [items[start:end] for start, end in pairwise(bounds)]
+    return all(before <= after for before, after in pairwise(found))
+
+
+def _check_privacy(checks: _Checks, released: Generalization, promise: Promise) -> None:
+    k, records = released.k, released.records
+    checks.require(promise.privacy is not None or released.m is not None, "a privacy policy is known")
+    checks.require(released.terms.offsets.size > 1 and len(records) >= k, "there are terms, and k records or more")
+    if released.m is not None:
+        checks.require(
+            not has_rare_itemset(records.offsets, records.items, k, released.m),
+            f"every set of up to {released.m} terms is held by no record or by {k} or more",
+        )
+    if promise.privacy is not None:
+        wanted = _as_terms(released, promise.privacy)
+        rare = has_rare_part(records.offsets, records.items, released.terms.offsets.size - 1, wanted, k)
+        checks.require(
+            not rare, f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
+        )
+
+
+def _term_of(released: Generalization) -> dict[str, int]:
+    """The number of the term of each code that is in one."""
+    sizes = np.diff(released.terms.offsets)
+    owner = np.repeat(np.arange(len(sizes)), sizes).tolist()
+    return {released.vocabulary[code]: term for code, term in zip(released.terms.items.tolist(), owner, strict=True)}
+
+
+def _as_terms(released: Generalization, privacy: NamedSets) -> NDArray[np.int32]:
+    """The terms of each set as a row, -1 where a code is suppressed or unknown, and beyond the end."""
+    term_of = _term_of(released)
+    if released.repeats:
+        term_of = {code.removesuffix("#1"): term for code, term in term_of.items()} | term_of
+    terms = np.array([term_of.get(code, -1) for code in privacy.vocabulary], dtype=np.int32)
+    sizes = np.diff(privacy.sets.offsets)
+    table = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), -1, dtype=np.int32)
+    table[np.arange(table.shape[1]) < sizes[:, None]] = terms[privacy.sets.items]
+    return table
+
+
+def _is_inside(released: Generalization, constraints: Sequence[frozenset[str]], uncovered_together: bool) -> bool:
+    """Definition 3.2; codes of no set are a set of their own, or each is."""
+    group: dict[str, object] = {code: number for number, each in enumerate(constraints) for code in each}
+    if released.repeats:
+        group |= {
+            code: group[code.rpartition("#")[0]] for code in released.vocabulary if code.rpartition("#")[0] in group
+        }
+    for start, end in pairwise(released.terms.offsets.tolist()):
+        codes = [released.vocabulary[code] for code in released.terms.items[start:end].tolist()]
+        groups = {group.get(code, None if uncovered_together else code) for code in codes}
+        if len(groups) > 1:
+            return False
+    return True
+
+
+def _check_original(checks: _Checks, released: Generalization, secret: Secret) -> None:
+    codes = secret.codes
+    held = set(codes.items.tolist())
+    occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)
+    fits = checks.require(
+        occurring == released.vocabulary and len(released.records) == codes.offsets.size - 1,
+        "the codes and the number of records are those of the original",
+    )
+    if not fits:
+        return
+    expected = _generalized(released, codes)
+    bounds, items = released.records.offsets.tolist(), released.records.items.tolist()
+    found = [tuple(items[start:end]) for start, end in pairwise(bounds)]
+    if secret.origin is not None:
+        same = np.array_equal(np.sort(secret.origin), np.arange(len(found))) and all(
+            expected[record] == terms for record, terms in zip(secret.origin.tolist(), found, strict=True)
+        )
+    else:
+        same = sorted(expected) == sorted(found)
+    checks.require(same, "every record has the terms of its codes, and no others")
+
+
+def _generalized(released: Generalization, codes: CodeSets) -> list[tuple[int, ...]]:
+    """The terms of each record of the original."""
+    term_of = _term_of(released)
+    term = [term_of.get(code, -1) for code in codes.vocabulary]
+    items = codes.items.tolist()
+    return [
+        tuple(sorted({term[item] for item in items[start:end]} - {-1}))
+        for start, end in pairwise(codes.offsets.tolist())
+    ]

@@ -1,0 +1,36 @@
+"""Small code sets to be generalized: eight codes under a hierarchy of three levels, and requests for them."""
+
+from cloister import CodeSets, UtilityPolicy
+from cloister.codesets.generalization.protect import generalize
+from cloister.codesets.generalization.request import GeneralizationRequest, Method, TermLoss, Uncovered
+from cloister.errors import NoSafeRelease
+from cloister.hierarchy import hierarchy_rows
+
+CODES = "abcdefgh"
+ROWS = [[code, "ab cd ef gh".split()[place // 2], "abcd efgh".split()[place // 4], "*"] for place, code in enumerate(CODES)]
+HIERARCHY = hierarchy_rows(ROWS)
+ABOVE = {row[0]: row[1:] for row in ROWS}
+
+
+def code_sets(records):
+    """Code sets of these records."""
+    return CodeSets.from_records(records)
+
+
+def request_for(k, privacy, method=Method.CBA, groups=(), uncovered=Uncovered.GENERALIZE, loss=TermLoss.ILM):
+    """A request with the hierarchy of this file and constraints named by number."""
+    policy = UtilityPolicy.of({str(number): group for number, group in enumerate(groups)})
+    return GeneralizationRequest(k, privacy, method, policy, uncovered, loss, HIERARCHY)
+
+
+def protect(records, request):
+    """What is released of some records; None where everything would be suppressed."""
+    try:
+        return generalize(code_sets(records), request)
+    except NoSafeRelease:
+        return None
+
+
+def terms_of(released):
+    """The terms as sets of codes."""
+    return {frozenset(term) for term in released.named_terms()}
