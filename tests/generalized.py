@@ -7,7 +7,9 @@ from cloister.errors import NoSafeRelease
 from cloister.hierarchy import hierarchy_rows
 
 CODES = "abcdefgh"
-ROWS = [[code, "ab cd ef gh".split()[place // 2], "abcd efgh".split()[place // 4], "*"] for place, code in enumerate(CODES)]
+ROWS = [
+    [code, ["ab", "cd", "ef", "gh"][place // 2], ["abcd", "efgh"][place // 4], "*"] for place, code in enumerate(CODES)
+]
 HIERARCHY = hierarchy_rows(ROWS)
 ABOVE = {row[0]: row[1:] for row in ROWS}
 

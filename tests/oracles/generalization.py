@@ -14,7 +14,9 @@ from math import log
 
 def all_combinations(records, m):
     """Every set of up to m codes that a record holds."""
-    return {frozenset(chosen) for record in records for size in range(1, m + 1) for chosen in combinations(record, size)}
+    return {
+        frozenset(chosen) for record in records for size in range(1, m + 1) for chosen in combinations(record, size)
+    }
 
 
 def maximal(sets):

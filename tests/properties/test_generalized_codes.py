@@ -68,7 +68,7 @@ def test_apriori_is_that_of_the_definition(records, k, m):
 @settings(max_examples=100)
 @given(RECORDS, SETS, GROUPS, K, BY_SETS, st.sampled_from(Uncovered))
 def test_no_set_and_no_part_of_one_is_below_k(records, sets, numbers, k, method, uncovered):
-    """By brute force over all parts of all sets; terms keep to constraints; supports never fall; verification agrees."""
+    """By brute force over all parts of all sets; terms keep to constraints, supports never fall; it is verified."""
     groups = policy_of(numbers, records)
     privacy = PrivacyPolicy.of(sets)
     request = request_for(k, privacy, method, groups, uncovered)
@@ -249,5 +249,5 @@ def test_the_utility_policy_is_the_users_own():
     request = replace(request_for(2, PrivacyPolicy.of([["a", "b"]])), policy=policy)
     found = generalize(code_sets(records), request)
 
-    assert [("ab", True)] == [(outcome.name, outcome.fully_preserved) for outcome in found.figures.outcomes]
+    assert [(outcome.name, outcome.fully_preserved) for outcome in found.figures.outcomes] == [("ab", True)]
     assert policy == UtilityPolicy.of({"ab": ["a", "b"]})

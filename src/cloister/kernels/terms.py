@@ -13,7 +13,7 @@ from .chunking import ONES, _bits
 
 SUPPRESSED = -1
 LONGEST_EXACT = 53
-"""Bits of a float's mantissa: from so many codes on, 2^n - 1 is taken for 2^n."""
+"""Bits of a float's mantissa: of more codes than that, 2^n - 1 is taken for 2^n."""
 
 
 class Terms(NamedTuple):
@@ -137,9 +137,9 @@ def _joint_level(terms, a, b):
 def _cost(size, level, support, exponential):
     """What a term loses up to a constant factor, as exponent and mantissa: exact, so that ties are ties."""
     value = np.float64(level * support)
-    if not exponential:
+    if not exponential or value == 0.0:
         return 0, value * size
-    if size < LONGEST_EXACT:
+    if size <= LONGEST_EXACT:
         value *= 1.0 - 0.5**size
     exponent = size
     while value >= 2.0:

@@ -83,6 +83,8 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
     records = Sets(codes.offsets, codes.items)
     for size in range(1, m + 1):
         sets = _itemsets(records, cut.current(), size)
+        if not len(sets):
+            break
         held = supports(cut.current(), cut.bits, sets.offsets, sets.items, k)
         queue = sets.chosen(np.argsort(-held, kind="stable"))
         at = first_below(cut.current(), cut.bits, queue.offsets, queue.items, k, 0)

@@ -6,7 +6,6 @@ Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, Tables I and II; w
 
 import csv
 from functools import lru_cache
-from importlib.resources import files
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import MARK
@@ -16,7 +15,9 @@ from cloister.codesets.policy import UtilityPolicy
 @lru_cache(maxsize=1)
 def gwas_diseases() -> dict[str, tuple[str, ...]]:
     """Return the beginnings of the ICD-9-CM codes of each disease, without dot."""
-    text = files(__package__).joinpath("data", "gwas_diseases.csv").read_text(encoding="utf-8")
+    from importlib.resources import files  # slow to import, and only this policy needs it
+
+    text = files("cloister.codesets.generalization").joinpath("data", "gwas_diseases.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {row["disease"]: tuple(row["prefixes"].replace(".", "").split()) for row in rows}
 

@@ -1,0 +1,150 @@
+"""What the verifier of generalized code sets refuses, and what it can do without."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.generalized import code_sets, request_for
+
+from cloister import CodeSets, UtilityPolicy
+from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
+from cloister.codesets.generalization.protect import generalize
+from cloister.codesets.generalization.request import GeneralizationRequest, Uncovered
+from cloister.codesets.generalization.sets import Sets
+from cloister.codesets.generalization.verify import Promise, Secret, verify
+from cloister.codesets.generalization.verify_counts import has_rare_itemset
+
+RECORDS = [*["ab"] * 2, *["ac"] * 2, "bc", "bd", *["d"] * 3, "ef", "e", "f"]
+GROUPS = ["abc", "ef"]
+
+
+@pytest.fixture
+def codes():
+    """Twelve patients with six codes."""
+    return code_sets(RECORDS)
+
+
+@pytest.fixture
+def found(codes):
+    """What CBA releases of them with k = 3 and all pairs."""
+    return generalize(codes, request_for(3, PrivacyPolicy.all_combinations(codes, 2), groups=GROUPS))
+
+
+def promised(codes):
+    """What the request asked for."""
+    return Promise(PrivacyPolicy.all_combinations(codes, 2), UtilityPolicy.of({group: group for group in GROUPS}))
+
+
+def failures(codes, released, **parts):
+    """What the verifier says of a release with some parts changed."""
+    return "; ".join(verify(replace(released, **parts), promised(codes), Secret(codes)).failures)
+
+
+def test_a_release_passes(codes, found):
+    """With its original, with the order of the records or without."""
+    assert verify(found.released, promised(codes), Secret(codes, found.origin)).holds
+    assert failures(codes, found.released) == ""
+    assert max(map(len, found.released.named_terms())) > 1
+
+
+def test_a_term_put_back_is_refused(codes, found):
+    """The codes of a term released one by one have pairs that fewer than k patients have."""
+    whole = generalize(codes, request_for(1, PrivacyPolicy.all_combinations(codes, 2))).released
+
+    assert "set of up to 2 terms" in failures(codes, replace(whole, k=3, m=2))
+    assert "set of the privacy policy" in failures(codes, replace(whole, k=3, m=None))
+
+
+def test_a_set_that_meets_only_after_generalization_is_refused():
+    """Nobody has a and b; the terms of both meet in one record, so whoever takes them for a and b finds one."""
+    records = [["a"], ["b"], ["c"], ["d"], ["c", "d"], *[["a"]] * 2, *[["b"]] * 2]
+    codes = code_sets(records)
+    privacy = PrivacyPolicy.of([["a", "b"]])
+    request = request_for(2, privacy, groups=[["a", "c"], ["b", "d"]], uncovered=Uncovered.SUPPRESS)
+    whole = generalize(codes, request).released
+    terms, merged = Sets.of([[0, 2], [1, 3]]), [[0], [0], [0], [0], [0, 1], [1], [1], [1], [1]]
+    forged = replace(whole, terms=terms, records=Sets.of(merged), suppressed=np.empty(0, dtype=np.int32))
+
+    assert verify(whole, Promise(privacy), Secret(codes)).holds
+    assert verify(forged, Promise(privacy), Secret(codes)).failures == (
+        "not so: every set of the privacy policy, and every part of one, is held by no record or by 2 or more",
+    )
+
+
+def test_terms_across_utility_constraints_are_refused(codes, found):
+    """Definition 3.2; codes of no set may share a term only if that was asked for."""
+    crossing = UtilityPolicy.of({"ab": "ab", "c": "c"})
+    told = "not so: the codes of each term are in one set of the utility policy"
+    apart = Promise(promised(codes).privacy, UtilityPolicy.of({"d": "d"}), uncovered_together=False)
+
+    assert told in verify(found.released, replace(promised(codes), utility=crossing)).failures
+    assert told in verify(found.released, apart).failures
+    assert told not in verify(found.released, replace(apart, uncovered_together=True)).failures
+
+
+def test_changed_forms_are_refused(codes, found):
+    """Overlapping terms, codes in no term, records out of order, terms that nobody has, other vocabularies."""
+    released = found.released
+    terms = [released.terms.members(number).tolist() for number in range(len(released.terms))]
+    records = [released.records.members(number).tolist() for number in range(len(released.records))]
+
+    assert "every code is in one term" in failures(codes, released, terms=Sets.of([terms[0], [terms[0][1], *terms[1]]]))
+    assert "every code is in one term" in failures(codes, released, suppressed=np.array([0], dtype=np.int32))
+    assert "records stand in the order" in failures(codes, released, records=Sets.of(records[::-1]))
+    assert "records are sets of terms" in failures(codes, released, records=Sets.of([*records[:-1], [len(terms)]]))
+    assert "held by some record" in failures(codes, released, records=Sets.of([[0]] * len(records)))
+    assert "the codes are in order" in failures(codes, released, vocabulary=released.vocabulary[::-1])
+    assert "k and m are 1" in failures(codes, released, m=0)
+    assert "k records or more" in failures(codes, released, k=100)
+
+
+def test_records_that_are_not_the_originals_are_refused(codes, found):
+    """A record with one term more, records of another number, other codes, an order that is none."""
+    released = found.released
+    records = [released.records.members(number).tolist() for number in range(len(released.records))]
+    longer = sorted([*records[1:], sorted({*records[0], len(released.terms) - 1})])
+    told = "every record has the terms of its codes"
+
+    assert told in failures(codes, released, records=Sets.of(longer))
+    assert "number of records" in failures(codes, released, records=Sets.of(records[1:]))
+    assert "the codes and the number" in "".join(verify(released, Promise(), Secret(code_sets(["ab"] * 12))).failures)
+    same = np.zeros(len(records), dtype=np.int64)
+    assert told in "".join(verify(released, Promise(), Secret(codes, same)).failures)
+
+
+def test_without_a_policy_nothing_is_promised(codes, found):
+    """A release that states no m needs the policy to be checked."""
+    assert "privacy policy is known" in "".join(verify(replace(found.released, m=None), Promise()).failures)
+
+
+def test_numbered_occurrences_are_verified():
+    """Where diagnoses repeat, utility constraints and policies name codes without their number."""
+    codes = CodeSets.from_records([["a", "a", "b"], ["a", "b"], ["a", "a"], ["b"], ["c"]], repeats=True)
+    policy = UtilityPolicy.of({"ab": ["a", "b"]})
+    privacy = PrivacyPolicy.of([["a", "b"], ["c"], ["a#2"]])
+    found = generalize(codes, GeneralizationRequest(2, privacy, policy=policy))
+
+    assert verify(found.released, Promise(privacy, policy), Secret(codes, found.origin)).failures == ()
+    assert [codes.vocabulary[code] for code in found.released.suppressed] == ["c#1"]
+
+
+def test_sets_of_several_terms_are_counted():
+    """Pairs are frequent, one set of three terms is not."""
+    records = Sets.of([[0, 1], [0, 2], [1, 2], [0, 1, 2]])
+
+    assert not has_rare_itemset(records.offsets, records.items, 2, 2)
+    assert has_rare_itemset(records.offsets, records.items, 2, 3)
+
+
+def test_the_verifier_loads_nothing_of_what_it_checks():
+    """In a fresh interpreter it loads no Numba, no kernels and nothing that protects."""
+    never = ("cloister.kernels", "cloister.search", "cloister.codesets.generalization.protect")
+    program = (
+        "import sys, cloister.codesets.generalization.verify\n"
+        f"print([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "[]"
