@@ -8,7 +8,14 @@ from cloister.hierarchy import hierarchy_rows
 
 CODES = "abcdefgh"
 ROWS = [
-    [code, ["ab", "cd", "ef", "gh"][place // 2], ["abcd", "efgh"][place // 4], "*"] for place, code in enumerate(CODES)
+    ["a", "ab", "abc", "*"],
+    ["b", "ab", "abc", "*"],
+    ["c", "c.", "abc", "*"],
+    ["d", "def", "defgh", "*"],
+    ["e", "def", "defgh", "*"],
+    ["f", "def", "defgh", "*"],
+    ["g", "gh", "defgh", "*"],
+    ["h", "gh", "defgh", "*"],
 ]
 HIERARCHY = hierarchy_rows(ROWS)
 ABOVE = {row[0]: row[1:] for row in ROWS}

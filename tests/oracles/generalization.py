@@ -124,16 +124,18 @@ def cba_again(state, sets, k):
 
 
 def ugaclip(state, sets, k):
-    """The set that most records hold, its least supported term, the best partner of that, or the whole constraint."""
+    """The set that most records hold; its least supported term, merged until the set is safe or suppressed with all."""
     while below := [one for one in sets if 0 < state.held(one) < k]:
         codes = min(below, key=lambda one: (-state.held(one), -len(one), sorted(one)))
         fixed = min(state.mapped(codes), key=lambda term: (len(state.holding(term)), min(term)))
-        pairs = state.pairs([fixed])
-        if pairs:
+        while 0 < state.held(codes) < k:
+            pairs = state.pairs([fixed])
+            if not pairs:
+                group = next(group for group in state.groups if fixed <= group)
+                state.terms = {term for term in state.terms if not term <= group}
+                break
             state.merge(pairs[0])
-        else:
-            group = next(group for group in state.groups if fixed <= group)
-            state.terms = {term for term in state.terms if not term <= group}
+            fixed = next(term for term in state.terms if fixed <= term)
 
 
 def protect(records, sets, above, groups, k, method, exponential=False):
@@ -189,8 +191,10 @@ def apriori(records, above, k, m):
     nodes = {code: [(0, code), *((height + 1, name) for height, name in enumerate(above[code]))] for code in codes}
     current = {code: nodes[code][0] for code in codes}
 
+    under = {node: frozenset(c for c in codes if node in nodes[c]) for code in codes for node in nodes[code]}
+
     def below(node):
-        return frozenset(code for code in codes if node in nodes[code])
+        return under[node]
 
     def cost(node):
         return len(below(node)) if len(below(node)) > 1 else 0

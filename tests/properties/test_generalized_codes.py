@@ -19,10 +19,11 @@ from cloister.codesets.generalization.verify import Promise, Secret, verify
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import NoSafeRelease
 
-RECORDS = st.lists(st.frozensets(st.sampled_from(CODES), min_size=1, max_size=5), min_size=4, max_size=16)
-SETS = st.lists(st.frozensets(st.sampled_from([*CODES, "zz"]), min_size=1, max_size=4), min_size=1, max_size=6)
+RECORDS = st.lists(st.frozensets(st.sampled_from(CODES), min_size=1, max_size=5), min_size=5, max_size=24)
+SETS = st.lists(st.frozensets(st.sampled_from([*CODES, "zz"]), min_size=1, max_size=4), min_size=1, max_size=8)
 GROUPS = st.lists(st.integers(-1, 2), min_size=len(CODES), max_size=len(CODES))
-K = st.integers(2, 4)
+K = st.integers(2, 5)
+SEED = st.integers(0, 2**32)
 BY_SETS = st.sampled_from([Method.CBA, Method.UGACLIP])
 ORACLES = {Method.CBA: oracle.cba, Method.UGACLIP: oracle.ugaclip}
 
@@ -41,24 +42,46 @@ def all_groups(groups, records, uncovered):
     return [*groups, *implicit]
 
 
+def agree(records, sets, numbers, k, method, uncovered, loss):
+    """Whether a method ends with the terms of its definition."""
+    groups = policy_of(numbers, records)
+    expected = oracle.protect(
+        records, sets, ABOVE, all_groups(groups, records, uncovered), k, ORACLES[method], loss is TermLoss.UL
+    )
+    found = protect(records, request_for(k, PrivacyPolicy.of(sets), method, groups, uncovered, loss))
+    return expected == (set() if found is None else terms_of(found.released))
+
+
 @settings(max_examples=150)
 @given(RECORDS, SETS, GROUPS, K, BY_SETS, st.sampled_from(Uncovered), st.sampled_from(TermLoss))
 def test_methods_by_sets_are_those_of_the_definition(records, sets, numbers, k, method, uncovered, loss):
     """CBA and UGACLIP end with the terms of the plain algorithms, whatever the sets, losses and constraints."""
-    groups = policy_of(numbers, records)
-    above = {code: ABOVE[code] for record in records for code in record}
-    expected = oracle.protect(
-        records, sets, above, all_groups(groups, records, uncovered), k, ORACLES[method], loss is TermLoss.UL
-    )
-    found = protect(records, request_for(k, PrivacyPolicy.of(sets), method, groups, uncovered, loss))
-
-    assert expected == (set() if found is None else terms_of(found.released))
+    assert agree(records, sets, numbers, k, method, uncovered, loss)
 
 
-@settings(max_examples=60)
-@given(RECORDS, K, st.integers(1, 3))
-def test_apriori_is_that_of_the_definition(records, k, m):
+def drawn(seed, n_records, longest):
+    """Sets of codes, some of which are more frequent than others; small numbers are not more likely, as elsewhere."""
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet(np.full(len(CODES), 0.7)) + 1e-6
+    sizes = generator.integers(1, longest + 1, n_records)
+    chosen = [generator.choice(list(CODES), size, replace=False, p=shares / shares.sum()) for size in sizes]
+    return [frozenset(codes.tolist()) for codes in chosen]
+
+
+@settings(max_examples=300)
+@given(SEED, K, BY_SETS, st.sampled_from(Uncovered), st.sampled_from(TermLoss))
+def test_methods_by_sets_are_those_of_the_definition_on_more_records(seed, k, method, uncovered, loss):
+    """The same on 30 records and a dozen sets drawn evenly."""
+    numbers = np.random.default_rng(seed).integers(-1, 3, len(CODES)).tolist()
+
+    assert agree(drawn(seed, 30, 4), drawn(seed + 1, 12, 4), numbers, k, method, uncovered, loss)
+
+
+@settings(max_examples=200)
+@given(SEED, K, st.integers(1, 3))
+def test_apriori_is_that_of_the_definition(seed, k, m):
     """AA ends with the terms of the plain algorithm."""
+    records = drawn(seed, 25, 4)
     codes = code_sets(records)
     found = generalize(codes, request_for(k, PrivacyPolicy.all_combinations(codes, m), Method.APRIORI))
 

@@ -1,6 +1,7 @@
 """Privacy policies from files and lists, and the utility policy of genome-wide studies."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from cloister import CodeSets, InputError, UtilityPolicy
 from cloister.codesets.generalization.closeness import icd_tree
 from cloister.codesets.generalization.data import Status
 from cloister.codesets.generalization.gwas import gwas_diseases, gwas_policy
+from cloister.codesets.generalization.outcomes import statuses
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.protect import generalize
 from cloister.codesets.generalization.request import GeneralizationRequest, Method
@@ -55,6 +57,19 @@ def test_each_set_has_its_status():
 
     expected = {Status.SATISFIED: 1, Status.VACUOUS: 1, Status.SUPPRESSED: 1, Status.VIOLATED: 0}
     assert expected == found.figures.statuses
+
+
+def test_a_set_below_k_is_told_as_violated():
+    """Whole or in part, should a release ever hold it."""
+    codes = CodeSets.from_records([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["c"]])
+    policy = PrivacyPolicy.of([["a", "b"], ["a", "c"], ["a", "b", "c"], ["b", "c"]])
+    asis = generalize(codes, GeneralizationRequest(1, policy)).released
+    given = policy.on(codes)
+
+    told = {Status.SATISFIED: 0, Status.VACUOUS: 0, Status.SUPPRESSED: 0, Status.VIOLATED: 1}
+    assert statuses(given, replace(asis, k=2)) == told
+    pairs = PrivacyPolicy.of([["a", "b"], ["a", "c"], ["b", "c"]]).on(codes)
+    assert statuses(pairs, replace(asis, k=2)) == told | {Status.SATISFIED: 2}
 
 
 def test_policies_have_words(codes, tmp_path):

@@ -5,8 +5,9 @@ genome-wide association studies", Proceedings of the National Academy of Science
 their "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB.
 
 Step by step: of the sets that are not protected the one that most records hold; of its terms the one that fewest
-records hold; of the terms of the same utility constraint the one that loses least together with it. Where there is
-none, all codes of that constraint are suppressed. Ties: the larger set, then by codes; the smaller name of a term.
+records hold is fixed, and merged with the term of the same utility constraint that loses least together with it, until
+the set is protected. Where no such term is left, all codes of that constraint are suppressed, and the set is chosen
+anew like any other. Ties: the larger set, then by codes; the smaller name of a term.
 """
 
 import numpy as np
@@ -40,20 +41,27 @@ def clip(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) 
         best, n_waiting = most_held_below(terms.arrays, sets.offsets, sets.items, k, waiting, n_waiting)
         if best >= 0:
             step += 1
-            changed = _take_step(terms, sets.members(best), exponential=exponential)
+            changed = _protect_set(terms, sets.members(best), k, exponential=exponential)
             waiting.changed[changed] = step
 
 
-def _take_step(terms: WorkingTerms, codes: Numbers, *, exponential: bool) -> Numbers:
-    """Merge the least supported term of a set, or suppress its constraint; return the codes concerned."""
+def _protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bool) -> Numbers:
+    """Merge the least supported term of a set until that is safe, or suppress its constraint; return what changed."""
     own = terms.terms_of(codes)
-    fixed = own[np.argmin(terms.arrays.support[own])]
-    pair = terms.cheapest_pair(own[own == fixed], exponential=exponential)
-    if pair is not None:
+    fixed = int(own[np.argmin(terms.arrays.support[own])])
+    while 0 < terms.held(codes, k) < k:
+        pair = terms.cheapest_pair(np.array([fixed], dtype=np.int32), exponential=exponential)
+        if pair is None:
+            return _suppress_constraint(terms, fixed)
         terms.merge(*pair)
-        return terms.members(pair[0]).astype(np.int32)
-    group = terms.groups.group[fixed]
+        fixed = pair[0]
+    return terms.members(fixed).astype(np.int32)
+
+
+def _suppress_constraint(terms: WorkingTerms, term: int) -> Numbers:
+    """Take all codes that may be generalized with a term out of the data."""
+    group = terms.groups.group[term]
     codes = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
-    for term in terms.terms_of(codes).tolist():
-        terms.suppress(term)
+    for own in terms.terms_of(codes).tolist():
+        terms.suppress(own)
     return codes
