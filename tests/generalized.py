@@ -1,8 +1,8 @@
 """Small code sets to be generalized: eight codes under a hierarchy of three levels, and requests for them."""
 
 from cloister import CodeSets, UtilityPolicy
+from cloister.codesets.generalization.data import GeneralizationRequest, Method, TermLoss, Uncovered
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.request import GeneralizationRequest, Method, TermLoss, Uncovered
 from cloister.errors import NoSafeRelease
 from cloister.hierarchy import hierarchy_rows
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from cloister import CodeSets, UtilityPolicy
+from cloister.codesets.generalization.data import GeneralizationRequest, Method
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.request import GeneralizationRequest, Method
 from cloister.codesets.generalization.verify import Promise, Secret, verify
 
 FIGURE_1 = [

@@ -10,10 +10,9 @@ from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, reque
 from tests.oracles import generalization as oracle
 
 from cloister.codesets.generalization.combinations import combinations_in, maximal
-from cloister.codesets.generalization.data import Status
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
+from cloister.codesets.generalization.data import Method, Status, TermLoss, Uncovered
+from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on
 from cloister.codesets.generalization.protect import generalize, released_as
-from cloister.codesets.generalization.request import Method, TermLoss, Uncovered
 from cloister.codesets.generalization.sets import Sets
 from cloister.codesets.generalization.verify import Promise, Secret, verify
 from cloister.codesets.policy import UtilityPolicy
@@ -217,7 +216,7 @@ def test_utility_constraints_are_judged_by_the_definition(records, numbers, k, m
 def test_a_policy_asks_for_the_largest_parts_that_occur(records, sets):
     """Sets that no record holds are replaced by what records have of them, before sets in others are left out."""
     codes = code_sets(records)
-    asked = PrivacyPolicy.of(sets).on(codes).required
+    asked = constraints_on(PrivacyPolicy.of(sets), codes).required
 
     expected = sorted(map(sorted, oracle.required(records, sets)))
     assert expected == [[codes.vocabulary[item] for item in asked.members(n).tolist()] for n in range(len(asked))]

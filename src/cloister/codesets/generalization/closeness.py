@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import MARK
+from cloister.codesets.encode import plain_code
 from cloister.hierarchy.classification import CodePath, load_classification
 from cloister.hierarchy.ladder import Hierarchy
 
@@ -85,7 +85,7 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
 
 def _names(codes: CodeSets) -> list[str]:
     """The codes as they were recorded, occurrences not told apart."""
-    return [code.rpartition(MARK)[0] if codes.repeats else code for code in codes.vocabulary]
+    return [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
 
 
 def _label(path: CodePath | None, number: int, level: str) -> tuple[str, str]:

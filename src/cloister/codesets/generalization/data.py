@@ -1,14 +1,77 @@
-"""The forms of generalized code sets: what is released, and what it costs."""
+"""The forms of generalized code sets: what is asked, what is released, and what it costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 
 from cloister.codesets.data import CodeSets
+from cloister.errors import InputError
+from cloister.hierarchy.ladder import Hierarchy
 
 from .sets import Integers, Numbers, Sets, named
+
+LARGEST = 2**31 - 1
+"""The largest number that a request may state."""
+
+
+class PrivacySets(Protocol):
+    """What generalization and its verification need of a privacy policy: sets of names, as numbers."""
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The names."""
+
+    @property
+    def sets(self) -> Sets:
+        """Positions in the vocabulary."""
+
+    @property
+    def spec(self) -> str:
+        """Where the policy came from, as on the command line."""
+
+    @property
+    def m(self) -> int | None:
+        """Most codes of a set, where all sets of so many codes are meant."""
+
+
+class UtilitySets(Protocol):
+    """What generalization and its verification need of a utility policy: disjoint sets of codes by name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the sets are called."""
+
+    @property
+    def constraints(self) -> tuple[frozenset[str], ...]:
+        """The sets."""
+
+    def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
+        """Return the sets as positions in a vocabulary, if all their codes are in it."""
+
+
+class Method(StrEnum):
+    """How codes are generalized."""
+
+    CBA = "cba"
+    UGACLIP = "ugaclip"
+    APRIORI = "apriori"
+
+
+class Uncovered(StrEnum):
+    """What may become of codes that are in no set of the utility policy where they cannot stay as they are."""
+
+    GENERALIZE = "generalize"
+    SUPPRESS = "suppress"
+
+
+class TermLoss(StrEnum):
+    """What methods keep low: a term of n codes counts n (ILM) or 2^n - 1 (UL)."""
+
+    ILM = "ilm"
+    UL = "ul"
 
 
 class Status(StrEnum):
@@ -18,6 +81,40 @@ class Status(StrEnum):
     VACUOUS = "vacuous"
     SUPPRESSED = "protected by suppression"
     VIOLATED = "violated"
+
+
+@dataclass(frozen=True)
+class GeneralizationRequest:
+    """What is asked of a generalization.
+
+    Attributes
+    ----------
+    k : patients that every set of the privacy policy must lead to, at least 1
+    privacy : sets of codes by which somebody might recognize a patient
+    method : how codes are generalized
+    policy : utility policy: codes are generalized only with codes of the same set; None: with any, or with none where
+        uncovered codes are suppressed; AA generalizes along the hierarchy whatever the policy
+    uncovered : codes of no set are one more set, or are suppressed where they cannot be released as they are
+    loss : what CBA and UGACLIP keep low
+    hierarchy : how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more of the codes
+    """
+
+    k: int
+    privacy: PrivacySets
+    method: Method = Method.CBA
+    policy: UtilitySets | None = None
+    uncovered: Uncovered = Uncovered.GENERALIZE
+    loss: TermLoss = TermLoss.ILM
+    hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
+            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        if self.method is Method.APRIORI and self.privacy.m is None:
+            raise InputError(
+                "The method apriori protects all sets of up to m codes, but the privacy policy is "
+                f"{self.privacy.spec}. Give -m, or choose the method cba or ugaclip."
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ import csv
 from functools import lru_cache
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import MARK
+from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import UtilityPolicy
 
 
@@ -32,7 +32,7 @@ def gwas_policy(codes: CodeSets) -> UtilityPolicy:
     """
     held = (codes.supports() > 0).tolist()
     present = [code for code, occurs in zip(codes.vocabulary, held, strict=True) if occurs]
-    names = dict.fromkeys(code.rpartition(MARK)[0] if codes.repeats else code for code in present)
+    names = dict.fromkeys(plain_code(code, repeats=codes.repeats) for code in present)
     found = {
         disease: [name for name in names if name.upper().replace(".", "").startswith(beginnings)]
         for disease, beginnings in gwas_diseases().items()

@@ -4,10 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.policy import UtilityPolicy
 from cloister.kernels.terms import supports
 
-from .data import ConstraintOutcome, Generalization, Status
+from .data import ConstraintOutcome, Generalization, Status, UtilitySets
 from .parts import Holders, rare_parts
 from .privacy_policy import PrivacyConstraints
 from .sets import Sets
@@ -55,7 +54,7 @@ def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
     return violated
 
 
-def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generalization) -> tuple[ConstraintOutcome, ...]:
+def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalization) -> tuple[ConstraintOutcome, ...]:
     """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
     if policy is None:
         return ()

@@ -24,6 +24,7 @@ from cloister.io.read import Source, read_table
 from cloister.kernels.terms import supports
 
 from .combinations import combinations_in, from_table, maximal
+from .data import PrivacySets
 from .parts import Holders, maximal_parts
 from .sets import Sets
 from .terms import record_bits
@@ -149,20 +150,6 @@ class PrivacyPolicy:
             raise InputError(message, file=name)
         return cls.of(content, name)
 
-    def on(self, codes: CodeSets) -> "PrivacyConstraints":
-        """Return what the policy asks of these data; where diagnoses repeat, a code stands for its first occurrence."""
-        number = {code: place for place, code in enumerate(codes.vocabulary)}
-        if codes.repeats:
-            number |= {code.removesuffix(FIRST): place for code, place in number.items() if code.endswith(FIRST)}
-        held = codes.supports() > 0
-        position = np.array([number.get(code, -1) for code in self.vocabulary], dtype=np.int32)
-        position[position >= 0] = np.where(held[position[position >= 0]], position[position >= 0], -1)
-        items = position[self.sets.items]
-        known = items >= 0
-        sizes = np.bincount(self.sets.owners()[known], minlength=len(self))
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return _constraints(Sets(offsets, items[known]), codes)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacyConstraints:
@@ -178,6 +165,21 @@ class PrivacyConstraints:
     given: Sets
     required: Sets
     apart: Sets
+
+
+def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
+    """Return what a policy asks of data; where diagnoses repeat, a code stands for its first occurrence."""
+    number = {code: place for place, code in enumerate(codes.vocabulary)}
+    if codes.repeats:
+        number |= {code.removesuffix(FIRST): place for code, place in number.items() if code.endswith(FIRST)}
+    held = codes.supports() > 0
+    position = np.array([number.get(code, -1) for code in policy.vocabulary], dtype=np.int32)
+    position[position >= 0] = np.where(held[position[position >= 0]], position[position >= 0], -1)
+    items = position[policy.sets.items]
+    known = items >= 0
+    sizes = np.bincount(policy.sets.owners()[known], minlength=len(policy.sets))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return _constraints(Sets(offsets, items[known]), codes)
 
 
 def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:

@@ -12,11 +12,18 @@ from .apriori import recode
 from .cba import cluster
 from .closeness import CodeTree, icd_tree, tree_of
 from .combinations import maximal
-from .data import Generalization, GeneralizationFigures, GeneralizedCodes
+from .data import (
+    Generalization,
+    GeneralizationFigures,
+    GeneralizationRequest,
+    GeneralizedCodes,
+    Method,
+    TermLoss,
+    Uncovered,
+)
 from .losses import certainty_penalty, count_terms, information_loss, log_exponential_loss
 from .outcomes import outcomes, statuses, unprotected_parts
-from .privacy_policy import PrivacyConstraints
-from .request import GeneralizationRequest, Method, TermLoss, Uncovered
+from .privacy_policy import PrivacyConstraints, constraints_on
 from .sets import Integers, Numbers, Sets
 from .terms import WorkingTerms, grouped
 from .ugaclip import clip
@@ -58,7 +65,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             "Ask for a smaller k."
         )
     tree = icd_tree(codes) if request.hierarchy is None else tree_of(codes, request.hierarchy)
-    constraints = request.privacy.on(codes)
+    constraints = constraints_on(request.privacy, codes)
     term_of = _terms(codes, request, tree, constraints)
     released, origin = released_as(codes, term_of, request)
     if not len(released.terms):

@@ -6,29 +6,17 @@ Nothing here imports the kernels or what protects: terms are counted with NumPy 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, Policy
+from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import MARK, plain_code
 from cloister.results import Verdict
 
-from .data import Generalization
+from .data import Generalization, PrivacySets, UtilitySets
 from .sets import Sets
 from .verify_counts import has_rare_itemset, has_rare_part
-
-
-class NamedSets(Protocol):
-    """What verification needs of a privacy policy: sets of names, as numbers."""
-
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The names."""
-
-    @property
-    def sets(self) -> Sets:
-        """Positions in the vocabulary."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +30,8 @@ class Promise:
     uncovered_together : whether codes of no such set may share a term
     """
 
-    privacy: NamedSets | None = None
-    utility: Policy | None = None
+    privacy: PrivacySets | None = None
+    utility: UtilitySets | None = None
     uncovered_together: bool = True
 
 
@@ -159,11 +147,11 @@ def _term_of(released: Generalization) -> dict[str, int]:
     return {released.vocabulary[code]: term for code, term in zip(released.terms.items.tolist(), owner, strict=True)}
 
 
-def _as_terms(released: Generalization, privacy: NamedSets) -> NDArray[np.int32]:
+def _as_terms(released: Generalization, privacy: PrivacySets) -> NDArray[np.int32]:
     """The terms of each set as a row, -1 where a code is suppressed or unknown, and beyond the end."""
     term_of = _term_of(released)
     if released.repeats:
-        term_of = {code.removesuffix("#1"): term for code, term in term_of.items()} | term_of
+        term_of = {code.removesuffix(f"{MARK}1"): term for code, term in term_of.items()} | term_of
     terms = np.array([term_of.get(code, -1) for code in privacy.vocabulary], dtype=np.int32)
     sizes = np.diff(privacy.sets.offsets)
     table = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), -1, dtype=np.int32)
@@ -173,14 +161,11 @@ def _as_terms(released: Generalization, privacy: NamedSets) -> NDArray[np.int32]
 
 def _is_inside(released: Generalization, constraints: Sequence[frozenset[str]], uncovered_together: bool) -> bool:
     """Definition 3.2; codes of no set are a set of their own, or each is."""
-    group: dict[str, object] = {code: number for number, each in enumerate(constraints) for code in each}
-    if released.repeats:
-        group |= {
-            code: group[code.rpartition("#")[0]] for code in released.vocabulary if code.rpartition("#")[0] in group
-        }
+    number = {code: place for place, each in enumerate(constraints) for code in each}
+    names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    group = [number.get(name, -1 if uncovered_together else f"alone {code}") for code, name in enumerate(names)]
     for start, end in pairwise(released.terms.offsets.tolist()):
-        codes = [released.vocabulary[code] for code in released.terms.items[start:end].tolist()]
-        groups = {group.get(code, None if uncovered_together else code) for code in codes}
+        groups = {group[code] for code in released.terms.items[start:end].tolist()}
         if len(groups) > 1:
             return False
     return True

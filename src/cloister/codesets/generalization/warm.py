@@ -3,9 +3,9 @@
 from cloister.codesets.data import CodeSets
 from cloister.kernels._jit import is_compiled
 
+from .data import GeneralizationRequest, Method
 from .privacy_policy import PrivacyPolicy
 from .protect import generalize
-from .request import GeneralizationRequest, Method
 
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 

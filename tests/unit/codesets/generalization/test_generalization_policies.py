@@ -10,12 +10,11 @@ import pytest
 
 from cloister import CodeSets, InputError, UtilityPolicy
 from cloister.codesets.generalization.closeness import icd_tree
-from cloister.codesets.generalization.data import Status
+from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status
 from cloister.codesets.generalization.gwas import gwas_diseases, gwas_policy
 from cloister.codesets.generalization.outcomes import statuses
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
+from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.request import GeneralizationRequest, Method
 from cloister.codesets.generalization.sets import named
 
 RECORDS = [["250.01", "401.9", "V51"], ["250.01", "401.9"], ["401.9"], ["493.00"]]
@@ -44,8 +43,8 @@ def test_sets_that_occur_only_in_part_are_protected_in_part():
     codes = CodeSets.from_records([["a"], ["b"], ["b"], ["c"], ["c"]])
     policy = PrivacyPolicy.of([["a"], ["a", "b"]])
 
-    assert named(policy.on(codes).required, codes.vocabulary) == [("a",), ("b",)]
-    assert named(policy.on(codes).apart, codes.vocabulary) == [("a", "b")]
+    assert named(constraints_on(policy, codes).required, codes.vocabulary) == [("a",), ("b",)]
+    assert named(constraints_on(policy, codes).apart, codes.vocabulary) == [("a", "b")]
 
 
 def test_each_set_has_its_status():
@@ -64,11 +63,11 @@ def test_a_set_below_k_is_told_as_violated():
     codes = CodeSets.from_records([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["c"]])
     policy = PrivacyPolicy.of([["a", "b"], ["a", "c"], ["a", "b", "c"], ["b", "c"]])
     asis = generalize(codes, GeneralizationRequest(1, policy)).released
-    given = policy.on(codes)
+    given = constraints_on(policy, codes)
 
     told = {Status.SATISFIED: 0, Status.VACUOUS: 0, Status.SUPPRESSED: 0, Status.VIOLATED: 1}
     assert statuses(given, replace(asis, k=2)) == told
-    pairs = PrivacyPolicy.of([["a", "b"], ["a", "c"], ["b", "c"]]).on(codes)
+    pairs = constraints_on(PrivacyPolicy.of([["a", "b"], ["a", "c"], ["b", "c"]]), codes)
     assert statuses(pairs, replace(asis, k=2)) == told | {Status.SATISFIED: 2}
 
 
@@ -153,8 +152,8 @@ def test_a_repeated_code_stands_for_its_first_occurrence():
     """Where diagnoses are numbered, a policy may name them with or without their number."""
     codes = CodeSets.from_records([["a", "a", "b"], ["a"]], repeats=True)
 
-    assert named(PrivacyPolicy.of([["a", "b"]]).on(codes).required, codes.vocabulary) == [("a#1", "b#1")]
-    assert named(PrivacyPolicy.of([["a#2", "b"]]).on(codes).required, codes.vocabulary) == [("a#2", "b#1")]
+    assert named(constraints_on(PrivacyPolicy.of([["a", "b"]]), codes).required, codes.vocabulary) == [("a#1", "b#1")]
+    assert named(constraints_on(PrivacyPolicy.of([["a#2", "b"]]), codes).required, codes.vocabulary) == [("a#2", "b#1")]
 
 
 def test_the_diseases_of_genome_wide_studies():
