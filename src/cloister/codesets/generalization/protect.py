@@ -6,7 +6,7 @@ Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis,
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.errors import NoSafeRelease
+from cloister.errors import InputError, NoSafeRelease
 
 from .apriori import recode
 from .cba import cluster
@@ -48,7 +48,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     Raises
     ------
     InputError
-        The utility policy or the hierarchy does not fit the codes.
+        The utility policy or the hierarchy does not fit the codes, or no set of the privacy policy has any of them.
     NoSafeRelease
         There are fewer than k records, or every code would have to be suppressed.
 
@@ -66,6 +66,11 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         )
     tree = icd_tree(codes) if request.hierarchy is None else tree_of(codes, request.hierarchy)
     constraints = constraints_on(request.privacy, codes)
+    if not len(constraints.required):
+        raise InputError(
+            f"None of the {len(constraints.given)} sets of the privacy policy {request.privacy.spec} has a code of the "
+            "data, so nothing would be protected. Write codes as the data do."
+        )
     term_of = _terms(codes, request, tree, constraints)
     released, origin = released_as(codes, term_of, request)
     if not len(released.terms):

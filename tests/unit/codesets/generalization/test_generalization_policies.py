@@ -132,6 +132,12 @@ def test_words_that_are_no_policy_are_refused(codes, tmp_path):
             parse_privacy(words, codes)
 
 
+def test_a_policy_of_other_codes_is_refused(codes):
+    """Codes written otherwise than in the data would leave everything as it is."""
+    with pytest.raises(InputError, match="None of the 2 sets of the privacy policy given has a code of the data"):
+        generalize(codes, GeneralizationRequest(2, PrivacyPolicy.of([["4019"], ["25001", "V-51"]])))
+
+
 def test_too_many_sets_are_refused():
     """Before they are enumerated."""
     codes = CodeSets.from_records([[f"{number:03d}" for number in range(200)]])
