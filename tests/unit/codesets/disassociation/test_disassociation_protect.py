@@ -97,7 +97,11 @@ def test_neighbours_are_joined_in_pairs():
         np.full(5, -1, dtype=np.int32),
     )
 
-    assert neighbour_tree(entries, np.arange(3, dtype=np.int32), 2).tolist() == [1, 0, -1]
+    found = neighbour_tree(entries, np.arange(3, dtype=np.int32), 2, np.zeros(3, dtype=np.bool_))
+    apart = neighbour_tree(entries, np.arange(3, dtype=np.int32), 2, np.array([True, False, False]))
+
+    assert found.tolist() == [1, 0, -1]
+    assert apart[0] == -1
 
 
 def test_a_cluster_that_needs_its_item_chunk_keeps_a_code():
