@@ -29,7 +29,7 @@ demo: $(VENV)/installed ## Make an example hospital in ./demo, protect its patie
 	@$(RUN) -m cloister demo demo
 
 test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)
-	@$(RUN) -m pytest $(ARGS)
+	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/installed-dev ## Check style, format and types
 	@failed=0; \
