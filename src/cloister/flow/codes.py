@@ -16,7 +16,7 @@ from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
-from .stages import completed, passed
+from .stages import completed, interruptible, passed
 
 
 def protect_codes(
@@ -44,10 +44,10 @@ def protect_codes(
     with watch.stage("start"):
         load_kernels()
     with watch.stage("protect"):
-        protected = disassociate(check_codes(given.codes), request.method)
+        protected = interruptible(lambda: disassociate(check_codes(given.codes), request.method))
     released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
     with watch.stage("verify"):
-        verdict = passed(verify(released, secret))
+        verdict = passed(interruptible(lambda: verify(released, secret)))
     with watch.stage("measure"):
         figures = work_out(given, request, protected, reconstruct, seed)
         manifest = describe(given, request, released, verdict, figures.utility, figures.risk)

@@ -2,14 +2,22 @@
 
 import os
 import platform
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 from cloister.errors import InternalError
 from cloister.release import SCHEMA
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import Stopwatch
+
+T = TypeVar("T")
+
+WAIT_S = 0.2
+"""Seconds between two looks whether somebody interrupted."""
 
 RISK_THRESHOLD = 0.2
 """Risk above which a record counts as at high risk."""
@@ -26,6 +34,26 @@ def passed(verdict: Verdict) -> Verdict:
     if not verdict.holds:
         raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
     return verdict
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Return what a long piece of work returns; whoever interrupts it need not wait until it ends.
+
+    Compiled loops do not ask for signals. They run in a thread of their own, which is left alone once the main one is
+    interrupted; what it works on is in memory only.
+    """
+    found: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # raised again where the result is waited for
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while not found.done():
+        wait([found], timeout=WAIT_S)
+    return found.result()
 
 
 def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) -> Manifest:

@@ -28,7 +28,7 @@ from cloister.table_with_codes.release import TableWithCodesRelease
 from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest
 
-from .stages import completed, passed
+from .stages import completed, interruptible, passed
 from .tables import TableCourse, take_table
 
 
@@ -75,7 +75,7 @@ def protect_table_with_codes(
         codes=record_codes(read, source.frame.height),
     )
     with watch.stage("protect"):
-        both = protect_codes_of(course.protected, course.request, read, asked, seed)
+        both = interruptible(lambda: protect_codes_of(course.protected, course.request, read, asked, seed))
     released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
     secret = Secret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):

@@ -1,5 +1,6 @@
 """The one decorator of all kernels: what is cached, and where, is decided here."""
 
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -15,15 +16,26 @@ def _private(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077 and os.access(folder, os.W_OK)
 
 
+def _edition() -> str:
+    """A name for the kernels as they are now.
+
+    Numba compiles a kernel anew when its own file changed, but not when a kernel of another file did that it calls.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    return f"edition-{digest.hexdigest()[:12]}"
+
+
 def _choose_cache() -> bool:
     """Point Numba to a private cache folder; False where there is none and kernels are compiled anew each time."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return _private(Path(os.environ["NUMBA_CACHE_DIR"]))
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = Path(home) / "cloister" / "kernels"
-    if not _private(folder):
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(home) / "cloister" / "kernels")
+    if folder.name.startswith("edition-"):  # as a process above this one chose it
+        folder = folder.parent
+    if not _private(folder) or not _private(folder / _edition()):
         return False
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder / _edition())
     return True
 
 

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 
 from ._jit import jit
 
+MOST_SETS = 1 << 16
+"""Sets of records, shared by codes of one chunk, that may be looked at for it; their number can grow exponentially."""
+
+TOO_MANY = -1
+NOT_HELD = -2
+
 ITEM_CHUNK = -1
 KEPT_BACK = -2
 """In the item chunk, and never to leave it."""
@@ -26,6 +32,8 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 FOUR = np.uint64(4)
 TOP_BYTE = np.uint64(56)
+HALF = np.uint64(32)
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Table(NamedTuple):
@@ -65,27 +73,43 @@ def _bits(word):
 
 
 @jit
-def _known(masks, depth, size, mask, wanted):
-    """Whether a set of rows is in the list already; the fewest codes that give it are kept."""
-    for e in range(size):
+def _place_of(masks, places, mask):
+    """Where a set of rows stands in the hash table, or could be put."""
+    key = ONE
+    for w in range(mask.shape[0]):
+        key = (key ^ mask[w]) * SPREAD
+        key ^= key >> HALF
+    at = np.int64(key & np.uint64(places.shape[0] - 1))
+    while places[at] >= 0:
         same = True
         for w in range(mask.shape[0]):
-            if masks[e, w] != mask[w]:
-                same = False
-                break
+            same = same and masks[places[at], w] == mask[w]
         if same:
-            depth[e] = min(depth[e], wanted)
-            return True
-    return False
+            break
+        at = (at + 1) & (places.shape[0] - 1)
+    return at
 
 
 @jit
-def _sets_hold(columns, k, most):
-    """Whether each set of rows that up to ``most`` columns share is empty or has at least k rows."""
+def _enlarged(masks, depth, size):
+    """Twice the room for sets of rows, and a hash table of those there are."""
+    longer = np.empty((2 * size, masks.shape[1]), dtype=np.uint64)
+    longer[:size] = masks
+    places = np.full(4 * size, -1, dtype=np.int64)
+    for e in range(size):
+        places[_place_of(longer, places, longer[e])] = e
+    return longer, np.append(depth, np.zeros(size, dtype=np.int64)), places
+
+
+@jit
+def _sets_hold(columns, k, most, allowed):
+    """How many sets of rows up to ``most`` columns share; NOT_HELD if one has 1 to k - 1 rows, TOO_MANY if more."""
     words = columns.shape[1]
     masks = np.empty((16, words), dtype=np.uint64)
     depth = np.zeros(16, dtype=np.int64)
+    places = np.full(32, -1, dtype=np.int64)
     masks[0] = ONES
+    places[_place_of(masks, places, masks[0])] = 0
     size = 1
     mask = np.empty(words, dtype=np.uint64)
     for j in range(columns.shape[0]):
@@ -101,18 +125,22 @@ def _sets_hold(columns, k, most):
             if count == 0 or same:
                 continue
             if count < k:
-                return False
-            if depth[e] + 1 == most or _known(masks, depth, size, mask, depth[e] + 1):
+                return NOT_HELD
+            if depth[e] + 1 == most:
                 continue
             if size == masks.shape[0]:
-                longer = np.empty((2 * size, words), dtype=np.uint64)
-                longer[:size] = masks
-                masks = longer
-                depth = np.append(depth, np.zeros(size, dtype=np.int64))
+                masks, depth, places = _enlarged(masks, depth, size)
+            at = _place_of(masks, places, mask)
+            if places[at] >= 0:
+                depth[places[at]] = min(depth[places[at]], depth[e] + 1)
+                continue
+            if size == allowed:
+                return TOO_MANY
+            places[at] = size
             masks[size] = mask
             depth[size] = depth[e] + 1
             size += 1
-    return True
+    return size
 
 
 @jit
@@ -131,8 +159,11 @@ def _columns(table, code, slot, found):
 
 
 @jit
-def _fits(table, rule, inside, slot, met, counts, code):
-    """Whether a chunk stays k^m-anonymous, and without ties, when a code is added; ``slot`` is -1 before and after."""
+def _fits(table, rule, inside, slot, met, counts, spent, code):
+    """Whether a chunk stays k^m-anonymous, and without ties, when a code is added; ``slot`` is -1 before and after.
+
+    Where that takes too long to find out, the code does not fit. ``spent`` counts what was looked at for the chunk.
+    """
     found = 0
     for i in range(table.code_start[code], table.code_start[code + 1]):
         row = table.code_rows[i]
@@ -155,7 +186,9 @@ def _fits(table, rule, inside, slot, met, counts, code):
         if table.unit[other] != table.unit[code] and counts[j] >= rule.threshold * least:
             holds = False
     if holds and rule.m >= 3 and found >= 2:
-        holds = _sets_hold(_columns(table, code, slot, found), rule.k, rule.m - 1)
+        sets = _sets_hold(_columns(table, code, slot, found), rule.k, rule.m - 1, MOST_SETS - spent[0])
+        holds = sets > 0
+        spent[0] += max(0, sets)
     for j in range(found):
         slot[met[j]] = -1
     return holds
@@ -248,9 +281,9 @@ def _joins(table, rule, members, inside, blocked, round_number, scratch):
     for j in range(members.shape[0]):
         if blocked[members[j]] == round_number:
             return False
-    slot, met, counts = scratch
+    slot, met, counts, spent = scratch
     for j in range(members.shape[0]):
-        if rule.m >= 3 and not _fits(table, rule, inside, slot, met, counts, members[j]):
+        if rule.m >= 3 and not _fits(table, rule, inside, slot, met, counts, spent, members[j]):
             for i in range(j):
                 inside[members[i]] = False
             return False
@@ -315,10 +348,12 @@ def _partition(table, rule, n_codes, place):
         np.full(n_codes, -1, dtype=np.int64),
         np.empty(n_codes, dtype=np.int64),
         np.empty(n_codes, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
     )
     left = order.shape[0]
     chunk = 0
     while left > 0:
+        scratch[3][0] = 0
         _gather(table, rule, order, place, inside, blocking, chunk, scratch)
         _release_partial(table, order, place, inside)
         for i in range(order.shape[0]):

@@ -19,6 +19,10 @@ SETS_A_SUBRECORD = 8
 """Chunks with more sets of codes, in all and a subrecord, are looked at by the records that their codes share."""
 
 
+MOST_SHARED = 1 << 18
+"""Sets of subrecords, shared by codes of one chunk, that are looked at; their number can grow exponentially."""
+
+
 def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     """Chunks in which up to m codes occur together, but in fewer than k subrecords; the numbers, ascending."""
     lengths = np.diff(chunks.item_offsets)
@@ -74,7 +78,10 @@ def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
 
 
 def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
-    """Whether some m codes share 1 to k - 1 subrecords, by intersecting the codes' sets of subrecords."""
+    """Whether some m codes share 1 to k - 1 subrecords, by intersecting the codes' sets of subrecords.
+
+    A chunk whose codes share more sets of subrecords than can be looked at counts as rare: no release has one.
+    """
     first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
     fewest = {(1 << (last - first)) - 1: 0}
     for column in codes_by_holders(chunks, chunk):
@@ -84,7 +91,10 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
                 continue
             if both.bit_count() < k:
                 return True
-            fewest[both] = min(codes + 1, fewest.get(both, m + 1))
+            if codes + 1 < m:
+                fewest[both] = min(codes + 1, fewest.get(both, m + 1))
+        if len(fewest) > MOST_SHARED:
+            return True
         if column.bit_count() < k:
             return True
     return False

@@ -311,3 +311,16 @@ def test_nothing_shows_values():
 
     assert "MARKER" not in shown
     assert "array" not in shown
+
+
+@pytest.mark.parametrize("m", [5, 8, 30])
+def test_many_codes_with_much_in_common_take_no_exponential_time(m):
+    """Where too many sets of records would have to be looked at, codes go to chunks of their own, and all holds."""
+    generator = np.random.default_rng(1)
+    rows = [[f"c{code:02d}" for code in range(40) if generator.random() < 0.7] for _ in range(60)]
+    codes = CodeSets.from_records(rows * 5)
+
+    protected = disassociate(codes, DisassociationRequest(5, m, max_cluster_size=1000))
+
+    assert protected.released.n_clusters == 1
+    assert verify(protected.released, Secret(codes, protected.cluster_of)).failures == ()
