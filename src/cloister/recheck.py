@@ -41,7 +41,7 @@ def verify_folder(
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
     m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
     crosswalk : of code sets, the secret map that was written with the release; needed with ``original``
-    missing : of code sets, texts of the original that stand for a missing code
+    missing : of code sets and tables with codes, texts of the original that stand for a missing code
 
     Raises
     ------
@@ -66,7 +66,7 @@ def verify_folder(
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
     if WITH_CODES in manifest:
-        return _held(place, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people))
+        return _held(place, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing))
     return _held(place, recheck(place, manifest, expectation, frame, hierarchies, people))
 
 

@@ -63,7 +63,11 @@ def _method(manifest: Manifest) -> list[tuple[str, str]]:
     if method != FULL_DOMAIN:
         rows.append(("method", f"{method}: levels differ between classes"))
     if "search" in manifest:
-        rows.append(("search", _search(manifest["search"], settings["search"])))
+        merged = settings["merge_bound"] is not None
+        found = (
+            "a policy, whose classes were then merged" if merged else _search(manifest["search"], settings["search"])
+        )
+        rows.append(("search", found))
     averaged = [f"{column} ({how})" for column, how in settings["microaggregate"].items()]
     return [*rows, ("averaged", f"{', '.join(averaged)}: not truthful there")] if averaged else rows
 

@@ -91,8 +91,9 @@ def _protect(options: TableOptions) -> Callable[..., TableRelease]:
     from cloister.table_with_codes.data import CodesAsked
 
     m = 2 if options.m is None else options.m
-    asked = CodesAsked(options.codes, m, max_cluster_size=options.max_cluster_size)
-    return partial(protect_table_with_codes, asked=asked, policy=options.policy)
+    missing = tuple(options.missing or ())
+    asked = CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
+    return partial(protect_table_with_codes, asked=asked)
 
 
 def _formulas(released: pl.DataFrame) -> list[str]:

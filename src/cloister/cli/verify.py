@@ -76,7 +76,14 @@ def verify(
     frame = None if original is None else read_table(original, missing=missing or ()).frame
     people = {path.name: read_table(path, missing=missing or ()).frame for path in population or []}
     verdict = verify_folder(
-        folder, original=frame, hierarchies=found, populations=people, k=k, m=m, quasi_identifiers=tuple(named)
+        folder,
+        original=frame,
+        hierarchies=found,
+        populations=people,
+        k=k,
+        m=m,
+        quasi_identifiers=tuple(named),
+        missing=missing or (),
     )
     _say(folder, verdict, as_json=as_json, quiet=quiet)
 

@@ -24,6 +24,7 @@ from .data import CodeSets
 from .encode import plain_code
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
+BUILDERS = ("level", "sim", "sup")
 CLASSIFICATIONS = ("icd9", "icd10")
 FINENESS = 10_000
 """Parts of a percent in which the smallest percentage is named."""
@@ -201,6 +202,12 @@ class UtilityPolicy:
         return len(codes.items_by_code()) - sum(map(len, self.constraints))
 
 
+def is_built(spec: str) -> bool:
+    """Return whether the words for a policy name a builder, which looks at the codes, and no file."""
+    kind, colon, _ = spec.partition(":")
+    return bool(colon) and kind in BUILDERS
+
+
 def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625`` or a JSON file.
 
@@ -213,9 +220,9 @@ def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     InputError
         The words are none of these, or the policy cannot be made for these codes.
     """
-    kind, colon, rest = spec.partition(":")
+    kind, _, rest = spec.partition(":")
     text, _, classification = rest.partition("/")
-    if not colon or kind not in ("level", "sim", "sup"):
+    if not is_built(spec):
         return UtilityPolicy.from_json(spec)
     number = _number(text)
     if number is None or (kind != "sup" and not number.is_integer()):

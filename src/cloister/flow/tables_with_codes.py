@@ -7,13 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.figures import work_out
 from cloister.codesets.disassociation.reconstruct import reconstruct
 from cloister.codesets.disassociation.verify import Secret
 from cloister.codesets.disassociation.warm import load_kernels
-from cloister.codesets.policy import parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
 from cloister.release import WITH_CODES, Custody
@@ -37,7 +35,6 @@ def protect_table_with_codes(
     request: TableRequest,
     asked: CodesAsked,
     *,
-    policy: str | None = None,
     seed: int = 0,
     report: Report | None = None,
     watch: Stopwatch | None = None,
@@ -49,7 +46,6 @@ def protect_table_with_codes(
     ----------
     source : the table as read, codes of a patient in one cell
     asked : what is asked of the codes
-    policy : the utility policy in words (``level:1``, the name of a JSON file), where it is not given as an object
     seed : of the reconstruction in the data file; nothing that protects is random
     report, watch, custody : as of `protect_table`
 
@@ -58,15 +54,13 @@ def protect_table_with_codes(
     InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
-    k = k_of(request)
-    asked.check(k)
+    asked.check(k_of(request))
     with watch.stage("start"):
         load_kernels()
     with watch.stage("encode"):
         check_column(source.frame, request, asked, source.name)
-        read = read_codes(source.frame, asked.column, source.name)
-        asked = _with_policy(asked, policy, read.codes, k)
-        reduced = replace(source, frame=with_presence(source.frame, asked.column))
+        read = read_codes(source.frame, asked, source.name)
+        reduced = replace(source, frame=with_presence(source.frame, asked.column, asked.missing))
     course = take_table(
         reduced,
         asking_presence(request, asked.column),
@@ -96,16 +90,6 @@ def protect_table_with_codes(
         clusters=released,
         _check_both=check,
     )
-
-
-def _with_policy(asked: CodesAsked, policy: str | None, codes: CodeSets, k: int) -> CodesAsked:
-    """What is asked of the codes, its policy fitting them."""
-    wanted = asked.policy if policy is None else parse_policy(policy, codes, k)
-    if wanted is None:
-        return asked
-    if wanted.support is not None:
-        wanted.support.check(k)
-    return replace(asked, policy=wanted.on(codes))
 
 
 def _check(

@@ -24,13 +24,16 @@ class CodesAsked:
     ----------
     column : holds the codes of each patient, separated by white space; empty for patients without codes
     m : codes that somebody may know of a patient beside the quasi-identifiers, at least 1
-    policy : sets of codes to keep countable together; None for none
+    policy : sets of codes to keep countable together, as an object or in words (``level:1``, the name of a JSON file);
+        None for none
+    missing : texts in a cell that stand for a missing code
     max_cluster_size, refine, safe, safe_threshold : as of `DisassociationRequest`
     """
 
     column: str
     m: int = 2
-    policy: UtilityPolicy | None = None
+    policy: UtilityPolicy | str | None = None
+    missing: tuple[str, ...] = ()
     max_cluster_size: int | None = None
     refine: Refine = Refine.TREE
     safe: Safe = Safe.REPORT

@@ -4,6 +4,7 @@ Classes then hold patients with codes only or without codes only, k at least. So
 is left with k candidates as well, and no record that has codes is taken for an empty one.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -23,25 +24,28 @@ PRESENT = "codes"
 """What stands for any set of codes while the table is protected and verified."""
 
 
-def presence(cells: pl.Series) -> pl.Series:
+def presence(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
     """Return whether each cell holds codes: one word where it does, null where it does not.
 
     Parameters
     ----------
     cells : text; ``*`` for suppressed records
+    missing : texts in a cell that stand for a missing code
     """
-    shown = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes("c")).then(pl.lit(PRESENT))
+    has_codes = words_of("c", missing).list.len() > 0
+    shown = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes).then(pl.lit(PRESENT))
     return cells.to_frame("c").select(shown).to_series().alias(cells.name)
 
 
-def has_codes(column: str) -> pl.Expr:
-    """Whether a cell of text holds anything but white space."""
-    return pl.col(column).str.contains(r"\S").fill_null(value=False)
+def words_of(column: str, missing: Sequence[str]) -> pl.Expr:
+    """Return the codes in each cell of a column of text, missing ones left out."""
+    words = pl.col(column).str.extract_all(r"\S+")
+    return words.list.set_difference(pl.lit(pl.Series([list(missing)], dtype=pl.List(pl.String))))
 
 
-def with_presence(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+def with_presence(frame: pl.DataFrame, column: str, missing: Sequence[str] = ()) -> pl.DataFrame:
     """Return a table in which the codes are reduced to whether there are any."""
-    found = presence(as_text(frame.get_column(column)))
+    found = presence(as_text(frame.get_column(column)), missing)
     return pl.DataFrame([found if series.name == column else series for series in frame])
 
 
@@ -65,6 +69,10 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, 
         It is.
     """
     column = asked.column
+    if not request.quasi_identifiers:
+        raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
+    if frame.height == 0:
+        raise InputError(f"{file} has no records.", file=file)
     check_columns([column], frame.columns, file)
     others = [*request.quasi_identifiers, *request.sensitive, *request.keep, *request.drop]
     others += [*request.microaggregate, *([request.id] if request.id is not None else [])]
@@ -73,9 +81,19 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, 
             f"Column {column!r} holds the codes and is asked to be something else as well. Give it one role.",
             column=column,
         )
+    if request.levels is not None and request.levels.get(column, 0) != 0:
+        raise InputError(
+            f"Column {column!r} holds the codes, which have no levels. Fix no other than 0.", column=column
+        )
+    compared = [rule.model for rule in request.rules if getattr(rule, "needs", None) == "population"]
+    if compared:
+        raise InputError(
+            f"The rule {compared[0]} compares classes with a population, in which nobody knows who has codes. "
+            "Leave out the rule, or protect the table without its codes."
+        )
 
 
-def read_codes(frame: pl.DataFrame, column: str, file: str) -> ReadCodes:
+def read_codes(frame: pl.DataFrame, asked: CodesAsked, file: str) -> ReadCodes:
     """Return the codes of the patients that have any.
 
     Raises
@@ -83,25 +101,24 @@ def read_codes(frame: pl.DataFrame, column: str, file: str) -> ReadCodes:
     InputError
         Nobody has codes, or a code reads as a suppressed record.
     """
-    cells = as_text(frame.get_column(column))
-    alike = int((cells.str.strip_chars() == ROOT).sum())
-    if alike:
-        raise InputError(
-            f"{alike} cells of column {column!r} of {file} are {ROOT!r}, which stands for suppressed records in a "
-            "release. Write the code in another way.",
-            file=file,
-            column=column,
-        )
+    column = asked.column
     source = CodeSource(
-        cells=cells,
+        cells=as_text(frame.get_column(column)),
         ids=None,
         layout="wide",
         columns=CodeColumns(codes=column),
         not_released=(),
-        missing=(),
+        missing=asked.missing,
         format="csv",
         delimiter=",",
         name=file,
     )
     encoded = encode(source, drop_empty=True)
+    if ROOT in encoded.vocabulary:
+        raise InputError(
+            f"Column {column!r} of {file} has a code {ROOT!r}, which stands for suppressed records in a release. "
+            "Write it in another way.",
+            file=file,
+            column=column,
+        )
     return ReadCodes(CodeSets.of(encoded), encoded.lines, encoded.n_empty)

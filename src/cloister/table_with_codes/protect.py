@@ -8,6 +8,7 @@ from cloister.codesets.data_file import code_texts
 from cloister.codesets.disassociation.data import Classes, Disassociation
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.reconstruct import cluster_of_record, reconstruct
+from cloister.codesets.policy import UtilityPolicy, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
 from cloister.kernels.sequences import take_sequences
@@ -57,12 +58,24 @@ def protect_codes_of(
             f"All {read.records.size} patients with codes would be suppressed. Allow coarser levels or ask for less."
         )
     codes = taken(read.codes, known[rows])
-    policy = None if asked.policy is None else asked.policy.within(codes)
+    policy = _policy(asked.policy, read.codes, codes, k_of(request))
     columns = tuple(name for name in table.labels.columns if name != asked.column)
     protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id
     frame = with_reconstruction(table.frame, asked.column, id_column, protected.released, seed)
     return ProtectedBoth(frame, rows, codes, policy, protected)
+
+
+def _policy(wanted: UtilityPolicy | str | None, every: CodeSets, released: CodeSets, k: int) -> UtilityPolicy | None:
+    """The policy for the released codes; codes of suppressed patients have no part in one that is built."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, str) and is_built(wanted):
+        return parse_policy(wanted, released, k)
+    given = UtilityPolicy.from_json(wanted) if isinstance(wanted, str) else wanted
+    if given.support is not None:
+        given.support.check(k)
+    return given.on(every).within(released)
 
 
 def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:

@@ -1,7 +1,8 @@
 """A release folder of a table with codes, checked again from its files, and against the original if that is given."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,17 +20,18 @@ from cloister.codesets.disassociation.recheck import (
 from cloister.codesets.disassociation.verify import verify as verify_codes
 from cloister.codesets.expectation import CodesExpectation
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy
+from cloister.hierarchy import Hierarchy, suppress
 from cloister.io import as_text
 from cloister.release import CLUSTERS, WITH_CODES, data_file, read_data, stated
 from cloister.results import Manifest, Verdict
+from cloister.tabular.data import Role
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import Around, Expectation, delimiter_of, recheck, source_of
 from cloister.tabular.verify import generalized
 
 from .manifest import KEYS, SETTINGS, codebook_with_codes, guarantee_of, patients_of
-from .presence import PRESENT, with_presence
-from .verify import SET, agreements, classes_of_rows, counts_agree, sizes_agree
+from .presence import PRESENT, with_presence, words_of
+from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
 T = TypeVar("T")
 
@@ -37,7 +39,7 @@ CHECKED = (
     f"{CLUSTERS} is written in the one way there is",
     "what the manifest says of the codes does not contradict the clusters; its figures were counted anew",
 )
-NOT_COMPARED = "codes were not compared with the original: levels differ between classes"
+NOT_PRESENCE = "the column of codes is not described as one that tells classes with codes from those without"
 
 
 def recheck_with_codes(
@@ -48,6 +50,7 @@ def recheck_with_codes(
     original: pl.DataFrame | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     populations: Mapping[str, pl.DataFrame] | None = None,
+    missing: Sequence[str] = (),
 ) -> Verdict:
     """Check table and codes of a release folder, each by itself and one against the other.
 
@@ -57,6 +60,7 @@ def recheck_with_codes(
     original : the table it was made from, codes and all; of codes it is checked class by class whether the original
         is a data set that the clusters may stand for, as far as counts of single codes tell
     hierarchies, populations : as of `cloister.tabular.recheck.recheck`
+    missing : texts in the original that stand for a missing code
 
     Raises
     ------
@@ -64,16 +68,18 @@ def recheck_with_codes(
         The folder cannot be read as a release, or what is expected of it does not fit it.
     """
     column = _stated(lambda: str(manifest[WITH_CODES]["column"]))
-    if column not in _stated(lambda: dict(manifest["columns"])):
-        return Verdict(False, "release.json was read", (), ("the manifest does not describe the column of codes",))
+    if not _stated(lambda: _is_presence(manifest, column)):
+        return Verdict(False, "release.json was read", (), (NOT_PRESENCE,))
     if not os.path.isfile(folder / CLUSTERS):
         return Verdict(False, "the files were looked for", (), (f"{CLUSTERS} is missing",))
     try:
         released = read_clusters(folder / CLUSTERS)
     except InputError as error:
         return Verdict(False, f"{CLUSTERS} was read", (), (error.message.rstrip("."),))
+    if released.repeats or released.sensitive.size or not released.class_columns:
+        return Verdict(False, f"{CLUSTERS} was read", (), (f"{CLUSTERS} is not that of a table with codes",))
     around = Around(
-        lambda frame: with_presence(frame, column) if column in frame.columns else frame,
+        lambda frame: with_presence(frame, column, missing) if column in frame.columns else frame,
         lambda book: codebook_with_codes(book, column, released),
     )
     table = recheck(folder, manifest, expectation, original, hierarchies, populations, around)
@@ -82,7 +88,8 @@ def recheck_with_codes(
     if codes.holds:
         found = [*_agreements(folder, manifest, column, released)]
         if original is not None:
-            found += _compared(original, manifest, column, released, hierarchies or {})
+            given = _Given(original, column, tuple(missing), hierarchies or {})
+            found += _compared(given, manifest, released)
         checks += [promise for promise, holds in found if holds]
         failures += [f"not so: {promise}" for promise, holds in found if not holds]
         failures += _stated(lambda: _contradictions(folder, manifest, released))
@@ -111,34 +118,62 @@ def _agreements(folder: Path, manifest: Manifest, column: str, released: Disasso
     return [same, *agreements(frame, column, promise.id, released)]
 
 
-def _compared(
-    original: pl.DataFrame,
-    manifest: Manifest,
-    column: str,
-    released: Disassociation,
-    hierarchies: Mapping[str, Hierarchy],
-) -> list[tuple[str, bool]]:
-    """Whether each class of the original may be what the clusters of that class stand for."""
+@dataclass(frozen=True)
+class _Given:
+    """The original, and how it is read."""
+
+    frame: pl.DataFrame
+    column: str
+    missing: tuple[str, ...]
+    hierarchies: Mapping[str, Hierarchy]
+
+    def reduced(self) -> pl.DataFrame:
+        """The codes reduced to whether there are any."""
+        return with_presence(self.frame, self.column, self.missing)
+
+    def sets(self) -> pl.Series:
+        """Codes of each record, each once, in order, separated by single spaces; of those that have any."""
+        words = (
+            as_text(self.frame.get_column(self.column)).to_frame("c").select(words_of("c", self.missing)).to_series()
+        )
+        return words.list.unique().list.sort().list.join(" ").alias(SET)
+
+
+def _compared(given: _Given, manifest: Manifest, released: Disassociation) -> list[tuple[str, bool]]:
+    """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
     promise = _stated(lambda: promise_of(manifest))
+    reduced, sets = given.reduced(), given.sets()
+    shown = reduced.get_column(given.column) == PRESENT
     if not promise.has_one_policy:
-        return [(NOT_COMPARED, True)]
-    source = source_of(with_presence(original, column), manifest, promise, hierarchies)
+        within = may_be_part(sets.filter(shown), released)
+        return [
+            ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
+        ]
+    source = source_of(reduced, manifest, promise, given.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
     labels = generalized(texts, source.ladders, promise.levels)
-    rows = labels.with_columns(_in_order(as_text(original.get_column(column))).alias(column))
-    found = classes_of_rows(rows.filter(labels.get_column(column) == PRESENT), column, released)
+    rows = labels.with_columns(sets.alias(given.column)).filter(shown)
+    found = classes_of_rows(rows, given.column, released)
     known = found.filter(found["class"].is_not_null())
     return [
         (
             "each class has as many patients of the original with codes, and each code as often as its clusters allow",
-            sizes_agree(known, released) and counts_agree(known, released),
+            sizes_agree(known, released) and counts_agree(known, released, is_drawn=False),
         )
     ]
 
 
-def _in_order(cells: pl.Series) -> pl.Series:
-    """Codes of each cell, each once, in order, separated by single spaces."""
-    return cells.str.extract_all(r"\S+").list.unique().list.sort().list.join(" ").alias(SET)
+def _is_presence(manifest: Manifest, column: str) -> bool:
+    """Whether the column of codes is a quasi-identifier that stays as it is: whether there are any codes."""
+    described, settings = manifest["columns"][column], manifest["settings"]
+    return bool(
+        described["role"] == Role.QUASI_IDENTIFIER
+        and described["hierarchy"] == settings["hierarchies"][column] == suppress().spec
+        and described["level"] == 0
+        and described.get("levels", [0]) == [0]
+        and "average" not in described
+        and settings["level_bounds"][column] == [0, 0]
+    )
 
 
 def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
@@ -153,6 +188,9 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         == (released.k, released.m),
         "settings.k is not the class size of the table": settings["k"] == _class_size(manifest),
         "settings.refine is unknown": settings["refine"] in {*Refine},
+        "settings.max_cluster_size is none, or settings.policy no text": type(settings["max_cluster_size"]) is int
+        and settings["max_cluster_size"] > released.k
+        and isinstance(settings["policy"], str | None),
         "patients are not counted as they are": part["patients"] == patients_of(released, records),
         "guarantee does not say what the clusters promise": guarantee["verified"] is True
         and {name: guarantee[name] for name in promised} == promised

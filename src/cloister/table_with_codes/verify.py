@@ -91,13 +91,32 @@ def _cells_in_order(cells: pl.Series) -> bool:
     return bool((words.list.unique().list.sort() == words).all()) and not cells.str.contains(r"^ | $|  ").any()
 
 
-def counts_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
-    """Return whether each code stands in rows of each class as often as some data set behind its clusters has it."""
+def counts_agree(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> bool:
+    """Return whether each code stands in rows of each class as often as some data set behind its clusters has it.
+
+    Parameters
+    ----------
+    is_drawn : whether the rows are a reconstruction of ours: a code of an item chunk is given to one record there, and
+        otherwise to records that would have no code, so that it is alone
+    """
     cells = rows.select(CLASS, pl.col(SET).str.split(" ").alias(CODE)).explode(CODE)
     found = cells.group_by(CLASS, CODE).len(COUNT).with_columns(pl.col(CLASS).cast(pl.Int64))
     both = _allowed(released).join(found, on=[CLASS, CODE], how="full", coalesce=True)
-    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), pl.col("most")).fill_null(value=False))
+    most = pl.col("most")
+    if is_drawn:
+        alone = rows.group_by(CLASS, pl.col(SET).alias(CODE)).len("alone").with_columns(pl.col(CLASS).cast(pl.Int64))
+        both = both.join(alone, on=[CLASS, CODE], how="left")
+        most = pl.min_horizontal(most, pl.col("least") + pl.col("alone").fill_null(0))
+    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), most).fill_null(value=False))
     return bool(fits.to_series().all())
+
+
+def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
+    """Return whether records with these codes are as many as the clusters', and have each code as often at least."""
+    held = sets.to_frame(CODE).select(pl.col(CODE).str.split(" ")).explode(CODE).group_by(CODE).len(COUNT)
+    least = _allowed(released).group_by(CODE).agg(pl.col("least").sum())
+    both = least.join(held, on=CODE, how="left")
+    return bool(len(sets) >= released.n_records and (both[COUNT].fill_null(0) >= both["least"]).all())
 
 
 def _allowed(released: Disassociation) -> pl.DataFrame:

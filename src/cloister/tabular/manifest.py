@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -73,8 +74,10 @@ def describe(
         "risk": _risk(risk),
     }
     if protected.search is not None:
+        # What was proven of the policy says nothing of classes that were merged afterwards.
+        found = protected.search if request.merge_bound is None else replace(protected.search, optimal=False)
         hidden = withheld or request.levels is not None or not request.has_one_policy or request.loss is ENTROPY
-        described["search"] = _search(protected.search, roles, _proof(protected.search, utility, hidden))
+        described["search"] = _search(found, roles, _proof(found, utility, hidden))
     return described
 
 

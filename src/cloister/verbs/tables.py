@@ -179,10 +179,7 @@ def _with_codes(column: str, of_codes: Mapping[str, Any]) -> Callable[..., Table
     from cloister.flow.tables_with_codes import protect_table_with_codes
     from cloister.table_with_codes.data import CodesAsked
 
-    policy = of_codes["policy"]
-    words, sets = (policy, None) if isinstance(policy, str) else (None, policy)
-    asked = CodesAsked(column, of_codes["m"], sets, of_codes["max_cluster_size"])
-    return partial(protect_table_with_codes, asked=asked, policy=words)
+    return partial(protect_table_with_codes, asked=CodesAsked(column, **of_codes))
 
 
 def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:

@@ -75,6 +75,11 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
         ("release.json", lambda manifest: manifest["codes"]["patients"].update(with_codes=9), "patients"),
         ("release.json", lambda manifest: manifest["codes"]["utility"].update(occurrences_told=9), "utility"),
         ("release.json", lambda manifest: manifest["codes"].update(more=9), "keys"),
+        ("release.json", lambda manifest: manifest["codes"]["settings"].update(max_cluster_size="x"), "settings"),
+        ("release.json", lambda manifest: manifest["columns"]["diagnoses"].update(role="kept"), "not described"),
+        ("release.json", lambda m: m["settings"]["hierarchies"].update(diagnoses="icd9"), "not described"),
+        ("release.json", lambda m: m["settings"]["level_bounds"].update(diagnoses=[0, 1]), "not described"),
+        ("clusters.json", lambda text: text.replace('"m": 2', '"m": 2, "repeats": true'), "not that of a table"),
     ],
 )
 def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change, words):
@@ -124,3 +129,24 @@ def test_the_same_bytes_every_time(protect, tmp_path, patients):
 
     assert protect("-q", "--overwrite", "--threads", "2").code == 0
     assert first == {name: (tmp_path / "release" / name).read_bytes() for name in first}
+
+
+def test_missing_codes_in_a_cell(protect, cloister, tmp_path, patients):
+    """A text that stands for a missing value stands for a missing code, too, also where it is compared again."""
+    patients.write_text(patients.read_text().replace("250.00 V58.66", "250.00 ?").replace(",401.9\n", ",? ?\n"))
+    assert protect("-q", "--missing", "?").code == 0
+
+    assert "?" not in (tmp_path / "release" / "clusters.json").read_text()
+    assert "?" not in (tmp_path / "release" / "data.csv").read_text()
+    assert cloister("verify", tmp_path / "release", "--original", patients, "--missing", "?").code == 0
+    assert cloister("verify", tmp_path / "release", "--original", patients).code == 1
+
+
+def test_more_of_a_code_than_a_reconstruction_has(protect, cloister, tmp_path):
+    """A code of an item chunk stands in one row of a class, and in more only where it is alone."""
+    assert protect("-q", "--max-cluster-size", "100").code == 0
+    rows = (tmp_path / "release" / "data.csv").read_text().splitlines()
+    row = next(row for row in rows if row.endswith("401.9") and " " in row)
+    resealed(tmp_path / "release", "data.csv", lambda text: text.replace(row, f"{row} V58.66", 1))
+
+    assert cloister("verify", tmp_path / "release").code == 1

@@ -18,8 +18,9 @@ PEOPLE = pl.DataFrame(
 QUASI_IDENTIFIERS = {"age": cl.intervals(5, 10), "sex": cl.suppress()}
 
 
-def anonymize(frame=PEOPLE, **settings):
+def anonymize(frame=PEOPLE, /, **settings):
     """The release of the people, with these settings."""
+    frame = settings.pop("frame", frame)
     wanted = {"quasi_identifiers": QUASI_IDENTIFIERS, "rules": [cl.KAnonymity(3)], "id": "mrn", "codes": "diagnoses"}
     return cl.anonymize(frame, **(wanted | settings))
 
@@ -96,6 +97,13 @@ def test_merging_classes_tells_more_counts():
         ({"codes": None, "m": 3}, "for a column of codes"),
         ({"codes": None, "merge_bound": 0.3}, "for a column of codes"),
         ({"policy": cl.UtilityPolicy.of({"one": [MARKER]})}, "does not occur in the data"),
+        ({"quasi_identifiers": {}}, "No quasi-identifier was named"),
+        ({"levels": {"age": 1, "sex": 0, "diagnoses": 1}}, "which have no levels"),
+        ({"frame": PEOPLE.head(0)}, "has no records"),
+        (
+            {"rules": [cl.KAnonymity(3), cl.KMap(3, population=PEOPLE, name="all")]},
+            "compares classes with a population",
+        ),
     ],
 )
 def test_what_cannot_be_asked(settings, words):
@@ -110,10 +118,33 @@ def test_nobody_has_codes():
         anonymize(PEOPLE.with_columns(diagnoses=pl.lit("")))
 
 
-def test_a_code_that_reads_as_suppressed():
-    """A cell of one star would be taken for a suppressed record."""
+@pytest.mark.parametrize("cell", ["*", "* *", "* 250.00"])
+def test_a_code_that_reads_as_suppressed(cell):
+    """A cell of one star would be taken for a suppressed record; in a reconstruction any code can be alone."""
     with pytest.raises(cl.InputError, match="stands for suppressed records"):
-        anonymize(PEOPLE.with_columns(diagnoses=pl.lit("*")))
+        anonymize(PEOPLE.with_columns(diagnoses=pl.lit(cell)))
+
+
+@pytest.mark.parametrize("policy", ["sim:2", "sup:40", "level:1", None])
+def test_codes_of_suppressed_patients_have_no_part(policy):
+    """Whatever codes suppressed patients have, the release is the same."""
+    lonely = PEOPLE.with_columns(age=pl.when(pl.col("mrn") < "M04").then(99).otherwise(pl.col("age")))
+    settings = {"suppression_limit": 0.5, "level_bounds": {"age": (0, 2)}, "policy": policy}
+    one = anonymize(lonely, **settings)
+    kept = set(one.custody.crosswalk["original"])
+    others = pl.when(pl.col("mrn").is_in(kept)).then(pl.col("diagnoses"))
+    other = anonymize(lonely.with_columns(diagnoses=others.otherwise(pl.lit("401.8 401.1 250.1 001"))), **settings)
+
+    assert one.summary()["records"]["suppressed"] > 0
+    assert one.frame.equals(other.frame)
+    assert one.summary()["codes"] == other.summary()["codes"]
+
+
+def test_what_was_proven_is_not_said_of_merged_classes():
+    """The policy was the least lossy one; the release is not."""
+    search = anonymize(merge_bound=0.9).summary()["search"]
+
+    assert (search["optimal"], search["bound"], search["gap"]) == (False, None, None)
 
 
 def test_too_few_patients_have_codes():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.kernels.merging import Classes, merge_prices
 from cloister.utility import AttributeLoss
 
 from .partition import SUPPRESSED, Partition
@@ -92,40 +93,44 @@ class _Merger:
         self.class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
         self.class_of_row[in_order] = number[place]
         self.row = in_order[first[by_first]]
-        self.levels = partition.levels[partition.class_of_row[self.row]].copy()
-        self.at_first = self.levels.copy()
         self.n = self.row.size
-        self.sizes = recoding.judge.records(in_order, number[place], self.n)
-        self.is_there = np.ones(self.n, dtype=np.bool_)
-        self.codes_at = [self._codes_at(j) for j in range(self.levels.shape[1])]
-        self.costs = [self._cost_table(j) for j in range(self.levels.shape[1])]
-        self.cost = np.stack([self._cost(j, self.levels[:, j]) for j in range(self.levels.shape[1])], axis=1)
+        levels = partition.levels[partition.class_of_row[self.row]].T.copy()
+        self.at_first = levels.T.copy()
+        codes_at, costs = self._by_level()
+        sizes = recoding.judge.records(in_order, number[place], self.n)
+        self.classes = Classes(codes_at, costs, levels, sizes, np.ones(self.n, dtype=np.bool_))
+        self.weights = recoding.weights / recoding.weights.sum()
         self.held = self._held(codes)
         self.hidden = np.array([self._hidden(held) for held in self.held], dtype=np.int64)
 
-    def _codes_at(self, attribute: int) -> Integers:
-        """Code of each class's first row at each level, (n_levels, n)."""
-        n_levels = int(self.recoding.problem.task.ladders.heights[attribute])
-        return np.stack([self.recoding.at(attribute, level, self.row) for level in range(n_levels)])
+    def _by_level(self) -> tuple[Integers, NDArray[np.float64]]:
+        """Label of each class's first row, and its loss, at each level of each attribute; the top repeated."""
+        heights = self.recoding.problem.task.ladders.heights.tolist()
+        codes = np.empty((len(heights), max(heights), self.n), dtype=np.int64)
+        costs = np.empty(codes.shape)
+        for j, height in enumerate(heights):
+            for level in range(max(heights)):
+                lower = min(level, height - 1)
+                codes[j, level] = self.recoding.at(j, lower, self.row)
+                costs[j, level] = self._cost_table(j, lower)[codes[j, level]]
+        return codes, costs
 
-    def _cost_table(self, attribute: int) -> list[NDArray[np.float64]]:
-        """Loss of each code at each level."""
-        labels = self.recoding.labels[attribute]
+    def _cost_table(self, attribute: int, level: int) -> NDArray[np.float64]:
+        """Loss of each code at a level."""
+        labels, loss = self.recoding.labels[attribute], self.recoding.loss
+        texts = labels.of_code[level]
         domain = max(1, int(self.recoding.problem.task.costs.domain[attribute]))
-        loss = self.recoding.loss
         by_level = isinstance(loss, AttributeLoss) and loss.by_level
-        return [
-            (np.full(texts.size, level) if by_level else labels.leaves[level][texts] - 1) / domain
-            for level, texts in enumerate(labels.of_code)
-        ]
+        table: NDArray[np.float64] = (
+            np.full(texts.size, level) if by_level else labels.leaves[level][texts] - 1
+        ) / domain
+        return table
 
-    def _cost(self, attribute: int, levels: Integers) -> NDArray[np.float64]:
-        """Loss of the label that each class's first row has at a level of its own."""
-        found = np.zeros(self.n)
-        for level in np.unique(levels).tolist():
-            mine = levels == level
-            found[mine] = self.costs[attribute][level][self.codes_at[attribute][level][mine]]
-        return found
+    def _cost(self, one: int) -> NDArray[np.float64]:
+        """Loss of a class's labels, by attribute."""
+        attributes = np.arange(self.classes.levels.shape[0])
+        cost: NDArray[np.float64] = self.classes.costs[attributes, self.classes.levels[:, one], one]
+        return cost
 
     def _held(self, codes: RecordCodes) -> list[Counts]:
         """How many records of each class have each code."""
@@ -144,9 +149,9 @@ class _Merger:
 
     def merges(self, bound: float) -> Iterable[Merge]:
         """Carry merges out, one after the other, as long as one is left that uncovers codes within the bound."""
-        totals = (self.cost * self.sizes[:, None]).sum(axis=0)
-        records = self.recoding.problem.task.threshold.n_records
-        totals += records - self.sizes.sum()
+        records, sizes = self.recoding.problem.task.threshold.n_records, self.classes.sizes
+        totals = sum((self._cost(one) * sizes[one] for one in range(self.n)), np.zeros(self.weights.size))
+        totals += records - sizes.sum()
         is_open = self.hidden > 0
         while is_open.any():
             one = int(np.argmax(np.where(is_open, self.hidden, -1)))
@@ -165,39 +170,26 @@ class _Merger:
 
     def _partner(self, one: int) -> tuple[int, Integers, NDArray[np.float64]]:
         """The class to merge with, the levels of both together, and what each column loses more; -1 for none."""
-        levels = self._common_levels(one)
-        allowed = self.is_there & np.all(levels <= self.recoding.problem.highest, axis=1)
-        allowed[one] = False
-        others = np.flatnonzero(allowed)
-        if not others.size:
-            return -1, levels[one], np.zeros(levels.shape[1])
-        added = self._added(one, others, levels[others])
-        price = added @ (self.recoding.weights / self.recoding.weights.sum())
-        nearest = np.argsort(price, kind="stable")[:NEAREST]
-        gains = np.array([self._gain(one, int(other)) for other in others[nearest]])
-        if gains.max() <= 0:
-            return -1, levels[one], np.zeros(levels.shape[1])
-        best = int(np.argmax(gains / (price[nearest] + TINY)))
-        chosen = int(nearest[best])
-        return int(others[chosen]), levels[others[chosen]], added[chosen]
+        prices = merge_prices(self.classes, one, self.weights, self.recoding.problem.highest)
+        nearest = _smallest(prices, NEAREST)
+        gains = np.array([self._gain(one, int(other)) for other in nearest])
+        if not gains.size or gains.max() <= 0:
+            return -1, self.classes.levels[:, one], np.zeros(self.weights.size)
+        other = int(nearest[np.argmax(gains / (prices[nearest] + TINY))])
+        levels = self._common_levels(one, other)
+        return other, levels, self._added(one, other, levels)
 
-    def _common_levels(self, one: int) -> Integers:
-        """Lowest levels at which each class shares its labels with one of them, not below those that both have."""
-        found: Integers = np.maximum(self.levels, self.levels[one])
-        for j, codes in enumerate(self.codes_at):
-            differs = codes != codes[:, [one]]
-            found[:, j] = np.maximum(found[:, j], differs.sum(axis=0))
+    def _common_levels(self, one: int, other: int) -> Integers:
+        """Lowest levels, not below those of either class, at which both share their labels."""
+        classes = self.classes
+        differ = (classes.codes[:, :, one] != classes.codes[:, :, other]).sum(axis=1)
+        found: Integers = np.maximum(np.maximum(classes.levels[:, one], classes.levels[:, other]), differ)
         return found
 
-    def _added(self, one: int, others: Integers, levels: Integers) -> NDArray[np.float64]:
-        sizes = self.sizes[others] + self.sizes[one]
-        before = self.cost[others] * self.sizes[others, None] + self.cost[one] * self.sizes[one]
-        after = np.empty(before.shape)
-        for j in range(levels.shape[1]):
-            for level in np.unique(levels[:, j]).tolist():
-                mine = levels[:, j] == level
-                after[mine, j] = self.costs[j][level][self.codes_at[j][level][one]] * sizes[mine]
-        added: NDArray[np.float64] = after - before
+    def _added(self, one: int, other: int, levels: Integers) -> NDArray[np.float64]:
+        sizes = self.classes.sizes
+        after = self.classes.costs[np.arange(levels.size), levels, one] * (sizes[one] + sizes[other])
+        added: NDArray[np.float64] = after - self._cost(one) * sizes[one] - self._cost(other) * sizes[other]
         return added
 
     def _gain(self, one: int, other: int) -> int:
@@ -213,12 +205,10 @@ class _Merger:
     def _carry_out(self, one: int, other: int, levels: Integers) -> None:
         self.held[one].update(self.held[other])
         self.hidden[one] = self._hidden(self.held[one])
-        self.sizes[one] += self.sizes[other]
-        self.levels[one] = levels
-        self.is_there[other] = False
+        self.classes.sizes[one] += self.classes.sizes[other]
+        self.classes.levels[:, one] = levels
+        self.classes.is_there[other] = False
         self.hidden[other] = 0
-        for j, level in enumerate(levels.tolist()):
-            self.cost[one, j] = self.costs[j][level][self.codes_at[j][level][one]]
 
     def after(self, merges: list[Merge]) -> Partition:
         """Return the partition after the first of the merges."""
@@ -233,6 +223,16 @@ class _Merger:
         class_of_row = np.full(self.class_of_row.size, SUPPRESSED, dtype=np.int64)
         class_of_row[released] = place[self.class_of_row[released]]
         return Partition(class_of_row, levels[kept])
+
+
+def _smallest(prices: NDArray[np.float64], most: int) -> Integers:
+    """The places of the smallest finite values, ascending; of equal ones the first."""
+    if prices.size > most:
+        among = np.flatnonzero((prices <= np.partition(prices, most - 1)[most - 1]) & np.isfinite(prices))
+    else:
+        among = np.flatnonzero(np.isfinite(prices))
+    found: Integers = among[np.argsort(prices[among], kind="stable")][:most]
+    return found
 
 
 def _roots(number: Integers) -> Integers:
