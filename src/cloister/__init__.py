@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cloister.codesets.data import CodeSets
     from cloister.codesets.disassociation.release import CodesRelease
+    from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
+    from cloister.codesets.generalization.release import GeneralizedCodesRelease
     from cloister.codesets.policy import UtilityPolicy
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
     from cloister.hierarchy import (
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.table_with_codes.release import TableWithCodesRelease
-    from cloister.verbs.codes import disassociate
+    from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
 
 __version__ = "0.1.0"
@@ -59,6 +61,7 @@ __all__ = [
     "DeltaPresence",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "GeneralizedCodesRelease",
     "GuaranteeViolation",
     "Hierarchy",
     "InputError",
@@ -68,6 +71,7 @@ __all__ = [
     "LDiversity",
     "NoSafeRelease",
     "PopulationUniqueness",
+    "PrivacyPolicy",
     "RecursiveLDiversity",
     "Release",
     "SampleUniqueness",
@@ -78,6 +82,7 @@ __all__ = [
     "anonymize",
     "dates",
     "disassociate",
+    "generalize_codes",
     "hierarchy_file",
     "hierarchy_rows",
     "icd9",
@@ -92,6 +97,8 @@ __all__ = [
 _HOME = {
     "codesets.data": ("CodeSets",),
     "codesets.disassociation.release": ("CodesRelease",),
+    "codesets.generalization.privacy_policy": ("PrivacyPolicy",),
+    "codesets.generalization.release": ("GeneralizedCodesRelease",),
     "codesets.policy": ("UtilityPolicy",),
     "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
     "hierarchy": (
@@ -126,7 +133,7 @@ _HOME = {
     "release": ("Release",),
     "results": ("Verdict",),
     "table_with_codes.release": ("TableWithCodesRelease",),
-    "verbs.codes": ("disassociate",),
+    "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}

@@ -7,6 +7,8 @@ from typing import Any
 
 from cloister.codesets.disassociation.recheck import recheck_codes
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
+from cloister.codesets.generalization.data import Method
+from cloister.codesets.generalization.recheck import recheck_generalized
 from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
@@ -29,6 +31,8 @@ def verify_folder(
     m: int | None = None,
     crosswalk: str | Path | None = None,
     missing: Sequence[str] = (),
+    privacy: Any = None,
+    policy: Any = None,
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
@@ -40,8 +44,10 @@ def verify_folder(
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
     m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
-    crosswalk : of code sets, the secret map that was written with the release; needed with ``original``
+    crosswalk : of code sets, the secret map that was written with the release; needed with ``original`` of chunks
     missing : of code sets and tables with codes, texts of the original that stand for a missing code
+    privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
+        or in words
 
     Raises
     ------
@@ -57,9 +63,9 @@ def verify_folder(
     if m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
-        expected = CodesExpectation(None if k is None else KAnonymity(k).k, m)
+        expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy)
         given = _original_codes(manifest, original, crosswalk, missing)
-        return _held(place, recheck_codes(place, manifest, expected, given))
+        return _held(place, _recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") != "table":
         raise InputError(f"{place.name} is not a release of a shape that this version can check: table, codes.")
     frame = None if original is None else from_native(original).frame
@@ -68,6 +74,17 @@ def verify_folder(
     if WITH_CODES in manifest:
         return _held(place, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing))
     return _held(place, recheck(place, manifest, expectation, frame, hierarchies, people))
+
+
+def _recheck_codes(
+    place: Path, manifest: Manifest, expected: CodesExpectation, original: CodesOriginal | None
+) -> Verdict:
+    """Check code sets by the method that the manifest names."""
+    if manifest.get("method") in tuple(Method):
+        return recheck_generalized(place, manifest, expected, original)
+    if expected.privacy is not None or expected.policy is not None:
+        raise InputError("Policies are for releases of generalized code sets. Leave them out.")
+    return recheck_codes(place, manifest, expected, original)
 
 
 def _held(place: Path, verdict: Verdict) -> Verdict:
@@ -84,8 +101,6 @@ def _original_codes(
         return None
     if not isinstance(original, str | Path):
         raise InputError("The original of code sets is given as the file that they were read from.")
-    if crosswalk is None:
-        raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
     settings = manifest.get("settings")
     asked = settings if isinstance(settings, dict) else {}
     named = asked.get("input_columns")
@@ -97,4 +112,4 @@ def _original_codes(
         drop_empty=asked.get("drop_empty") is True,
         missing=tuple(missing),
     )
-    return CodesOriginal(given, read_table(crosswalk).frame)
+    return CodesOriginal(given, None if crosswalk is None else read_table(crosswalk).frame)

@@ -29,6 +29,9 @@ DATA = ("data.csv", "data.parquet")
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
 
+DISASSOCIATION = "disassociation"
+"""The method for code sets whose releases hold clusters."""
+
 WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
@@ -330,13 +333,17 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def _lists_what_it_must(manifest: Manifest) -> bool:
-    names = {CLUSTERS, DATA[0]} if manifest.get("shape") == "codes" else {data_file(manifest)}
+    names = {CLUSTERS, DATA[0]} if _has_clusters_alone(manifest) else {data_file(manifest)}
     names |= {CLUSTERS} if WITH_CODES in manifest else set()
     return bool(manifest["files"].keys() == {*names, CODEBOOK})
 
 
+def _has_clusters_alone(manifest: Manifest) -> bool:
+    return manifest.get("shape") == "codes" and manifest.get("method") == DISASSOCIATION
+
+
 def _must_list(manifest: Manifest) -> str:
-    what = f"{CLUSTERS}, {DATA[0]}" if manifest.get("shape") == "codes" else "one data file"
+    what = f"{CLUSTERS}, {DATA[0]}" if _has_clusters_alone(manifest) else "one data file"
     what = f"{CLUSTERS}, {what}" if WITH_CODES in manifest else what
     return f"{MANIFEST} must list {what} and {CODEBOOK}, no more"
 

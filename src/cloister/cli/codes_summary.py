@@ -16,11 +16,44 @@ def print_codes_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     screen.print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
+def print_generalized_summary(screen: Console, manifest: Manifest, out: Path) -> None:
+    """Print what was released by generalization, under which guarantee, at what loss."""
+    screen.print(facts("Release", _generalized_rows(manifest)))
+    screen.print(f"Report: {out / REPORT}", soft_wrap=True)
+
+
+def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
+    utility, settings = manifest["utility"], manifest["settings"]
+    rows = [
+        ("source", settings["source"]),
+        ("records", _records(manifest["records"], "without codes, or one of few without terms,")),
+        ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
+        ("codes", f"{utility['codes']:,}, of which {utility['suppressed_codes']:,} are suppressed"),
+        (
+            "terms",
+            f"{utility['terms']:,}, of which {utility['terms_of_several_codes']:,} hold several codes "
+            f"({utility['generalized_codes']:,} in all, at most {utility['largest_term']:,})",
+        ),
+        ("loss", _loss(utility)),
+    ]
+    if settings["policy"] is not None:
+        rows.append(("policy", _policy(manifest, "kept apart from others", "of which nothing is suppressed")))
+    if settings["workload"] is not None:
+        rows.append(("case counts", f"errors of {settings['workload']} are told in --internal alone"))
+    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+
+
+def _loss(utility: dict[str, Any]) -> str:
+    if utility["ilm"] is not None:
+        return f"{utility['ilm']:.6g} (ILM; 0 nothing lost)"
+    return f"{utility['ilm_terms']:.6g} by terms (ILM); with suppressed codes it is told in --internal alone"
+
+
 def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     records, utility, parts = manifest["records"], manifest["utility"], manifest["clusters"]
     rows = [
         ("source", manifest["settings"]["source"]),
-        ("records", _records(records)),
+        ("records", _records(records, "without codes")),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
         ("codes", f"{utility['codes']:,}, of which {utility['codes_counted_exactly']:,} are counted exactly"),
         ("not counted", f"at most {utility['occurrences_in_item_chunks']:.2%} of all occurrences of codes"),
@@ -28,7 +61,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("shared chunks", f"{parts['shared_chunks']:,} in {parts['joint_clusters']:,} joint clusters"),
     ]
     if manifest["settings"]["policy"] is not None:
-        rows.append(("policy", _policy(manifest)))
+        rows.append(("policy", _policy(manifest, "with exact counts of each code", "also of patients with any code")))
     if manifest["settings"]["workload"] is not None:
         rows.append(("case counts", f"errors of {manifest['settings']['workload']} are told in --internal alone"))
     if manifest["risk"]["tied_pairs"] is not None:
@@ -37,16 +70,16 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
 
 
-def _records(records: dict[str, Any]) -> str:
+def _records(records: dict[str, Any], which: str) -> str:
     counts = {name: f"{count:,}" if isinstance(count, int) else count for name, count in records.items()}
-    return f"{counts['released']} of {counts['in']} released, {counts['suppressed']} without codes left out"
+    return f"{counts['released']} of {counts['in']} released, {counts['suppressed']} {which} left out"
 
 
-def _policy(manifest: Manifest) -> str:
+def _policy(manifest: Manifest, satisfied: str, preserved: str) -> str:
     utility = manifest["utility"]
     if utility["constraints"] is None:
         return f"{manifest['settings']['policy']}: what became of its sets is told in --internal alone"
     return (
         f"{manifest['settings']['policy']}: {utility['constraints_satisfied']:,} of {utility['constraints']:,} sets "
-        f"with exact counts of each code, {utility['constraints_preserved']:,} also of patients with any code"
+        f"{satisfied}, {utility['constraints_preserved']:,} {preserved}"
     )

@@ -21,35 +21,73 @@ def protect_codes(
     ],
     k: Annotated[int, Option("-k", help="Candidates that must be left to whoever knows codes of a patient.")],
     out: Annotated[Path, Option("--out", metavar="DIR", help="Folder of the release; must not exist.")],
-    m: Annotated[int, Option("-m", help="Codes that somebody may know of a patient.")] = CodesOptions.m,
-    method: Annotated[str, Option(help="disassociation.")] = CodesOptions.method,
+    m: Annotated[
+        int | None, Option("-m", help="Codes that somebody may know of a patient; 2 if not given.")
+    ] = CodesOptions.m,
+    method: Annotated[
+        str,
+        Option(
+            metavar="disassociation|cba|ugaclip|apriori",
+            help="Release codes in parts (disassociation), or sets of codes in place of a code (the others).",
+        ),
+    ] = CodesOptions.method,
+    privacy: Annotated[
+        str | None,
+        Option(
+            metavar="PRIVACY",
+            help="Of cba and ugaclip, in place of -m: sets of codes that somebody may know of a patient: all:2, "
+            "visits:FILE (recorded together), records, or a JSON list of lists of codes.",
+        ),
+    ] = None,
     policy: Annotated[
         str | None,
         Option(
             metavar="POLICY",
             help="Codes to keep countable together: level:1|2|3 (category, section, chapter), sim:5, sup:0.625 "
-            "(percent), or a JSON file from name to list of codes.",
+            "(percent), gwas (18 diseases), or a JSON file from name to list of codes.",
         ),
+    ] = None,
+    uncovered: Annotated[
+        str | None,
+        Option(
+            metavar="generalize|suppress",
+            help="Of cba and ugaclip: what may become of codes of no set of the policy; generalize if not given.",
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None, Option(metavar="ilm|ul", help="Of cba and ugaclip: what is kept low; ilm if not given.")
+    ] = None,
+    code_hierarchy: Annotated[
+        str | None,
+        Option(metavar="HIERARCHY", help="Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given."),
     ] = None,
     max_cluster_size: Annotated[
         int | None, Option(metavar="N", help="Clusters of fewer records are not split; 2k if not given.")
     ] = None,
     refine: Annotated[
-        str, Option(metavar="tree|paper|off", help="How codes that are rare in their cluster are shared.")
-    ] = CodesOptions.refine,
+        str | None,
+        Option(
+            metavar="tree|paper|off", help="How codes that are rare in their cluster are shared; tree if not given."
+        ),
+    ] = None,
     safe: Annotated[
-        str, Option(metavar="off|report|enforce", help="Count, or remove, codes that give another code away.")
-    ] = CodesOptions.safe,
+        str | None,
+        Option(
+            metavar="off|report|enforce",
+            help="Count, or remove, codes that give another code away; report if not given.",
+        ),
+    ] = None,
     safe_threshold: Annotated[
-        float, Option(metavar="SHARE", help="Confidence from which a code gives another away.")
-    ] = CodesOptions.safe_threshold,
+        float | None, Option(metavar="SHARE", help="Confidence from which a code gives another away; 1 if not given.")
+    ] = None,
     sensitive: Annotated[
         list[str] | None,
         Option(metavar="CODES", help="Codes that nobody outside knows, separated by commas; kept apart. Repeatable."),
     ] = None,
     diversity: Annotated[
-        int, Option(metavar="L", help="At most one record in L of a cluster has a sensitive code.")
-    ] = CodesOptions.diversity,
+        int | None,
+        Option(metavar="L", help="At most one record in L of a cluster has a sensitive code; 2 if not given."),
+    ] = None,
     repeats: Annotated[
         bool, Option("--repeats", help="Count the occurrences of a code of a patient instead of taking it once.")
     ] = False,
@@ -70,10 +108,10 @@ def protect_codes(
         list[str] | None, Option(metavar="TEXT", help="Read this text as a missing code, as ? or NA. Repeatable.")
     ] = None,
     ids: Annotated[
-        str, Option(metavar="drop|number", help="Whether reconstructed records are numbered.")
+        str, Option(metavar="drop|number", help="Whether records of the data file are numbered.")
     ] = CodesOptions.ids,
     crosswalk: Annotated[
-        Path | None, Option(metavar="FILE", help="Write the secret map from patients to clusters here.")
+        Path | None, Option(metavar="FILE", help="Write the secret map from patients to clusters or records.")
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier release.")] = False,
     internal: Annotated[
@@ -84,7 +122,7 @@ def protect_codes(
     ] = None,
     encoding: Annotated[str | None, Option(help="Encoding of the CSV file; detected if not given.")] = None,
     seed: Annotated[
-        int, Option(help="Of the reconstruction in data.csv; nothing random protects.")
+        int, Option(help="Of the reconstruction in data.csv, or of a workload; nothing random protects.")
     ] = CodesOptions.seed,
     threads: Annotated[
         int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
@@ -94,10 +132,10 @@ def protect_codes(
     quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
 ) -> None:
-    """Protect sets of codes: release them in parts, so that no few codes of a patient lead to the patient.
+    """Protect sets of codes, so that no few codes of a patient lead to the patient.
 
-    Every code is released as recorded. The release folder appears whole or not at all, after an independent
-    verification.
+    By disassociation every code is released as recorded, in parts; by generalization records stay whole, and sets of
+    codes stand for codes. The release folder appears whole or not at all, after an independent verification.
     """
     options = locals()
     from cloister.cli.codes_job import run_codes  # frames and kernels are loaded only when needed

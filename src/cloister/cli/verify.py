@@ -37,6 +37,13 @@ def verify(
     crosswalk: Annotated[
         Path | None, Option(metavar="FILE", help="Of code sets, with --original: the map written with the release.")
     ] = None,
+    privacy: Annotated[
+        str | None,
+        Option(metavar="PRIVACY", help="Of generalized code sets: the privacy policy, which is not in the release."),
+    ] = None,
+    policy: Annotated[
+        str | None, Option(metavar="POLICY", help="Of generalized code sets: the utility policy, where it is a file.")
+    ] = None,
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
     ] = None,
@@ -59,9 +66,20 @@ def verify(
     if manifest.get("shape") == "codes":
         if qi or population or hierarchies is not None:
             raise InputError("Code sets have no quasi-identifiers, hierarchies or populations. Leave them out.")
-        verdict = verify_folder(folder, original=original, k=k, m=m, crosswalk=crosswalk, missing=missing or ())
+        verdict = verify_folder(
+            folder,
+            original=original,
+            k=k,
+            m=m,
+            crosswalk=crosswalk,
+            missing=missing or (),
+            privacy=privacy,
+            policy=policy,
+        )
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return
+    if privacy is not None or policy is not None:
+        raise InputError("--privacy and --policy are for releases of generalized code sets. Leave them out.")
     if crosswalk is not None or (m is not None and "codes" not in manifest):
         raise InputError(
             "-m is for releases with codes, and --crosswalk for releases of code sets. Leave out what does not fit."

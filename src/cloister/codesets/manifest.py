@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from cloister.results import Manifest
+
 from .data_file import CODES, ID
-from .request import CodesRequest, GivenCodes
+from .request import Asked, CodesRequest, GivenCodes
 
 
-def input_settings(given: GivenCodes, request: CodesRequest) -> dict[str, Any]:
+def input_settings(given: GivenCodes, request: CodesRequest[Asked]) -> dict[str, Any]:
     """Return how the input was read, what is asked about it, and which of its columns are released."""
     return {
         "repeats": given.codes.repeats,
@@ -29,6 +31,16 @@ def records_of(released: int, left_out: int, k: int) -> dict[str, int | str]:
     if 0 < left_out < k:
         return {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
     return {"in": released + left_out, "released": released, "suppressed": left_out}
+
+
+def records_agree(manifest: Manifest, released: int, k: int) -> bool:
+    """Return whether the numbers of records of a manifest fit together, and none counts fewer than k."""
+    records = manifest["records"]
+    left_out = records["suppressed"]
+    if isinstance(left_out, str):
+        return bool(records == records_of(released, 1, k) and k > 1)
+    drops = left_out == 0 or manifest["settings"]["drop_empty"] is True
+    return bool(left_out >= 0 and drops and records == records_of(released, left_out, k))
 
 
 def one_row(column: str | None, has_ids: bool) -> str:

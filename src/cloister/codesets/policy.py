@@ -22,9 +22,10 @@ from cloister.utility import frequent_itemsets, maximal
 
 from .data import CodeSets
 from .encode import plain_code
+from .gwas import gwas_diseases
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
-BUILDERS = ("level", "sim", "sup")
+BUILDERS, GWAS = ("level", "sim", "sup"), "gwas"
 CLASSIFICATIONS = ("icd9", "icd10")
 FINENESS = 10_000
 """Parts of a percent in which the smallest percentage is named."""
@@ -173,6 +174,36 @@ class UtilityPolicy:
         sets = cls.of(chosen, f"sup:{percent:.12g}")
         return replace(sets, support=SupportAsked(percent, codes.n_records))
 
+    @classmethod
+    def gwas(cls, codes: CodeSets) -> "UtilityPolicy":
+        """Put the codes of each of 18 diseases together that genome-wide association studies look into.
+
+        Codes are ICD-9-CM, with or without dot; diseases that nobody has are left out.
+
+        Raises
+        ------
+        InputError
+            Nobody has any of them.
+
+        Examples
+        --------
+        >>> UtilityPolicy.gwas(CodeSets.from_records([["296.00", "401.9"], ["493"]])).names
+        ('Asthma', 'Bipolar I disorder')
+        """
+        held = codes.supports() > 0
+        names = [name for name, items in codes.items_by_code().items() if held[items].any()]
+        found = {
+            disease: [name for name in names if name.upper().replace(".", "").startswith(beginnings)]
+            for disease, beginnings in gwas_diseases().items()
+        }
+        present = {disease: own for disease, own in found.items() if own}
+        if not present:
+            raise InputError(
+                "No code of the data belongs to one of the 18 diseases of the policy gwas, which are ICD-9-CM codes. "
+                "Choose another policy."
+            )
+        return cls.of(present, GWAS)
+
     def on(self, codes: CodeSets) -> "UtilityPolicy":
         """Return the policy, if all its codes are codes of the data.
 
@@ -205,11 +236,11 @@ class UtilityPolicy:
 def is_built(spec: str) -> bool:
     """Return whether the words for a policy name a builder, which looks at the codes, and no file."""
     kind, colon, _ = spec.partition(":")
-    return bool(colon) and kind in BUILDERS
+    return spec == GWAS or (bool(colon) and kind in BUILDERS)
 
 
 def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
-    """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625`` or a JSON file.
+    """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
 
     Parameters
     ----------
@@ -220,6 +251,8 @@ def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     InputError
         The words are none of these, or the policy cannot be made for these codes.
     """
+    if spec == GWAS:
+        return UtilityPolicy.gwas(codes)
     kind, _, rest = spec.partition(":")
     text, _, classification = rest.partition("/")
     if not is_built(spec):
@@ -342,9 +375,9 @@ def _content(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes(), object_pairs_hook=_once)
     except FileNotFoundError:
-        reason = "is not there; a policy is a JSON file, level:1, sim:5 or sup:0.625"
+        reason = "is not there; a policy is a JSON file, level:1, sim:5, sup:0.625 or gwas"
     except IsADirectoryError:
-        reason = "is a folder; a policy is a JSON file, level:1, sim:5 or sup:0.625"
+        reason = "is a folder; a policy is a JSON file, level:1, sim:5, sup:0.625 or gwas"
     except OSError:
         pass
     except (ValueError, RecursionError):

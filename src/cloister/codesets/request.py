@@ -3,15 +3,26 @@
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
+from typing import Generic, Literal, Protocol, TypeVar
 
 from cloister.errors import InputError
 from cloister.io import CodeColumns, read_code_lists
 
 from .data import CodeSets, Integers
-from .disassociation.data import DisassociationRequest
 from .encode import encode
 from .policy import UtilityPolicy
 from .workload import Workload
+
+
+class Asked(Protocol):
+    """What is asked of a method, as far as all methods go."""
+
+    @property
+    def k(self) -> int:
+        """Patients that whoever knows codes of one must be left with."""
+
+
+Method = TypeVar("Method", bound=Asked, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,7 @@ class GivenCodes:
     columns : which column of the file is what
     not_released : other columns of the file
     delimiter : of the file, else a comma
+    format : of the file, else csv
     n_empty : patients without codes that were left out
     lines : (n_records,) position of each record in the file, from 0; None where there is no file; never released
     notes : what a user should know about how they were read
@@ -35,26 +47,27 @@ class GivenCodes:
     columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
     not_released: tuple[str, ...] = ()
     delimiter: str = ","
+    format: Literal["csv", "parquet"] = "csv"
     n_empty: int = 0
     lines: Integers | None = None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class CodesRequest:
+class CodesRequest(Generic[Method]):
     """What is asked of code sets.
 
     Attributes
     ----------
-    method : what disassociation is asked for
+    method : what the method is asked for
     policy : the utility policy of ``method``, with its names
     workload : case counts whose error is to be told
-    numbered : whether the reconstructed records are numbered
+    numbered : whether the records of the data file are numbered
     drop_empty : whether patients without codes were to be left out
-    accuracy : whether reconstructions are to be compared with the original, which takes ten of them
+    accuracy : whether answers that the release gives are to be compared with the original
     """
 
-    method: DisassociationRequest
+    method: Method
     policy: UtilityPolicy | None = None
     workload: Workload | None = None
     numbered: bool = True
@@ -91,6 +104,7 @@ def read_given(
         columns=source.columns,
         not_released=source.not_released,
         delimiter=source.delimiter or ",",
+        format=source.format,
         n_empty=encoded.n_empty,
         lines=encoded.lines,
         notes=(*source.notes, *encoded.notes),

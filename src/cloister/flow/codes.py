@@ -5,6 +5,7 @@ from typing import Any
 
 from cloister.codesets.data_file import data_frame
 from cloister.codesets.disassociation.codebook import codebook
+from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.figures import crosswalk, work_out
 from cloister.codesets.disassociation.manifest import describe
 from cloister.codesets.disassociation.protect import disassociate
@@ -21,7 +22,7 @@ from .stages import completed, interruptible, passed
 
 def protect_codes(
     given: GivenCodes,
-    request: CodesRequest,
+    request: CodesRequest[DisassociationRequest],
     *,
     seed: int = 0,
     watch: Stopwatch | None = None,

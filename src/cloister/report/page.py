@@ -6,8 +6,8 @@ from typing import Any
 
 from cloister.results import Manifest
 
-TABLE, CODES = "report.html", "codes.html"
-TEMPLATES = (TABLE, CODES, "table_codes.html", "style.css")
+TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
+TEMPLATES = (TABLE, CODES, GENERALIZED, "table_codes.html", "style.css")
 
 
 @cache
@@ -46,6 +46,11 @@ def render_report(manifest: Manifest) -> str:
     ----------
     manifest : of a table or of code sets; the hashes of the files need not be there yet
     """
-    name = CODES if manifest["shape"] == "codes" else TABLE
-    page: str = _environment().get_template(name).render(m=manifest)
+    page: str = _environment().get_template(_template(manifest)).render(m=manifest)
     return page
+
+
+def _template(manifest: Manifest) -> str:
+    if manifest["shape"] != "codes":
+        return TABLE
+    return CODES if manifest["method"] == "disassociation" else GENERALIZED

@@ -16,6 +16,7 @@ from .generalized import Generalized, Logarithms
 from .itemsets import Itemset, frequent_itemsets, maximal
 from .losses import LOSSES, MEAN_LOSSES, TABLE_LOSSES, Loss, TableLoss, parse_loss
 from .record_loss import ENTROPY
+from .term_answers import Reading, TermSets
 
 __all__ = [
     "ARX",
@@ -34,7 +35,9 @@ __all__ = [
     "Logarithms",
     "Loss",
     "QueryErrors",
+    "Reading",
     "TableLoss",
+    "TermSets",
     "error_histogram",
     "frequent_itemsets",
     "lost_top_itemsets",

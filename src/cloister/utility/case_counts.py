@@ -124,13 +124,13 @@ class QueryErrors:
     by_size: dict[int, tuple[float, int]]
 
 
-def query_errors(true: Counts, estimates: Sequence[Counts], queries: Sequence[Query]) -> QueryErrors:
+def query_errors(true: Counts, estimates: Sequence[Counts | Means], queries: Sequence[Query]) -> QueryErrors:
     """Compare the mean of several estimates with the true answers (Definition 2).
 
     Parameters
     ----------
     true : (n_queries,) answers on the original
-    estimates : answers on reconstructions, each (n_queries,)
+    estimates : answers on reconstructions, or expected ones, each (n_queries,)
     """
     answered = true > 0
     truth = true[answered].astype(np.float64)

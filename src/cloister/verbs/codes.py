@@ -5,11 +5,16 @@ from collections.abc import Sequence
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.release import CodesRelease
+from cloister.codesets.generalization.data import GeneralizationRequest, Method, TermLoss, Uncovered
+from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
+from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.policy import UtilityPolicy, known_codes
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
+from cloister.flow.generalized_codes import protect_by_generalization
+from cloister.hierarchy import Hierarchy
 
 
 def disassociate(
@@ -78,9 +83,7 @@ def disassociate(
     """
     check_codes(codes)
     seed = check_seed(seed)
-    for name, word, known in (("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe))):
-        if word not in known:
-            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")
+    _check_words(("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe)))
     policy = None if policy is None else policy.on(codes)
     method = DisassociationRequest(
         k=k,
@@ -97,3 +100,96 @@ def disassociate(
     has_ids = codes.ids is not None
     request = CodesRequest(method, policy, asked, numbered=has_ids, accuracy=asked is not None)
     return protect_codes(GivenCodes(codes), request, seed=seed)
+
+
+def generalize_codes(
+    codes: CodeSets,
+    *,
+    k: int,
+    privacy: PrivacyPolicy | None = None,
+    method: str = "cba",
+    policy: UtilityPolicy | None = None,
+    uncovered: str = "generalize",
+    loss: str = "ilm",
+    hierarchy: Hierarchy | None = None,
+    workload: str | None = None,
+    seed: int = 0,
+) -> GeneralizedCodesRelease:
+    """Return a release of code sets by generalization, verified: one record a patient, codes in terms or suppressed.
+
+    Parameters
+    ----------
+    codes : one set a patient
+    k : patients that every set of the privacy policy must lead to
+    privacy : sets of codes by which somebody might recognize a patient; all pairs unless given
+    method : ``"cba"``, ``"ugaclip"`` or ``"apriori"``; the last follows the hierarchy and needs all sets of m codes
+    policy : codes are generalized only with codes of the same set; with any if there is none
+    uncovered : codes of no set are one more set (``"generalize"``), or are suppressed where they cannot stay as they
+        are (``"suppress"``)
+    loss : what is kept low: ``"ilm"``, or ``"ul"``, which grows exponentially with the codes of a term
+    hierarchy : how close codes are; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless given
+    workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
+    seed : of a random workload; nothing that protects is random
+
+    Returns
+    -------
+    GeneralizedCodesRelease
+        ``generalized`` is what is released; ``frame`` is the same as a table.
+
+    Raises
+    ------
+    InputError
+        The code sets or the settings cannot be used.
+    NoSafeRelease
+        There are fewer than k records, or too many codes would have to be suppressed.
+
+    Notes
+    -----
+    *Guarantee*: whoever knows a set of the privacy policy of a patient, or a part of one, and looks for the terms that
+    these codes are in, finds no record or at least k. Not promised: anything against somebody who knows other codes,
+    codes that a patient does not have, or the rest of a record; nor that those k records differ in their other codes.
+    Cost: see `cloister.codesets.generalization.protect`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> codes = cl.CodeSets.from_records([["296.00", "401.9"], ["296.01", "401.9"], ["296.02", "401.9"], ["401.9"]] * 2)
+    >>> privacy = cl.PrivacyPolicy.all_combinations(codes, m=2)
+    >>> release = cl.generalize_codes(codes, k=3, privacy=privacy, policy=cl.UtilityPolicy.by_level(codes, level=1))
+    >>> release.frame.rows()[0]
+    ('(296.00,296.01,296.02) 401.9',)
+    >>> release.verify().holds
+    True
+    """
+    check_codes(codes)
+    seed = check_seed(seed)
+    _check_words(
+        ("method", method, tuple(Method)), ("uncovered", uncovered, tuple(Uncovered)), ("loss", loss, tuple(TermLoss))
+    )
+    policy = None if policy is None else policy.on(codes)
+    asked = None if workload is None else parse_workload(workload, codes, seed)
+    request = GeneralizationRequest(
+        k=k,
+        privacy=_privacy_on(codes, privacy),
+        method=Method(method),
+        policy=policy,
+        uncovered=Uncovered(uncovered),
+        loss=TermLoss(loss),
+        hierarchy=hierarchy,
+    )
+    whole = CodesRequest(request, policy, asked, numbered=codes.ids is not None)
+    return protect_by_generalization(GivenCodes(codes), whole, seed=seed)
+
+
+def _privacy_on(codes: CodeSets, privacy: PrivacyPolicy | None) -> PrivacyPolicy:
+    """The policy; one of all sets is made anew, since it promises something of all sets of these codes."""
+    if privacy is not None and privacy.m is None:
+        return privacy
+    return PrivacyPolicy.all_combinations(codes, 2 if privacy is None or privacy.m is None else privacy.m)
+
+
+def _check_words(*settings: tuple[str, str, Sequence[str]]) -> None:
+    """Refuse words that no setting has."""
+    for name, word, known in settings:
+        if word not in known:
+            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")

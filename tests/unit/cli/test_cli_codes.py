@@ -335,7 +335,7 @@ BAD = {
     "threshold": (WIDE, ("--safe-threshold", "0"), "threshold"),
     "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper, off"),
     "safe": (WIDE, ("--safe", "yes"), "--safe can be off, report, enforce"),
-    "method": (WIDE, ("--method", "cba"), "--method can be disassociation"),
+    "method": (WIDE, ("--method", "mdav"), "--method can be disassociation"),
     "engine": (WIDE, ("--engine", "spark"), "--engine can be auto, memory"),
     "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
     "threads": (WIDE, ("--threads", "0"), "at least 1"),

@@ -9,7 +9,7 @@ import polars as pl
 
 from ..data import CodeSets
 from ..request import CodesRequest, GivenCodes
-from .data import Disassociation, ProtectedCodes
+from .data import Disassociation, DisassociationRequest, ProtectedCodes
 from .manifest import utility_of
 from .measure import Accuracy, measure_accuracy, measure_utility
 from .places import Query
@@ -36,7 +36,11 @@ class CodesFigures:
 
 
 def work_out(
-    given: GivenCodes, request: CodesRequest, protected: ProtectedCodes, rebuild: Rebuild, seed: int
+    given: GivenCodes,
+    request: CodesRequest[DisassociationRequest],
+    protected: ProtectedCodes,
+    rebuild: Rebuild,
+    seed: int,
 ) -> CodesFigures:
     """Return the figures of a release.
 
@@ -69,7 +73,7 @@ def work_out(
 
 def _accuracy(
     given: GivenCodes,
-    request: CodesRequest,
+    request: CodesRequest[DisassociationRequest],
     released: Disassociation,
     rebuild: Rebuild,
     constraints: list[Query] | None,

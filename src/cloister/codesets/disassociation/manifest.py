@@ -7,7 +7,7 @@ from cloister.results import Manifest, Verdict
 
 from ..manifest import columns_of, input_settings, one_row, records_of
 from ..request import CodesRequest, GivenCodes
-from .data import Disassociation
+from .data import Disassociation, DisassociationRequest
 from .measure import CodesUtility
 
 MODEL, DIVERSITY = "k^m-anonymity", "l-diversity"
@@ -16,7 +16,7 @@ METHOD = "disassociation"
 
 def describe(
     given: GivenCodes,
-    request: CodesRequest,
+    request: CodesRequest[DisassociationRequest],
     released: Disassociation,
     verdict: Verdict,
     utility: Mapping[str, Any],
@@ -47,7 +47,7 @@ def describe(
     }
 
 
-def _settings(given: GivenCodes, request: CodesRequest) -> dict[str, Any]:
+def _settings(given: GivenCodes, request: CodesRequest[DisassociationRequest]) -> dict[str, Any]:
     method = request.method
     return {
         "k": method.k,

@@ -19,7 +19,7 @@ from ..data import CodeSets
 from ..data_file import CODES, ID
 from ..encode import plain_code
 from ..expectation import CodesExpectation, CodesOriginal
-from ..manifest import columns_of, one_row, records_of
+from ..manifest import columns_of, one_row, records_agree
 from .clusters_file import cluster_lines, read_clusters
 from .codebook import codebook
 from .data import Disassociation, Safe
@@ -101,7 +101,9 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         in {one_row(settings["input_columns"]["id"], has_ids) for has_ids in (False, True)},
         "columns are not those of a release of code sets": manifest["columns"]
         == columns_of(settings["ids"] == "number"),
-        "records do not add up, or tell a number that must be kept back": _records_agree(manifest, released),
+        "records do not add up, or tell a number that must be kept back": records_agree(
+            manifest, released.n_records, released.k
+        ),
         "clusters are not counted as they are": manifest["clusters"] == clusters_of(released),
         "utility does not follow from the clusters": utility_agrees(utility, settings, released),
         "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
@@ -119,15 +121,6 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     for line in cluster_lines(released):
         found.update(line)
     return found.hexdigest() == sha256(folder / CLUSTERS)
-
-
-def _records_agree(manifest: Manifest, released: Disassociation) -> bool:
-    records = manifest["records"]
-    left_out = records["suppressed"]
-    if isinstance(left_out, str):
-        return bool(records == records_of(released.n_records, 1, released.k) and released.k > 1)
-    drops = left_out == 0 or manifest["settings"]["drop_empty"] is True
-    return bool(left_out >= 0 and drops and records == records_of(released.n_records, left_out, released.k))
 
 
 def utility_agrees(utility: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
@@ -245,6 +238,8 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
 def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:
     """The cluster of each record of the original, in its order."""
     frame = original.crosswalk
+    if frame is None:
+        raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
     if frame.columns != ["original", "cluster"]:
         raise InputError("The crosswalk does not have the columns original and cluster, as one of code sets has.")
     lines = original.given.lines

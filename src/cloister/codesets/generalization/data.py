@@ -1,6 +1,6 @@
 """The forms of generalized code sets: what is asked, what is released, and what it costs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -12,6 +12,9 @@ from cloister.errors import InputError
 from cloister.hierarchy.ladder import Hierarchy
 
 from .sets import Integers, Numbers, Sets, named
+
+OPEN, CLOSE, BETWEEN = "(", ")", ","
+"""What a term of several codes is written with."""
 
 LARGEST = 2**31 - 1
 """The largest number that a request may state."""
@@ -117,6 +120,17 @@ class GeneralizationRequest:
             )
 
 
+def term_text(codes: Sequence[str]) -> str:
+    """Return a term as it is written: a code, or codes in brackets.
+
+    Examples
+    --------
+    >>> term_text(["296.00"]), term_text(["296.00", "296.01"])
+    ('296.00', '(296.00,296.01)')
+    """
+    return codes[0] if len(codes) == 1 else f"{OPEN}{BETWEEN.join(codes)}{CLOSE}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Generalization:
     """Code sets whose codes stand in sets: a record that has a term has one or more of its codes.
@@ -127,7 +141,8 @@ class Generalization:
     vocabulary : the codes that occur in the original, in the order of their UTF-8 bytes
     terms : the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
     suppressed : int32, codes of no term, ascending
-    records : the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed
+    records : the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed,
+        which is so for no record or for k at least
     m : sets of up to so many codes are protected, if that is what is promised
     repeats : whether the codes are numbered occurrences
     """
@@ -145,7 +160,7 @@ class Generalization:
 
     @property
     def n_records(self) -> int:
-        """How many patients there are, those without any term included."""
+        """How many records are released, those without any term included."""
         return len(self.records)
 
     def term_of(self) -> Numbers:
@@ -164,8 +179,7 @@ class Generalization:
 
     def named_records(self) -> list[tuple[str, ...]]:
         """Return the terms of each record as they are written: a code, or codes in brackets."""
-        texts = [codes[0] if len(codes) == 1 else f"({','.join(codes)})" for codes in self.named_terms()]
-        return named(self.records, texts)
+        return named(self.records, [term_text(codes) for codes in self.named_terms()])
 
 
 @dataclass(frozen=True)
@@ -201,7 +215,9 @@ class GeneralizationFigures:
     log_ul : natural logarithm of the exponential loss; -inf where nothing is lost
     ncp : normalized certainty penalty, in [0, 1]
     suppressed_codes, suppressed_occurrences : distinct codes, and codes of records
-    empty_records : records that keep no term
+    empty_records, left_out : records that keep no term, and those of them that are not released
+    ilm_terms : information loss of the terms alone, over the released records
+    closeness : the hierarchy that weights were taken from
     statuses : sets of the privacy policy by what became of them
     outcomes : sets of the utility policy, in its order
     """
@@ -212,6 +228,9 @@ class GeneralizationFigures:
     suppressed_codes: int
     suppressed_occurrences: int
     empty_records: int
+    left_out: int = 0
+    ilm_terms: float = 0.0
+    closeness: str = ""
     statuses: Mapping[Status, int] = field(default_factory=dict)
     outcomes: tuple[ConstraintOutcome, ...] = ()
 
@@ -223,7 +242,7 @@ class GeneralizedCodes:
     Attributes
     ----------
     released : what is released
-    origin : (n_records,) int64, record of the original behind each released one; secret
+    origin : (n_released,) int64, record of the original behind each released one; secret
     original : the original, without codes that occur nowhere
     figures : what was lost
     """

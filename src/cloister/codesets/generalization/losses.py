@@ -47,13 +47,14 @@ class TermCounts:
         return np.asarray(self.levels / self.top, dtype=np.float64)
 
 
-def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree) -> TermCounts:
+def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, told: bool = False) -> TermCounts:
     """Gather what losses need.
 
     Parameters
     ----------
     occurrences : (n_codes,) original records of each code of the vocabulary
     tree : of these codes; its root is above all
+    told : as if suppressed codes had no occurrences: what the released records tell
     """
     terms = released.terms
     return TermCounts(
@@ -64,7 +65,7 @@ def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree)
         n_codes=len(occurrences),
         n_records=released.n_records,
         term_occurrences=np.add.reduceat(occurrences[terms.items], terms.offsets[:-1]),
-        suppressed=occurrences[released.suppressed],
+        suppressed=occurrences[released.suppressed] * (not told),
     )
 
 

@@ -8,29 +8,23 @@ protects nothing by itself, although parts of it may occur: there the paper is s
 largest parts that do occur.
 """
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import MARK, encode
+from cloister.codesets.encode import MARK
 from cloister.errors import InputError
-from cloister.io.code_lists import CODES_NAMES, CodeColumns, code_lists
-from cloister.io.read import Source, read_table
 from cloister.kernels.terms import supports
 
 from .combinations import combinations_in, from_table, maximal
 from .data import PrivacySets
 from .parts import Holders, maximal_parts
+from .privacy_files import ALL, RECORDS, VISITS, StatedSets, sets_of, sets_of_json, sets_of_records, sets_of_visits
 from .sets import Sets
 from .terms import record_bits
-
-VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
-"""Names that a column telling visits apart is looked for by, the likeliest first."""
 
 FIRST = f"{MARK}1"
 
@@ -76,17 +70,11 @@ class PrivacyPolicy:
         InputError
             There is no set, or one is empty.
         """
-        given = [set(codes) for codes in sets]
-        if not given or not all(given):
-            empty = sum(not codes for codes in given)
-            raise InputError(
-                f"A privacy policy needs sets of codes, but {empty} of {len(given)} have none. Leave them out."
-                if given
-                else "A privacy policy needs at least one set of codes."
-            )
-        vocabulary = tuple(sorted(set().union(*given)))
-        number = {code: place for place, code in enumerate(vocabulary)}
-        return cls(vocabulary, maximal(Sets.of([number[code] for code in codes] for codes in given)), spec)
+        return cls._maximal(sets_of(sets, spec))
+
+    @classmethod
+    def _maximal(cls, stated: StatedSets) -> "PrivacyPolicy":
+        return cls(stated.vocabulary, maximal(stated.sets), stated.spec)
 
     @classmethod
     def all_combinations(cls, codes: CodeSets, m: int = 2) -> "PrivacyPolicy":
@@ -103,12 +91,12 @@ class PrivacyPolicy:
         largest = min(m, int(records.sizes.max(initial=1)))
         found = from_table(combinations_in(records, largest, codes.n_codes))
         short = records.chosen(records.sizes < largest)
-        return cls(codes.vocabulary, maximal(found.joined(short)), f"all:{m}", m)
+        return cls(codes.vocabulary, maximal(found.joined(short)), f"{ALL}:{m}", m)
 
     @classmethod
     def records(cls, codes: CodeSets) -> "PrivacyPolicy":
         """All the codes of each patient."""
-        return cls(codes.vocabulary, maximal(_records(codes)), "records")
+        return cls._maximal(sets_of_records(codes))
 
     @classmethod
     def visits(cls, visits: str | Path | Sequence[Iterable[str]]) -> "PrivacyPolicy":
@@ -125,8 +113,8 @@ class PrivacyPolicy:
             The file cannot be read, or a visit has no code.
         """
         if not isinstance(visits, str | Path):
-            return cls.of(visits, "visits")
-        return _read_visits(read_table(visits))
+            return cls.of(visits, VISITS)
+        return cls._maximal(sets_of_visits(visits))
 
     @classmethod
     def from_json(cls, path: str | Path) -> "PrivacyPolicy":
@@ -137,18 +125,7 @@ class PrivacyPolicy:
         InputError
             The file is not that.
         """
-        path = Path(path)
-        name = path.name or str(path)
-        content = _content(path, name)
-        problem = None
-        if not isinstance(content, list) or not all(isinstance(codes, list) for codes in content):
-            problem = "is not a list of lists of codes"
-        elif not all(isinstance(code, str) for codes in content for code in codes):
-            problem = "has codes that are not text; write them in quotes"
-        if problem is not None:
-            message = f'The privacy policy {name} {problem}, as in [["401.0", "480.1"], ["296.00"]].'
-            raise InputError(message, file=name)
-        return cls.of(content, name)
+        return cls._maximal(sets_of_json(path))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,11 +182,11 @@ def parse_privacy(spec: str, codes: CodeSets) -> PrivacyPolicy:
         The words are none of these, or the policy cannot be made.
     """
     kind, colon, rest = spec.partition(":")
-    if spec == "records":
+    if spec == RECORDS:
         return PrivacyPolicy.records(codes)
-    if kind == "visits" and colon:
+    if kind == VISITS and colon:
         return PrivacyPolicy.visits(rest)
-    if kind != "all" or not colon:
+    if kind != ALL or not colon:
         return PrivacyPolicy.from_json(spec)
     if not rest.isascii() or not rest.isdigit():
         raise InputError(f"The privacy policy {spec!r} needs a whole number after the colon, as in all:2.")
@@ -218,29 +195,3 @@ def parse_privacy(spec: str, codes: CodeSets) -> PrivacyPolicy:
 
 def _records(codes: CodeSets) -> Sets:
     return Sets(codes.offsets, codes.items)
-
-
-def _read_visits(source: Source) -> PrivacyPolicy:
-    """Visits of a file; patients' ids are not looked at where each visit is a line."""
-    present = source.frame.columns
-    wide = [column for column in CODES_NAMES if column in present]
-    visit = next((column for column in VISIT_NAMES if column in present), None)
-    if wide:
-        source = replace(source, frame=source.frame.select(wide[:1]))
-    found = encode(code_lists(source, CodeColumns(id=None if wide else visit)), drop_empty=True)
-    return PrivacyPolicy(found.vocabulary, maximal(Sets(found.offsets, found.items)), f"visits:{source.name}")
-
-
-def _content(path: Path, name: str) -> Any:
-    reason = "cannot be read"
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        reason = "is not there; a policy is a JSON file, all:2, visits:FILE or records"
-    except IsADirectoryError:
-        reason = "is a folder; a policy is a JSON file, all:2, visits:FILE or records"
-    except OSError:
-        pass
-    except (ValueError, RecursionError):
-        reason = "is not JSON"
-    raise InputError(f"The privacy policy {name} {reason}.", file=name)

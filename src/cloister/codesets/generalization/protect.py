@@ -3,6 +3,8 @@
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis, Mamoulis, Kalnis (2008), PVLDB 1(1).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from cloister.codesets.data import CodeSets
@@ -37,9 +39,10 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     Every set of the privacy policy, and every part of one, is held by no released record or by k at least, each code
     read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and that
     the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
-    (CBA, UGACLIP). Not promised: anything against somebody who knows other codes, more codes of a patient than a set
-    has, or codes that a patient does not have; nor that the k records differ in what else they tell. Cost: for each
-    merger the codes of a utility constraint times the terms of the set at hand, a bit a record for each.
+    (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything against
+    somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not have; nor
+    that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint times the
+    terms of the set at hand, a bit a record for each.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     InputError
         The utility policy or the hierarchy does not fit the codes, or no set of the privacy policy has any of them.
     NoSafeRelease
-        There are fewer than k records, or every code would have to be suppressed.
+        There are fewer than k records, in the original or with a term, or every code would have to be suppressed.
 
     References
     ----------
@@ -72,13 +75,17 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             "data, so nothing would be protected. Write codes as the data do."
         )
     term_of = _terms(codes, request, tree, constraints)
-    released, origin = released_as(codes, term_of, request)
-    if not len(released.terms):
+    everyone, origin = released_as(codes, term_of, request)
+    released, origin = without_few_empty(everyone, origin)
+    if not len(released.terms) or released.n_records < request.k:
         raise NoSafeRelease(
-            f"With k = {request.k} every code would have to be suppressed. Ask for a smaller k, or let more codes be "
-            "generalized together."
+            f"With k = {request.k} every code would have to be suppressed, or too few patients would keep one. Ask for "
+            "a smaller k, or let more codes be generalized together."
         )
-    return GeneralizedCodes(released, origin, codes, _figures(codes, request, tree, constraints, released))
+    figures = _figures(codes, request, tree, constraints, everyone)
+    told = information_loss(count_terms(released, codes.supports(), tree, told=True))
+    figures = replace(figures, ilm_terms=told, left_out=codes.n_records - released.n_records)
+    return GeneralizedCodes(released, origin, codes, figures)
 
 
 def occurring(codes: CodeSets) -> CodeSets:
@@ -110,6 +117,23 @@ def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationReques
     suppressed = np.flatnonzero(term_of < 0).astype(np.int32)
     m = request.privacy.m
     return Generalization(request.k, codes.vocabulary, terms, suppressed, records, m, codes.repeats), origin
+
+
+def without_few_empty(released: Generalization, origin: Integers) -> tuple[Generalization, Integers]:
+    """Return what is released without the records that keep no term, if there are some, but fewer than k.
+
+    Such a record says that its patient has nothing but suppressed codes, and so that it is one of the few who have
+    rare codes. They hold no term, so that leaving them out changes no count of terms.
+
+    Parameters
+    ----------
+    origin : (n_records,) record of the original behind each released one
+    """
+    empty = released.records.sizes == 0
+    if not 0 < int(empty.sum()) < released.k:
+        return released, origin
+    kept = np.flatnonzero(~empty)
+    return replace(released, records=released.records.chosen(kept)), origin[kept]
 
 
 def _in_order(codes: CodeSets, place: Integers, n_terms: int) -> tuple[Sets, Integers]:
@@ -168,6 +192,7 @@ def _figures(
         suppressed_codes=len(released.suppressed),
         suppressed_occurrences=int(counts.suppressed.sum()),
         empty_records=int(np.sum(released.records.sizes == 0)),
+        closeness=tree.spec,
         statuses=statuses(constraints, released),
         outcomes=outcomes(request.policy, codes, released),
     )

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import MARK, plain_code
+from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Verdict
 
-from .data import Generalization, PrivacySets, UtilitySets
+from .data import Generalization, GeneralizationRequest, Method, PrivacySets, Uncovered, UtilitySets
 from .sets import Sets
 from .verify_counts import has_rare_itemset, has_rare_part
 
@@ -33,6 +34,17 @@ class Promise:
     privacy: PrivacySets | None = None
     utility: UtilitySets | None = None
     uncovered_together: bool = True
+
+
+NO_SETS = UtilityPolicy((), ())
+
+
+def promise_of(request: GeneralizationRequest) -> Promise:
+    """Return what a release that was asked for is to keep; AA follows the hierarchy, whatever the utility policy."""
+    privacy = None if request.privacy.m is not None else request.privacy
+    if request.method is Method.APRIORI:
+        return Promise(privacy)
+    return Promise(privacy, request.policy or NO_SETS, request.uncovered is Uncovered.GENERALIZE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,6 +137,8 @@ def _is_ordered(records: Sets) -> bool:
 
 def _check_privacy(checks: _Checks, released: Generalization, promise: Promise) -> None:
     k, records = released.k, released.records
+    empty = int(np.sum(np.diff(records.offsets) == 0))
+    checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
     checks.require(promise.privacy is not None or released.m is not None, "a privacy policy is known")
     checks.require(released.terms.offsets.size > 1 and len(records) >= k, "there are terms, and k records or more")
     if released.m is not None:
@@ -175,22 +189,29 @@ def _check_original(checks: _Checks, released: Generalization, secret: Secret) -
     codes = secret.codes
     held = set(codes.items.tolist())
     occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)
+    expected = _generalized(released, codes)
+    kept = _kept(expected, released.k)
     fits = checks.require(
-        occurring == released.vocabulary and len(released.records) == codes.offsets.size - 1,
+        occurring == released.vocabulary and len(released.records) == len(kept),
         "the codes and the number of records are those of the original",
     )
     if not fits:
         return
-    expected = _generalized(released, codes)
     bounds, items = released.records.offsets.tolist(), released.records.items.tolist()
     found = [tuple(items[start:end]) for start, end in pairwise(bounds)]
     if secret.origin is not None:
-        same = np.array_equal(np.sort(secret.origin), np.arange(len(found))) and all(
+        same = np.array_equal(np.sort(secret.origin), kept) and all(
             expected[record] == terms for record, terms in zip(secret.origin.tolist(), found, strict=True)
         )
     else:
-        same = sorted(expected) == sorted(found)
+        same = sorted(expected[record] for record in kept) == sorted(found)
     checks.require(same, "every record has the terms of its codes, and no others")
+
+
+def _kept(expected: Sequence[tuple[int, ...]], k: int) -> list[int]:
+    """The records that are released: all, but for those without any term where these are fewer than k."""
+    held = [record for record, terms in enumerate(expected) if terms]
+    return held if len(expected) - len(held) < k else list(range(len(expected)))
 
 
 def _generalized(released: Generalization, codes: CodeSets) -> list[tuple[int, ...]]:

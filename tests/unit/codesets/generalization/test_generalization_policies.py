@@ -11,11 +11,11 @@ import pytest
 from cloister import CodeSets, InputError, UtilityPolicy
 from cloister.codesets.generalization.closeness import icd_tree
 from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status
-from cloister.codesets.generalization.gwas import gwas_diseases, gwas_policy
 from cloister.codesets.generalization.outcomes import statuses
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
 from cloister.codesets.generalization.protect import generalize
 from cloister.codesets.generalization.sets import named
+from cloister.codesets.gwas import gwas_diseases
 
 RECORDS = [["250.01", "401.9", "V51"], ["250.01", "401.9"], ["401.9"], ["493.00"]]
 
@@ -165,7 +165,7 @@ def test_a_repeated_code_stands_for_its_first_occurrence():
 def test_the_diseases_of_genome_wide_studies():
     """Eighteen diseases, told apart by their codes; diabetes by its fifth digit."""
     codes = CodeSets.from_records([["250.01", "250.00", "25002"], ["250.0", "296.02", "314.00"], ["493", "282.60"]])
-    policy = gwas_policy(codes)
+    policy = UtilityPolicy.gwas(codes)
 
     assert len(gwas_diseases()) == 18
     assert {

@@ -1,0 +1,26 @@
+"""What a user of ``protect codes`` should know, said beside the result."""
+
+from cloister.cli.codes_options import CodesOptions
+from cloister.codesets.data import CodeSets
+from cloister.codesets.policy import UtilityPolicy
+from cloister.codesets.request import GivenCodes
+
+FORMULA_STARTS = ("=", "+", "-", "@")
+"""How a cell begins that is a formula to a spreadsheet."""
+
+
+def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None) -> list[str]:
+    """Return what was taken for granted, and what is not said."""
+    notes = [*given.notes, *([] if policy is None else _uncovered(policy, given.codes))]
+    if any(code.startswith(FORMULA_STARTS) for code in given.codes.vocabulary):
+        notes.append("a spreadsheet would run some cells of codes as formulas (they begin with =, +, - or @)")
+    if options.workload is not None and options.internal is None:
+        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
+    return notes
+
+
+def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:
+    """A note on codes that are in no constraint; how many are in no frequent set is not for a log."""
+    left = 0 if policy.support is not None else policy.n_uncovered(codes)
+    codes_are = "code is" if left == 1 else "codes are"
+    return [f"{left} {codes_are} in no set of the utility policy"] if left else []

@@ -1,0 +1,65 @@
+"""One run of ``protect codes`` by generalization: from options to a release folder and a summary."""
+
+from cloister.cli.codes_notes import notes_on
+from cloister.cli.codes_options import CodesOptions
+from cloister.cli.codes_summary import print_generalized_summary
+from cloister.cli.ending import tell, write
+from cloister.cli.output import note
+from cloister.cli.places import custody_of
+from cloister.codesets.generalization.data import GeneralizationRequest, Method, TermLoss, Uncovered
+from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
+from cloister.codesets.generalization.warm import must_compile
+from cloister.codesets.policy import parse_policy
+from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.workload import parse_workload
+from cloister.errors import InputError
+from cloister.flow.generalized_codes import protect_by_generalization
+from cloister.hierarchy import parse_hierarchy
+from cloister.stopwatch import Stopwatch
+
+USUAL_M = 2
+
+
+def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> None:
+    """Protect what was read, write it, and say what was done."""
+    with watch.stage("encode"):
+        request = _request(options, given)
+    if must_compile():
+        note("Compiling the method for this machine, once (about 10 s).", quiet=options.quiet or options.as_json)
+    release = protect_by_generalization(
+        given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
+    )
+    manifest = write(release, options)
+    tell(manifest, notes_on(options, given, request.policy), options, print_generalized_summary)
+
+
+def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[GeneralizationRequest]:
+    for option, word, known in (("--uncovered", options.uncovered, Uncovered), ("--loss", options.loss, TermLoss)):
+        if word is not None and word not in tuple(known):
+            raise InputError(f"{option} can be {', '.join(known)}, not {word!r}.")
+    policy = None if options.policy is None else parse_policy(options.policy, given.codes, options.k).on(given.codes)
+    method = GeneralizationRequest(
+        k=options.k,
+        privacy=_privacy(options, given),
+        method=Method(options.method),
+        policy=policy,
+        uncovered=Uncovered(options.uncovered or Uncovered.GENERALIZE),
+        loss=TermLoss(options.loss or TermLoss.ILM),
+        hierarchy=None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy),
+    )
+    workload = None if options.workload is None else parse_workload(options.workload, given.codes, options.seed)
+    return CodesRequest(
+        method=method,
+        policy=policy,
+        workload=workload,
+        numbered=options.ids == "number" and given.codes.ids is not None,
+        drop_empty=options.drop_empty,
+    )
+
+
+def _privacy(options: CodesOptions, given: GivenCodes) -> PrivacyPolicy:
+    if options.privacy is None:
+        return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
+    if options.m is not None:
+        raise InputError("-m stands for all sets of so many codes, and --privacy names the sets. Give one of them.")
+    return parse_privacy(options.privacy, given.codes)

@@ -1,0 +1,181 @@
+"""A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.data_file import CODES, ID
+from cloister.codesets.expectation import CodesExpectation, CodesOriginal
+from cloister.codesets.manifest import columns_of, one_row, records_agree
+from cloister.errors import InputError
+from cloister.io import as_text
+from cloister.release import CODEBOOK, MANIFEST, check_files, data_file, read_data, stated
+from cloister.results import Manifest, Verdict
+
+from .codebook import codebook
+from .data import Generalization
+from .manifest import rules_of, sentences_of
+from .privacy_files import ALL
+from .recheck_policies import known_policy, known_privacy
+from .sets import Integers, Sets
+from .stated import Stated, read_stated
+from .verify import Promise, Secret, verify
+from .verify_figures import figures_agree, rarity_of
+from .written import data_frame, order_in_file, read_released, record_texts
+
+CHECKED = (
+    "files are as they were released, and no others are there",
+    "the data file is written in the one way there is",
+    "the manifest does not contradict itself or the data file; its figures were counted anew",
+    "the codebook lists what was released, and nothing else",
+)
+
+
+def recheck_generalized(
+    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
+) -> Verdict:
+    """Check hashes, form, promise, codebook and figures of a release folder.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be read as a release of generalized code sets, the crosswalk does not fit the original, or
+        all is well but the privacy policy, which is not part of a release, is not given.
+    """
+    failures = check_files(folder, manifest)
+    name = data_file(manifest)
+    if failures or name is None or not os.path.isfile(folder / CODEBOOK):
+        return Verdict(False, "the files were looked for", (), tuple(failures))
+    asked = read_stated(manifest)
+    try:
+        frame = _read(folder / name, manifest)
+        released = read_released(frame[CODES], asked.k, asked.m, repeats=asked.repeats)
+    except InputError as error:
+        return Verdict(False, f"{name} was read", (), (error.message.rstrip("."),))
+    if not len(released.terms):
+        return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
+    codes = None if original is None else original.given.codes
+    policy = known_policy(asked, released, expectation.policy, codes)
+    failures = _contradictions(folder, manifest, asked, released, frame)
+    if codes is not None:
+        failures += _misfits(released, codes, asked)
+    if failures:
+        return Verdict(False, f"{name} was read", (), tuple(failures))
+    if codes is not None:
+        released = _with_suppressed(released, codes)
+    privacy = known_privacy(asked, expectation, codes)
+    failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
+    promise = Promise(privacy, policy if asked.by_sets else None, asked.uncovered_together)
+    secret = None if original is None else Secret(original.given.codes, _origin(original, released))
+    promised = released if asked.m is not None or privacy is not None else replace(released, m=expectation.m)
+    verdict = verify(promised, promise, secret)
+    failures += [*verdict.failures, *_unexpected(released, expectation, promise)]
+    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
+
+
+NO_FIGURES = "utility does not follow from the data file"
+
+
+def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
+    """The data file, with the columns that the manifest declares."""
+    delimiter = manifest["settings"].get("delimiter")
+    frame = read_data(path, delimiter if isinstance(delimiter, str) else None)
+    if frame.columns != list(manifest["columns"]) or CODES not in frame.columns:
+        raise InputError(f"{path.name} does not have the columns that {MANIFEST} declares.")
+    return frame.cast(pl.String)
+
+
+def _contradictions(
+    folder: Path, manifest: Manifest, asked: Stated, released: Generalization, frame: pl.DataFrame
+) -> list[str]:
+    """What the manifest or the codebook says that the data file does not, and how that is not written as it must be."""
+
+    def found() -> list[str]:
+        guarantee = manifest["guarantee"]
+        agreements = {
+            "the data file is not written as a release is": frame.equals(
+                data_frame(released, numbered=ID in frame.columns).cast(pl.String)
+            ),
+            "columns are not those of a release of code sets": manifest["columns"] == columns_of(asked.numbered),
+            "guarantee.rules are not those of the settings": guarantee["rules"] == rules_of(released, asked.privacy),
+            "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
+            == sentences_of(released, asked.privacy),
+            "settings.privacy does not fit settings.m": (asked.privacy == f"{ALL}:{asked.m}") is (asked.m is not None),
+            "guarantee.verified is not true": guarantee["verified"] is True,
+            "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
+            in {one_row(manifest["settings"]["input_columns"]["id"], has_ids) for has_ids in (False, True)},
+            "records do not add up, or tell a number that must be kept back": records_agree(
+                manifest, released.n_records, released.k
+            ),
+            "risk is not that of the data file": manifest["risk"] == rarity_of(released),
+            f"{CODEBOOK} does not say what the data file says": _codebook_agrees(folder, asked, released),
+        }
+        return [failure for failure, holds in agreements.items() if not holds]
+
+    return stated(found, "a release of generalized code sets")
+
+
+def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> bool:
+    try:
+        listed = read_data(folder / CODEBOOK, ",")
+    except InputError:
+        return False
+    return bool(listed.equals(codebook(released, numbered=asked.numbered)))
+
+
+def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[str]:
+    """Codes of terms that the original does not have, and another number of suppressed codes than there are."""
+    more = len(set(released.vocabulary) - set(codes.vocabulary))
+    if more:
+        have = "code is" if more == 1 else "codes are"
+        return [f"{more} {have} in the data file, but not in the original"]
+    if codes.n_codes - len(released.vocabulary) != asked.suppressed:
+        return ["utility.suppressed_codes are not those codes of the original that are in no term"]
+    return []
+
+
+def _with_suppressed(released: Generalization, codes: CodeSets) -> Generalization:
+    """The same with the vocabulary of the original, and the codes of no term suppressed."""
+    number = {code: place for place, code in enumerate(codes.vocabulary)}
+    place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
+    gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
+    terms = Sets(released.terms.offsets, place[released.terms.items])
+    return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
+
+
+def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
+    """The record of the original behind each released one; None without a crosswalk."""
+    frame, codes = original.crosswalk, original.given.codes
+    if frame is None:
+        return None
+    if frame.columns != ["released", "original"]:
+        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
+    lines = np.arange(codes.n_records) if original.given.lines is None else original.given.lines
+    ids = pl.Series(lines + 1).cast(pl.String) if codes.ids is None else as_text(codes.ids)
+    known = pl.DataFrame({"original": ids, "record": np.arange(codes.n_records)})
+    rows = pl.DataFrame({"row": np.arange(1, released.n_records + 1)})
+    row = as_text(frame["released"]).cast(pl.Int64, strict=False).alias("row")
+    told = pl.DataFrame([as_text(frame["original"]), row])
+    joined = rows.join(told, on="row", how="left", maintain_order="left")
+    joined = joined.join(known, on="original", how="left", maintain_order="left")
+    if joined.height != released.n_records or joined["record"].null_count() or frame.height != released.n_records:
+        raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
+    origin = np.empty(released.n_records, dtype=np.int64)
+    origin[order_in_file(record_texts(released))] = joined["record"].to_numpy()
+    return origin
+
+
+def _unexpected(released: Generalization, expectation: CodesExpectation, promise: Promise) -> list[str]:
+    """What of the recipient's own k and m does not hold."""
+    k, m = max(expectation.k or 0, released.k), expectation.m
+    asks_more = m is not None and (released.m is None or m > released.m)
+    if k == released.k and not asks_more:
+        return []
+    stricter = replace(released, k=k, m=m if asks_more else released.m)
+    words = f"k = {k}" if stricter.m is None else f"k = {k} and m = {stricter.m}"
+    verdict = verify(stricter, replace(promise, utility=None))
+    return [f"as asked, with {words}: {failure}" for failure in verdict.failures]

@@ -1,0 +1,93 @@
+"""Generalized code sets as they are written: a code, or codes in brackets; and read back from that text alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.data_file import CODES, ID
+from cloister.errors import InputError
+
+from .data import BETWEEN, CLOSE, OPEN, Generalization
+from .sets import Integers, Sets
+
+MARKS = frozenset(OPEN + CLOSE + BETWEEN)
+
+
+def check_writable(codes: CodeSets) -> None:
+    """Refuse codes that could not be told from terms.
+
+    Raises
+    ------
+    InputError
+        A code has a bracket or a comma inside.
+    """
+    odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)
+    if odd:
+        raise InputError(
+            f"{odd} of {codes.n_codes} distinct codes have a bracket or a comma inside, which write generalized terms "
+            "in a release. Write codes without them, or protect by disassociation."
+        )
+
+
+def record_texts(released: Generalization) -> list[str]:
+    """Return the terms of each record, separated by spaces; of one without any term, nothing."""
+    return [" ".join(terms) for terms in released.named_records()]
+
+
+def order_in_file(texts: Sequence[str]) -> Integers:
+    """Return the records in the order in which they are written: by the UTF-8 bytes of their text, (n_records,)."""
+    return np.array(sorted(range(len(texts)), key=lambda number: texts[number].encode()), dtype=np.int64)
+
+
+def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
+    """Return one row a record, in the order of the text of its terms; a record without any is an empty cell.
+
+    Parameters
+    ----------
+    numbered : add a column ``id`` that numbers the rows
+    """
+    texts = record_texts(released)
+    ordered = [texts[number] or None for number in order_in_file(texts).tolist()]
+    column = pl.Series(CODES, ordered, dtype=pl.String)
+    if not numbered:
+        return column.to_frame()
+    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column])
+
+
+def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:
+    """Return what is released from its text; codes that are suppressed are not known.
+
+    Parameters
+    ----------
+    cells : the terms of each record
+    k, m, repeats : as the manifest states them
+
+    Raises
+    ------
+    InputError
+        A term is not written as one, or two terms share a code.
+    """
+    records = [[] if text is None else text.split(" ") for text in cells.to_list()]
+    codes_of = {text: _codes(text) for text in sorted(set().union(*records))}
+    vocabulary = tuple(sorted(code for codes in codes_of.values() for code in codes))
+    if len(set(vocabulary)) != len(vocabulary):
+        raise InputError("Two terms of the data file share a code, so that it is not what was released.")
+    place = {code: number for number, code in enumerate(vocabulary)}
+    terms = sorted(codes_of, key=lambda text: place[codes_of[text][0]])
+    number = {text: order for order, text in enumerate(terms)}
+    found = Sets.of([number[text] for text in record] for record in records)
+    members = Sets.of([place[code] for code in codes_of[text]] for text in terms)
+    none = np.empty(0, dtype=np.int32)
+    return Generalization(k, vocabulary, members, none, found.chosen(found.order()), m, repeats)
+
+
+def _codes(text: str) -> list[str]:
+    """The codes of a term, in order, each once."""
+    is_term = text.startswith(OPEN) and text.endswith(CLOSE)
+    codes = text[1:-1].split(BETWEEN) if is_term else [text]
+    sound = all(code and MARKS.isdisjoint(code) for code in codes) and len(codes) > is_term
+    if not sound or codes != sorted(set(codes)):
+        raise InputError("A term of the data file is not written as a release writes terms.")
+    return codes

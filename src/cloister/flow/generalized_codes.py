@@ -1,0 +1,67 @@
+"""The course of code sets, by generalization."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cloister.codesets.generalization.codebook import codebook
+from cloister.codesets.generalization.data import GeneralizationRequest
+from cloister.codesets.generalization.figures import crosswalk, work_out
+from cloister.codesets.generalization.manifest import describe, settings_of
+from cloister.codesets.generalization.protect import generalize
+from cloister.codesets.generalization.release import GeneralizedCodesRelease
+from cloister.codesets.generalization.verify import Secret, promise_of, verify
+from cloister.codesets.generalization.warm import load_kernels
+from cloister.codesets.generalization.written import check_writable, data_frame
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.release import Custody
+from cloister.stopwatch import Stopwatch
+
+from .stages import completed, passed
+
+
+def protect_by_generalization(
+    given: GivenCodes,
+    request: CodesRequest[GeneralizationRequest],
+    *,
+    seed: int = 0,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> GeneralizedCodesRelease:
+    """Take code sets through the stages, by generalization.
+
+    Parameters
+    ----------
+    given : the code sets as read and numbered
+    seed : of a workload; nothing that protects code sets is random
+    watch : a stopwatch that already holds the time spent on starting and reading
+    custody : what else only the custodian may see
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    check_writable(check_codes(given.codes))
+    with watch.stage("start"):
+        load_kernels()
+    with watch.stage("protect"):
+        protected = generalize(given.codes, request.method)
+    released, secret = protected.released, Secret(protected.original, protected.origin)
+    promise = promise_of(request.method)
+    with watch.stage("verify"):
+        verdict = passed(verify(released, promise, secret))
+    with watch.stage("measure"):
+        figures = work_out(given, request, protected)
+        spec = None if request.policy is None else request.policy.spec
+        settings = settings_of(request.method, spec, protected.figures.closeness)
+        manifest = describe(given, request, released, verdict, settings, figures.told)
+    return GeneralizedCodesRelease(
+        codebook=codebook(released, numbered=request.numbered),
+        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
+        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        generalized=released,
+        frame=data_frame(released, numbered=request.numbered),
+        format=given.format,
+        delimiter=given.delimiter,
+        _check=lambda found: verify(found, promise, secret),
+    )
