@@ -171,11 +171,9 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
 
 def _unexpected(released: Generalization, expectation: CodesExpectation, promise: Promise) -> list[str]:
     """What of the recipient's own k and m does not hold."""
-    k, m = max(expectation.k or 0, released.k), expectation.m
-    asks_more = m is not None and (released.m is None or m > released.m)
-    if k == released.k and not asks_more:
+    k, m = expectation.k or released.k, expectation.m or released.m
+    if k <= released.k and (m is None or (released.m is not None and m <= released.m)):
         return []
-    stricter = replace(released, k=k, m=m if asks_more else released.m)
-    words = f"k = {k}" if stricter.m is None else f"k = {k} and m = {stricter.m}"
-    verdict = verify(stricter, replace(promise, utility=None))
+    words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
+    verdict = verify(replace(released, k=k, m=m), replace(promise, utility=None))
     return [f"as asked, with {words}: {failure}" for failure in verdict.failures]

@@ -64,6 +64,8 @@ def _read(manifest: Manifest) -> Stated:
     settings, method = manifest["settings"], Method(manifest["method"])
     by_sets = method is not Method.APRIORI
     m = settings["m"]
+    if not isinstance(manifest["columns"], dict):
+        raise TypeError("columns are not by name")
     if by_sets:
         TermLoss(settings["loss"])
     elif settings["loss"] is not None or settings["uncovered"] is not None:

@@ -1,0 +1,505 @@
+"""``protect codes`` by generalization, from the words of the command to the folder, and ``verify`` on what it wrote."""
+
+import gzip
+import hashlib
+import json
+import re
+import stat
+
+import polars as pl
+import pytest
+
+from cloister.io.code_lists import CODES_NAMES
+
+RECORDS = [
+    *(["250.00", "401.9", "V58.66"] for _ in range(9)),
+    *(["250.00", "401.9"] for _ in range(8)),
+    *(["250.01", "401.9", "E936.1"] for _ in range(7)),
+    *(["001", "250.01"] for _ in range(6)),
+    ["001", "008.45"],
+    ["250.00", "008.45", "401.9"],
+    ["250.01", "401.9", "042"],
+]
+IDS = [f"P{number:03d}" for number in range(len(RECORDS))]
+WIDE = "id,codes\n" + "".join(f"{i},{' '.join(codes)}\n" for i, codes in zip(IDS, RECORDS))
+LONG = "id,code\n" + "".join(f"{i},{code}\n" for i, codes in zip(IDS, RECORDS) for code in codes)
+FILES = {"data.csv", "codebook.csv", "release.json", "report.html"}
+METHODS = ("cba", "ugaclip", "apriori")
+
+
+@pytest.fixture
+def diagnoses(tmp_path):
+    """A file of 33 patients."""
+    path = tmp_path / "diagnoses.csv"
+    path.write_text(WIDE)
+    return path
+
+
+@pytest.fixture
+def protect(cloister, diagnoses, tmp_path):
+    """Generalize the patients' codes; more words come after."""
+
+    def command(*words, out="release", source=diagnoses, k=3, method="cba"):
+        return cloister("protect", "codes", source, "--method", method, "-k", k, *words, "--out", tmp_path / out)
+
+    return command
+
+
+@pytest.fixture
+def release(protect, tmp_path):
+    """The folder of a release, and the crosswalk beside it."""
+    assert protect("-q", "--policy", "level:1", "--crosswalk", tmp_path / "map.csv").code == 0
+    return tmp_path / "release"
+
+
+def contents(folder):
+    """Files of a release that do not tell the time."""
+    return {name: (folder / name).read_bytes() for name in ("data.csv", "codebook.csv")}
+
+
+def resealed(folder, name, text):
+    """Change a file of a release and its hash."""
+    (folder / name).write_text(text)
+    manifest = json.loads((folder / "release.json").read_text())
+    manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def restated(folder, change):
+    """Change the manifest of a release, and write the report that says the same."""
+    from cloister.report import render_report
+
+    manifest = json.loads((folder / "release.json").read_text())
+    change(manifest)
+    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    (folder / "report.html").write_bytes(render_report(manifest).encode())
+
+
+def test_a_release_is_written(release):
+    """All files, readable by their owner alone; records sorted by their text and numbered, terms in brackets."""
+    assert {path.name for path in release.iterdir()} == FILES
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in release.iterdir())
+    data = pl.read_csv(release / "data.csv", infer_schema=False)
+    assert data.columns == ["id", "codes"]
+    assert data["codes"].is_sorted()
+    assert data["id"].to_list() == [str(number) for number in range(1, len(RECORDS) + 1)]
+    assert data["codes"].value_counts().sort("codes").rows() == [
+        ("(250.00,250.01) 401.9", 10),
+        ("(250.00,250.01) 401.9 E936.1", 7),
+        ("(250.00,250.01) 401.9 V58.66", 9),
+        ("001", 1),
+        ("001 (250.00,250.01)", 6),
+    ]
+
+
+def test_the_manifest(release, manifest):
+    """The keys that scripts read; a loss that counts suppressed codes is not told."""
+    found = manifest()
+
+    assert (found["shape"], found["method"]) == ("codes", "cba")
+    assert found["records"] == {"in": 33, "released": 33, "suppressed": 0}
+    assert found["guarantee"]["rules"] == [{"model": "k^m-anonymity", "k": 3, "m": 2}]
+    assert found["utility"] == {
+        "codes": 8,
+        "suppressed_codes": 2,
+        "terms": 5,
+        "terms_of_several_codes": 1,
+        "generalized_codes": 2,
+        "largest_term": 2,
+        "ilm": None,
+        "ilm_terms": pytest.approx(2 / 8 / 4 * 32 / 33),
+        "constraints": 7,
+        "constraints_satisfied": 7,
+        "constraints_preserved": 5,
+        "are": None,
+    }
+    assert found["risk"] == {"smallest_term": 7, "terms_below_k": 0, "unique_records": 1}
+    assert found["files"].keys() == FILES - {"release.json", "report.html"}
+    assert found["settings"]["privacy"] == "all:2"
+
+
+def test_suppressed_codes_are_named_nowhere(release):
+    """Neither data, codebook, manifest nor report say which codes are suppressed."""
+    word = re.compile(rb"(?<![\w.])(?:042|008\.45)(?![\w.])")
+
+    assert word.search(WIDE.encode())
+    assert [path.name for path in release.iterdir() if word.search(path.read_bytes())] == []
+
+
+def test_without_suppressed_codes_the_loss_is_told(protect, manifest):
+    """Then it follows from the released records."""
+    assert protect("-q", "-k", "1").code == 0
+
+    assert manifest()["utility"]["ilm"] == manifest()["utility"]["ilm_terms"] == 0
+
+
+@pytest.mark.parametrize("kind", ["long", "gzip", "parquet", "semicolons", "reversed", "other ids"])
+def test_the_same_patients_give_the_same_bytes(protect, release, tmp_path, kind):
+    """Layout, format, order and ids of the input make no difference to what is released."""
+    other = tmp_path / "other.csv"
+    header, *lines = WIDE.splitlines(keepends=True)
+    if kind == "long":
+        other.write_text(LONG)
+    elif kind == "gzip":
+        other.write_bytes(gzip.compress(WIDE.encode()))
+    elif kind == "parquet":
+        pl.DataFrame({"id": IDS, "codes": [" ".join(codes) for codes in RECORDS]}).write_parquet(other)
+    elif kind == "semicolons":
+        other.write_text(WIDE.replace(",", ";"))
+    elif kind == "reversed":
+        other.write_text(header + "".join(reversed(lines)))
+    else:
+        other.write_text(header + "".join(f"X{line}" for line in reversed(lines)))
+    assert protect("-q", "--policy", "level:1", source=other, out="again").code == 0
+
+    if kind == "parquet":
+        found = pl.read_parquet(tmp_path / "again" / "data.parquet").cast(pl.String)
+        assert pl.read_csv(release / "data.csv", infer_schema=False).equals(found)
+        return
+    expected, found = contents(release), contents(tmp_path / "again")
+    if kind == "semicolons":
+        assert pl.read_csv(tmp_path / "again" / "data.csv", separator=";").equals(pl.read_csv(release / "data.csv"))
+        return
+    assert expected == found
+
+
+VISITS = "visit_id,code\n1,250.00\n1,401.9\n2,008.45\n2,001\n"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("-m", "1"),
+        ("-m", "3"),
+        ("--policy", "level:1"),
+        ("--policy", "level:2/icd9"),
+        ("--policy", "sim:2"),
+        ("--policy", "sup:20"),
+        ("--policy", "gwas"),
+        ("--repeats",),
+        ("--policy", "level:1", "--repeats"),
+        ("--ids", "drop"),
+        ("--privacy", "all:2"),
+        ("--workload", "random:40"),
+        ("-k", "1"),
+        ("-k", "9"),
+    ],
+    ids=" ".join,
+)
+def test_every_setting_gives_a_release_that_holds(protect, cloister, words, method):
+    """Whatever is asked for, the folder passes its check, alone, against the original, and patient by patient."""
+    ran = protect("-q", *words, "--crosswalk", "map.csv", method=method)
+    assert ran.code == 0, ran.err
+
+    for more in ((), ("--original", "diagnoses.csv"), ("--original", "diagnoses.csv", "--crosswalk", "map.csv")):
+        checked = cloister("verify", "release", *more)
+        assert checked.code == 0, checked.err
+        assert "held by no record or by" in checked.out
+
+
+@pytest.mark.parametrize("method", ["cba", "ugaclip"])
+@pytest.mark.parametrize("uncovered", ["generalize", "suppress"])
+@pytest.mark.parametrize("loss", ["ilm", "ul"])
+@pytest.mark.parametrize("privacy", ["visits:visits.csv", "sets.json", "records"])
+def test_policies_are_given_to_the_verifier(protect, cloister, tmp_path, method, uncovered, loss, privacy, manifest):
+    """A privacy policy may tell sets of patients, so that it is not in the release: the check needs it."""
+    (tmp_path / "visits.csv").write_text(VISITS)
+    (tmp_path / "sets.json").write_text(json.dumps([["250.00", "250.01"], ["042"], ["nowhere", "001"]]))
+    (tmp_path / "policy.json").write_text(json.dumps({"diabetes": ["250.00", "250.01"], "other": ["001", "042"]}))
+    words = ("--privacy", privacy, "--uncovered", uncovered, "--loss", loss, "--policy", tmp_path / "policy.json")
+    assert protect("-q", *words, method=method).code == 0
+    alone = cloister("verify", "release")
+
+    assert alone.code == 2
+    assert "Give it with --privacy" in alone.err
+    given = ("--privacy", privacy) if privacy != "records" else ("--original", "diagnoses.csv")
+    for more in ((), ("--policy", "policy.json"), ("--original", "diagnoses.csv")):
+        checked = cloister("verify", "release", *given, *more)
+        assert checked.code == 0, checked.err
+        assert "every set of the privacy policy" in checked.out
+        assert ("the codes of each term are in one set" in checked.out) == ("--policy" in more)
+    assert manifest()["guarantee"]["rules"] == [{"model": "privacy-constrained anonymity", "k": 3, "privacy": privacy}]
+
+
+def test_what_a_policy_does_not_name_is_said(protect, tmp_path, manifest):
+    """Codes outside the privacy policy stay as they are, however rare; the report says so."""
+    (tmp_path / "sets.json").write_text(json.dumps([["250.00"]]))
+    assert protect("-q", "--privacy", "sets.json").code == 0
+
+    assert manifest()["risk"]["smallest_term"] == 1
+    assert manifest()["risk"]["terms_below_k"] == 2
+    assert "the privacy policy does not name their codes" in (tmp_path / "release" / "report.html").read_text()
+
+
+def test_few_patients_without_terms_are_left_out(protect, cloister, diagnoses, tmp_path, manifest):
+    """Patients whose codes are all suppressed are left out and not counted if they are fewer than k; else they stay."""
+    diagnoses.write_text(WIDE + "Q1,042\nQ2,008.45\n")
+    assert protect("-q", "--policy", "level:1", "-k", "5", "--crosswalk", "map.csv").code == 0
+    assert manifest()["records"] == {"in": "<38", "released": 33, "suppressed": "<5"}
+    assert "Q1" not in (tmp_path / "map.csv").read_text()
+    for more in ((), ("--original", "diagnoses.csv"), ("--original", "diagnoses.csv", "--crosswalk", "map.csv")):
+        assert cloister("verify", "release", *more).code == 0
+
+    diagnoses.write_text(WIDE + "".join(f"Q{number},E{number:03d}.1\n" for number in range(5)))
+    assert protect("-q", "--policy", "level:1", "-k", "5", "--overwrite", "--ids", "drop").code == 0
+    assert manifest()["records"] == {"in": 38, "released": 38, "suppressed": 0}
+    assert (tmp_path / "release" / "data.csv").read_text().startswith('codes\n""\n""\n""\n""\n""\n')
+    assert cloister("verify", "release", "--original", "diagnoses.csv").code == 0
+
+
+def test_the_crosswalk_maps_records_to_patients(release, tmp_path):
+    """Each number has the id of the patient whose record it is."""
+    path = tmp_path / "map.csv"
+    table = pl.read_csv(path, infer_schema=False)
+    data = pl.read_csv(release / "data.csv", infer_schema=False)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert table.columns == ["released", "original"]
+    assert table["released"].to_list() == data["id"].to_list()
+    assert sorted(table["original"]) == IDS
+    codes = dict(zip(IDS, RECORDS))
+    for original, text in zip(table["original"], data["codes"]):
+        assert {"V58.66", "E936.1", "001"} & {*codes[original]} == {"V58.66", "E936.1", "001"} & {*text.split()}
+
+
+def test_internal_figures(protect, tmp_path):
+    """Exact losses, errors of a workload and the names of suppressed codes go where the custodian says."""
+    assert protect("-q", "--policy", "level:1", "--workload", "random:40", "--internal", "secret").code == 0
+    found = json.loads((tmp_path / "secret" / "internal.json").read_text())
+
+    assert found["suppressed"] == ["008.45", "042"]
+    assert found["suppressed_occurrences"] == 3
+    assert found["ilm"] == pytest.approx(2 / 8 / 4 * 32 / 33 + 3 / 33)
+    assert found["accuracy"]["subsets"]["answered"] + found["accuracy"]["subsets"]["unanswerable"] == 40
+    assert sum(found["statuses"].values()) > 0
+    assert [each["name"] for each in found["outcomes"] if each["suppressed"]] == ["008", "042"]
+    assert len(found["sha256"]) == 64
+
+
+def test_of_frequent_sets_nothing_is_told(protect, manifest):
+    """Which sets are frequent does not follow from the release: what became of them is the custodian's."""
+    ran = protect("--policy", "sup:20")
+    told = manifest()["utility"]
+
+    assert [told[name] for name in ("constraints", "constraints_satisfied", "constraints_preserved")] == [None] * 3
+    assert "sup:20: what became of its sets is told in --internal alone" in " ".join(ran.out.split())
+
+
+def test_what_is_said(protect):
+    """The summary on the screen, and the notes beside it."""
+    ran = protect("--policy", "gwas")
+
+    assert ran.code == 0
+    for words in ("33 of 33 released", "2 codes or fewer", "are suppressed", "gwas: 2 of 2 sets", "Report: "):
+        assert words in " ".join(ran.out.split())
+    assert "Note: 6 codes are in no set of the utility policy." in ran.err
+    assert protect("--json", out="again").json["method"] == "cba"
+
+
+BAD = {
+    "k of 0": (WIDE, ("-k", "0"), "k is 0"),
+    "m of 0": (WIDE, ("-m", "0"), "m is 0"),
+    "m beside privacy": (WIDE, ("-m", "2", "--privacy", "records"), "Give one of them"),
+    "privacy": (WIDE, ("--privacy", "all:x"), "needs a whole number after the colon"),
+    "privacy file": (WIDE, ("--privacy", "nowhere.json"), "is not there"),
+    "privacy folder": (WIDE, ("--privacy", "."), "is a folder"),
+    "visits": (WIDE, ("--privacy", "visits:nowhere.csv"), "nowhere.csv"),
+    "by records": (WIDE, ("--method", "apriori", "--privacy", "records"), "Give -m, or choose the method cba"),
+    "uncovered": (WIDE, ("--uncovered", "keep"), "--uncovered can be generalize, suppress"),
+    "loss": (WIDE, ("--loss", "arx"), "--loss can be ilm, ul"),
+    "hierarchy": (WIDE, ("--code-hierarchy", "nowhere.csv"), "nowhere.csv"),
+    "max_cluster_size": (WIDE, ("--max-cluster-size", "9"), "--max-cluster-size is for the method disassociation"),
+    "refine": (WIDE, ("--refine", "tree"), "--refine is for the method disassociation, but the method is cba"),
+    "safe": (WIDE, ("--safe", "report"), "--safe is for"),
+    "safe threshold": (WIDE, ("--safe-threshold", "1"), "--safe-threshold is for"),
+    "sensitive": (WIDE, ("--sensitive", "042"), "--sensitive is for"),
+    "diversity": (WIDE, ("--diversity", "2"), "--diversity is for"),
+    "uncovered by levels": (
+        WIDE,
+        ("--method", "apriori", "--uncovered", "suppress"),
+        "--uncovered is for the method cba or",
+    ),
+    "loss by levels": (WIDE, ("--method", "apriori", "--loss", "ul"), "--loss is for the method cba or ugaclip"),
+    "privacy of parts": (WIDE, ("--method", "disassociation", "--privacy", "records"), "--privacy is for"),
+    "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),
+    "no disease": ("id,codes\n" + "1,V51\n2,V51\n3,V51\n", ("--policy", "gwas"), "18 diseases"),
+    "rare sets": (WIDE, ("--policy", "sup:9"), "Ask for sup:12.1213 or more"),
+    "brackets": (WIDE.replace("042", "(042)"), (), "1 of 8 distinct codes have a bracket or a comma"),
+    "commas": (LONG.replace("042", '"04,2"'), (), "1 of 8 distinct codes have a bracket or a comma"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids can be"),
+    "workload": (WIDE, ("--workload", "all"), "A workload is"),
+    "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must lie outside"),
+}
+
+
+@pytest.mark.parametrize(("content", "words", "said"), BAD.values(), ids=BAD)
+def test_bad_input(protect, diagnoses, refused, content, words, said):
+    """One sentence that says what to do, exit code 2, and nothing written."""
+    diagnoses.write_text(content)
+
+    assert said in refused(protect(*words), new=frozenset({"diagnoses.csv"}))
+
+
+@pytest.mark.parametrize("words", [("-k", "34"), ("-k", "33", "--policy", "level:1")])
+def test_no_safe_release(protect, refused, words):
+    """Fewer patients than k, or nothing left: exit code 1."""
+    refused(protect(*words), code=1, new=frozenset({"diagnoses.csv"}))
+
+
+def test_verifying_with_other_expectations(release, cloister):
+    """The recipient may ask for more than the release promises."""
+    assert cloister("verify", "release", "-k", "3", "-m", "2").code == 0
+    stricter = cloister("verify", "release", "-k", "8")
+
+    assert stricter.code == 1
+    assert "as asked, with k = 8 and m = 2" in stricter.err
+    assert cloister("verify", "release", "-k", "7", "-m", "1").code == 0
+
+
+def test_the_recipient_may_expect_m_of_a_policy_by_sets(protect, cloister):
+    """Without the privacy policy, but with the recipient's own m, the check is that of all sets of m codes."""
+    assert protect("-q", "--privacy", "records").code == 0
+
+    assert cloister("verify", "release", "-m", "2").code == 0
+    assert cloister("verify", "release", "-m", "2", "-k", "30").code == 1
+
+
+def test_policies_do_not_fit_other_releases(release, cloister, protect):
+    """What only generalized code sets have is refused elsewhere."""
+    assert cloister("verify", "release", "--qi", "age").code == 2
+    assert protect("-q", out="parts", method="disassociation").code == 0
+    assert cloister("verify", "parts", "--privacy", "records").code == 2
+    assert cloister("verify", "parts", "--original", "diagnoses.csv").code == 2
+
+
+def test_another_original_is_refused(release, cloister, tmp_path):
+    """An original that is not the one released does not pass, nor a crosswalk that does not fit."""
+    (tmp_path / "other.csv").write_text(WIDE.replace("P000,250.00 401.9 V58.66", "P000,250.00 401.9 E936.1"))
+    assert cloister("verify", "release", "--original", "other.csv").code == 1
+    (tmp_path / "other.csv").write_text(WIDE.replace("E936.1", "E936.2"))
+    assert cloister("verify", "release", "--original", "other.csv").code == 1
+    table = (tmp_path / "map.csv").read_text()
+    (tmp_path / "swapped.csv").write_text(table.replace("P000", "x").replace("P030", "P000").replace("x", "P030"))
+    against = ("verify", "release", "--original", "diagnoses.csv", "--crosswalk")
+    assert cloister(*against, "swapped.csv").code == 1
+    (tmp_path / "short.csv").write_text("released,original\n1,P000\n")
+    assert cloister(*against, "short.csv").code == 2
+    (tmp_path / "strange.csv").write_text("original,cluster\nP000,0\n")
+    assert cloister(*against, "strange.csv").code == 2
+
+
+DATA_CHANGES = {
+    "a record less": lambda text: text.rsplit("\n", 2)[0] + "\n",
+    "another order": lambda text: "\n".join([*text.split("\n")[:1], *reversed(text.split("\n")[1:-1]), ""]),
+    "a code more": lambda text: text.replace("1,", "1,001 ", 1),
+    "a term taken apart": lambda text: text.replace("(250.00,250.01)", "250.00", 1),
+    "a term taken apart everywhere": lambda text: text.replace("(250.00,250.01)", "250.00"),
+    "codes of a term swapped": lambda text: text.replace("(250.00,250.01)", "(250.01,250.00)"),
+    "a term of one code": lambda text: text.replace("401.9", "(401.9)"),
+    "terms swapped": lambda text: text.replace("(250.00,250.01) 401.9", "401.9 (250.00,250.01)"),
+    "an empty code": lambda text: text.replace("(250.00,250.01)", "(250.00,)"),
+    "open": lambda text: text.replace("(250.00,250.01)", "(250.00,250.01"),
+    "two spaces": lambda text: text.replace(" 401.9", "  401.9", 1),
+    "a record without terms": lambda text: text.replace("27,001\n", "27,\n"),
+    "a rare code": lambda text: text.replace("27,001", "27,001 X"),
+    "other ids": lambda text: text.replace("\n1,", "\n99,", 1),
+    "a column more": lambda text: text.replace("\n", ",x\n"),
+    "no codes": lambda text: "id,codes\n" + "".join(f"{number},\n" for number in range(1, 34)),
+    "not a table": lambda _text: "x",
+}
+
+
+@pytest.mark.parametrize("change", DATA_CHANGES.values(), ids=DATA_CHANGES)
+def test_changed_data_do_not_pass(release, cloister, change):
+    """A data file that was changed, hash and all, does not pass."""
+    text = (release / "data.csv").read_text()
+    resealed(release, "data.csv", change(text))
+
+    assert change(text) != text
+    assert cloister("verify", "release").code == 1
+
+
+MANIFEST_CHANGES = {
+    "k": lambda m: m["settings"].update(k=2),
+    "m": lambda m: m["settings"].update(m=1),
+    "privacy": lambda m: m["settings"].update(privacy="all:3"),
+    "privacy by records": lambda m: m["settings"].update(privacy="records", m=None),
+    "rules": lambda m: m["guarantee"].update(rules=[{"model": "k^m-anonymity", "k": 9, "m": 2}]),
+    "sentences": lambda m: m["guarantee"].update(sentences=["All is well"]),
+    "verified": lambda m: m["guarantee"].update(verified=False),
+    "records": lambda m: m["records"].update(released=34),
+    "suppressed": lambda m: m["records"].update({"in": 34, "suppressed": 1}),
+    "suppressed codes": lambda m: m["utility"].update(suppressed_codes=3),
+    "no suppressed codes": lambda m: m["utility"].update(suppressed_codes=0, codes=6),
+    "terms": lambda m: m["utility"].update(terms=99),
+    "loss": lambda m: m["utility"].update(ilm_terms=0.01),
+    "whole loss": lambda m: m["utility"].update(ilm=0.15),
+    "error": lambda m: m["utility"].update(are=0.01),
+    "another figure": lambda m: m["utility"].update(ncp=0.1),
+    "satisfied": lambda m: m["utility"].update(constraints_satisfied=6),
+    "preserved": lambda m: m["utility"].update(constraints_preserved=1),
+    "constraints": lambda m: m["utility"].update(constraints=99, constraints_satisfied=99),
+    "frequent sets": lambda m: m["settings"].update(policy="sup:20"),
+    "no policy": lambda m: m["settings"].update(policy=None),
+    "another policy": lambda m: m["settings"].update(policy="gwas"),
+    "finer policy": lambda m: m["settings"].update(uncovered="suppress", policy=None),
+    "risk": lambda m: m["risk"].update(unique_records=0),
+    "columns": lambda m: m["columns"].update(ward={"role": "codes"}),
+    "repeats": lambda m: m["settings"].update(repeats=True),
+}
+
+
+@pytest.mark.parametrize("change", MANIFEST_CHANGES.values(), ids=MANIFEST_CHANGES)
+def test_a_manifest_that_says_other_things_does_not_pass(release, cloister, change):
+    """What the manifest says must be what the data file says, also where the report says the same."""
+    restated(release, change)
+
+    assert cloister("verify", "release").code == 1
+
+
+def test_what_the_original_tells_is_compared(release, cloister):
+    """How many codes are suppressed, and of how many sets, cannot be seen in the files; the original shows it."""
+    against = ("verify", "release", "--original", "diagnoses.csv")
+    restated(release, lambda m: m["utility"].update(constraints_preserved=6))
+    assert cloister("verify", "release").code == 0
+    assert cloister(*against).code == 1
+
+
+@pytest.mark.parametrize("key", ["settings", "guarantee", "utility", "records", "columns", "risk", "files"])
+def test_a_manifest_that_lacks_a_part_is_refused(release, cloister, key):
+    """A manifest without what a release must promise is none."""
+    manifest = json.loads((release / "release.json").read_text())
+    del manifest[key]
+    (release / "release.json").write_text(json.dumps(manifest))
+
+    assert cloister("verify", "release").code in (1, 2)
+
+
+def test_strangers_do_not_pass(release, cloister):
+    """A file that does not belong to the release is a failure."""
+    (release / "clusters.json").write_bytes(b"x")
+
+    assert "1 file does not belong" in cloister("verify", "release").err
+
+
+def test_codebook(release):
+    """One row for each term and one for the id."""
+    rows = pl.read_csv(release / "codebook.csv", infer_schema=False)
+
+    assert rows["column"].to_list() == ["id", *CODES_NAMES * 5]
+    assert rows["label"].drop_nulls().to_list() == ["001", "(250.00,250.01)", "401.9", "E936.1", "V58.66"]
+    assert rows["meaning"][2] == "one or more of these 2 codes"
+
+
+def test_a_hierarchy_file(protect, cloister, tmp_path, manifest):
+    """How close codes are may come from a file; AA then generalizes along it."""
+    codes = sorted({code for record in RECORDS for code in record})
+    groups = {code: "common" if code[0] == "2" else "other" for code in codes}
+    (tmp_path / "closeness.csv").write_text("".join(f"{code};{groups[code]};*\n" for code in codes))
+    for method in METHODS:
+        words = ("--code-hierarchy", "closeness.csv", "--overwrite")
+        assert protect("-q", *words, method=method).code == 0
+        assert manifest()["settings"]["code_hierarchy"] == "closeness.csv"
+        assert cloister("verify", "release", "--original", "diagnoses.csv").code == 0
