@@ -50,7 +50,7 @@ class Custody:
     crosswalk : original id of each released record, or where each record went; None where there are no ids
     """
 
-    figures: dict[str, Any]
+    figures: dict[str, Any] = field(repr=False)
     crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
 

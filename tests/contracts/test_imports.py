@@ -131,11 +131,24 @@ def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
     assert {f"cloister.codesets.disassociation.{name}" for name in protecting} <= MODULES.keys()
 
 
+def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks():
+    """Importing it, and what counts figures anew, loads no kernel, nothing that protects, and no figures of it."""
+    room = "cloister.codesets.generalization"
+    loaded = modules_loaded(f"{room}.verify") | modules_loaded(f"{room}.verify_figures")
+    protecting = ("apriori", "cba", "ugaclip", "terms", "parts", "outcomes", "losses", "closeness", "protect")
+
+    assert f"{room}.verify_counts" in loaded
+    assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
+    assert loaded & {f"{room}.{name}" for name in protecting} == set()
+    assert {f"{room}.{name}" for name in protecting} <= MODULES.keys()
+
+
 @pytest.mark.parametrize(
     "module",
     [
         "cloister.tabular.verify",
         "cloister.codesets.disassociation.verify",
+        "cloister.codesets.generalization.verify",
         "cloister.table_with_codes.verify",
         "cloister.recheck",
     ],
@@ -143,6 +156,7 @@ def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
 def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
     of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
+    of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
     protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", *of_codes)
     never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
@@ -153,7 +167,14 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("course", "never"), [("tables", "cloister.codesets"), ("codes", "cloister.tabular")])
+@pytest.mark.parametrize(
+    ("course", "never"),
+    [
+        ("tables", "cloister.codesets"),
+        ("codes", ("cloister.tabular", "cloister.codesets.generalization")),
+        ("generalized_codes", ("cloister.tabular", "cloister.codesets.disassociation")),
+    ],
+)
 def test_a_course_loads_nothing_of_other_shapes(course, never):
     """In a fresh interpreter the course of a shape loads no module of another, nor the courses beside it."""
     program = f"import sys, cloister.flow.{course}\nprint(*(m for m in sys.modules if m.startswith('cloister.')))"
