@@ -240,6 +240,20 @@ def test_every_file_and_key_of_a_release_of_code_sets_is_documented(newcomer):
     assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
 
 
+def test_every_file_and_key_of_a_release_of_generalized_code_sets_is_documented(newcomer):
+    """The pages on code sets and on the release folder name each file and each key of such a release."""
+    pages = ("generalization.md", "code-sets.md", "release-folder.md")
+    text = "".join((REPOSITORY / "docs" / page).read_text(encoding="utf-8") for page in pages)
+    (newcomer / "codes.csv").write_text("id,codes\n" + "".join(f"{number},001 V51\n" for number in range(9)))
+    for privacy in (("-m", "2"), ("--privacy", "records")):
+        options = ["-k", "3", "--policy", "level:1", *privacy, "--out", "codes", "--overwrite", "--quiet"]
+        assert run(["protect", "codes", "codes.csv", "--method", "cba", *options]) == 0
+        manifest = json.loads(Path("codes/release.json").read_text(encoding="utf-8"))
+
+        assert [path.name for path in Path("codes").iterdir() if f"`{path.name}`" not in text] == []
+        assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
+
+
 def test_the_version_is_the_same_everywhere():
     """Package, project, citation and changes speak of one version."""
     version = cloister.__version__

@@ -26,13 +26,13 @@ def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
     utility, settings = manifest["utility"], manifest["settings"]
     rows = [
         ("source", settings["source"]),
-        ("records", _records(manifest["records"], "without codes, or one of few without terms,")),
+        ("records", _records(manifest["records"], "left out, without codes or among few without terms")),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
-        ("codes", f"{utility['codes']:,}, of which {utility['suppressed_codes']:,} are suppressed"),
+        ("codes", f"{utility['codes']:,}, {utility['suppressed_codes']:,} of them suppressed"),
         (
             "terms",
-            f"{utility['terms']:,}, of which {utility['terms_of_several_codes']:,} hold several codes "
-            f"({utility['generalized_codes']:,} in all, at most {utility['largest_term']:,})",
+            f"{utility['terms']:,}, {utility['terms_of_several_codes']:,} of them of several codes "
+            f"({utility['generalized_codes']:,} in all, at most {utility['largest_term']:,} in one)",
         ),
         ("loss", _loss(utility)),
     ]
@@ -53,7 +53,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     records, utility, parts = manifest["records"], manifest["utility"], manifest["clusters"]
     rows = [
         ("source", manifest["settings"]["source"]),
-        ("records", _records(records, "without codes")),
+        ("records", _records(records, "without codes left out")),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
         ("codes", f"{utility['codes']:,}, of which {utility['codes_counted_exactly']:,} are counted exactly"),
         ("not counted", f"at most {utility['occurrences_in_item_chunks']:.2%} of all occurrences of codes"),
@@ -72,7 +72,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
 
 def _records(records: dict[str, Any], which: str) -> str:
     counts = {name: f"{count:,}" if isinstance(count, int) else count for name, count in records.items()}
-    return f"{counts['released']} of {counts['in']} released, {counts['suppressed']} {which} left out"
+    return f"{counts['released']} of {counts['in']} released, {counts['suppressed']} {which}"
 
 
 def _policy(manifest: Manifest, satisfied: str, preserved: str) -> str:

@@ -292,7 +292,7 @@ def test_what_is_said(protect):
     ran = protect("--policy", "gwas")
 
     assert ran.code == 0
-    for words in ("33 of 33 released", "2 codes or fewer", "are suppressed", "gwas: 2 of 2 sets", "Report: "):
+    for words in ("33 of 33 released", "2 codes or fewer", "of them suppressed", "gwas: 2 of 2 sets", "Report: "):
         assert words in " ".join(ran.out.split())
     assert "Note: 6 codes are in no set of the utility policy." in ran.err
     assert protect("--json", out="again").json["method"] == "cba"

@@ -84,7 +84,7 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
     else:
         known = "one code" if released.m == 1 else f"{released.m} codes or fewer"
     return [
-        f"Whoever knows {known} of a patient, and looks for the terms that these codes are in, finds no record or at "
+        f"Whoever knows of a patient {known}, and looks for the terms that these codes are in, finds no record or at "
         f"least {released.k}"
     ]
 

@@ -87,7 +87,7 @@ def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets 
     if asked.m is None and expectation.m is None:
         raise InputError(
             "The files are in order, but the privacy policy that the release promises to keep to is not among them, "
-            "since it tells sets of codes of patients. Give it with --privacy, or with the original, or say with -m "
-            "how many codes somebody may know."
+            "since it tells sets of codes of patients. Give it with --privacy, or where it is records with --original, "
+            "or say with -m how many codes somebody may know."
         )
     return None
