@@ -11,7 +11,7 @@ from cloister.codesets.generalization.protect import generalize
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.generalization.verify import Secret, promise_of, verify
 from cloister.codesets.generalization.warm import load_kernels
-from cloister.codesets.generalization.written import check_writable, data_frame
+from cloister.codesets.generalization.written import check_size, check_writable, data_frame
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
@@ -46,6 +46,7 @@ def protect_by_generalization(
         load_kernels()
     with watch.stage("protect"):
         protected = generalize(given.codes, request.method)
+        check_size(protected.released)
     released, secret = protected.released, Secret(protected.original, protected.origin)
     promise = promise_of(request.method)
     with watch.stage("verify"):

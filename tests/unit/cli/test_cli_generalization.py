@@ -366,6 +366,27 @@ def test_the_recipient_may_expect_m_of_a_policy_by_sets(protect, cloister):
     assert cloister("verify", "release", "-m", "2", "-k", "30").code == 1
 
 
+def test_the_check_of_sets_of_m_codes_has_its_own_option(release, cloister):
+    """``--privacy all:2`` would be no policy by sets: the message names ``-m``."""
+    assert "-m 2" in cloister("verify", "release", "--privacy", "all:2").err
+
+
+def test_a_policy_file_may_be_called_like_a_policy(protect, cloister, tmp_path):
+    """A file whose name begins like a policy that can be made anew is not taken for it."""
+    (tmp_path / "gwas_mine.json").write_text(json.dumps({"diabetes": ["250.00", "250.01"]}))
+    assert protect("-q", "--policy", "gwas_mine.json").code == 0
+    (tmp_path / "gwas_mine.json").write_text("nothing")
+
+    assert cloister("verify", "release").code == 0
+
+
+def test_files_too_large_to_be_read_are_refused(protect, refused, monkeypatch):
+    """Terms are spelled out in each record, so that there is a largest size; the message says what to do."""
+    monkeypatch.setattr("cloister.codesets.generalization.written.MOST_BYTES", 400)
+
+    assert "Give a utility policy with smaller sets" in refused(protect(), new=frozenset({"diagnoses.csv"}))
+
+
 def test_policies_do_not_fit_other_releases(release, cloister, protect):
     """What only generalized code sets have is refused elsewhere."""
     assert cloister("verify", "release", "--qi", "age").code == 2

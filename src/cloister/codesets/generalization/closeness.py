@@ -60,7 +60,7 @@ def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     names = _names(codes)
     kinds = CLASSIFICATIONS if classification is None else (classification,)
     found = {kind: [load_classification(kind).path(name) for name in names] for kind in kinds}
-    best = max(kinds, key=lambda kind: sum(path is not None for path in found[kind]))
+    best = max(kinds, key=lambda kind: len({name for name, path in zip(names, found[kind], strict=True) if path}))
     levels = [
         [_label(path, number, level) for number, path in enumerate(found[best])]
         for level in ("category", "section", "chapter")

@@ -14,13 +14,13 @@ from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, parse_polic
 from cloister.errors import InputError
 
 from .data import Generalization, PrivacySets
-from .privacy_files import RECORDS, VISITS, sets_of_json, sets_of_records, sets_of_visits
+from .privacy_files import ALL, RECORDS, VISITS, sets_of_json, sets_of_records, sets_of_visits
 from .stated import Stated
 from .verify import NO_SETS
 
-LEVEL, GWAS = "level:", "gwas"
-BUILT = (LEVEL, "sim:", "sup:", GWAS)
-"""How utility policies begin that can be made anew from the original."""
+GWAS, LEVEL = "gwas", "level:"
+BUILT = (LEVEL, "sim:", "sup:")
+"""How utility policies begin that can be made anew from the original; by level and `GWAS` also from terms."""
 
 
 def known_policy(
@@ -45,7 +45,7 @@ def known_policy(
         return given
     if given is not None:
         return parse_policy(str(given), present)
-    if not asked.policy.startswith((LEVEL, GWAS) if codes is None else BUILT):
+    if asked.policy != GWAS and not asked.policy.startswith(LEVEL if codes is None else BUILT):
         return None
     return _made_anew(asked, present)
 
@@ -81,6 +81,8 @@ def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets 
         return given
     if given is not None and str(given) != RECORDS:
         words = str(given)
+        if words.startswith(f"{ALL}:"):
+            raise InputError("Sets of up to so many codes are checked with -m, as in -m 2. Leave --privacy out.")
         return sets_of_visits(words.partition(":")[2]) if words.startswith(f"{VISITS}:") else sets_of_json(words)
     if RECORDS in (given, asked.privacy) and codes is not None:
         return sets_of_records(codes)

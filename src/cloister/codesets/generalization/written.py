@@ -9,8 +9,11 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import CODES, ID
 from cloister.errors import InputError
 
-from .data import BETWEEN, CLOSE, OPEN, Generalization
+from .data import BETWEEN, CLOSE, OPEN, Generalization, term_text
 from .sets import Integers, Sets
+
+MOST_BYTES = 2**31
+"""A larger data file is refused."""
 
 MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
@@ -28,6 +31,23 @@ def check_writable(codes: CodeSets) -> None:
         raise InputError(
             f"{odd} of {codes.n_codes} distinct codes have a bracket or a comma inside, which write generalized terms "
             "in a release. Write codes without them, or protect by disassociation."
+        )
+
+
+def check_size(released: Generalization) -> None:
+    """Refuse what would make a data file that no machine reads: each record spells all codes of its terms.
+
+    Raises
+    ------
+    InputError
+        The text of the records has more than `MOST_BYTES`.
+    """
+    lengths = np.array([len(term_text(codes).encode()) + 1 for codes in released.named_terms()], dtype=np.int64)
+    size = int((lengths * released.supports()).sum())
+    if size > MOST_BYTES:
+        raise InputError(
+            f"The largest of {len(released.terms)} terms holds {int(released.terms.sizes.max())} codes, which would be "
+            f"written in every record that has it: {size / 2**30:.1f} GiB. Give a utility policy with smaller sets."
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.generalized import code_sets, request_for
 
+import cloister as cl
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.generalization.data import GeneralizationRequest, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
@@ -148,3 +149,19 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "[]"
+
+
+def test_policies_may_be_given_as_objects(tmp_path):
+    """From Python a folder is checked with the policies that it was made with, and not with others."""
+    codes = CodeSets.from_records([["250.00", "001"], ["250.01", "001"], ["250.02"]] * 2)
+    privacy = PrivacyPolicy.of([["250.00"], ["250.01", "001"]])
+    policy = UtilityPolicy.of({"diabetes": ["250.00", "250.01", "250.02"]})
+    cl.generalize_codes(codes, k=3, privacy=privacy, policy=policy).write(tmp_path / "release")
+
+    assert cl.verify_folder(tmp_path / "release", privacy=privacy, policy=policy).holds
+    with pytest.raises(cl.GuaranteeViolation, match="every part of one"):
+        cl.verify_folder(tmp_path / "release", privacy=privacy, policy=policy, k=9)
+    with pytest.raises(cl.GuaranteeViolation, match="utility does not follow"):
+        cl.verify_folder(
+            tmp_path / "release", privacy=privacy, policy=UtilityPolicy.of({"a": ["250.00"], "b": ["001"]})
+        )
