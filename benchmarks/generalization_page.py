@@ -86,9 +86,9 @@ drawn at random; most sets of several occur in nobody and drop out.
 
 The paper reports errors that are 6 times smaller for disassociation with `level:1`, 4.5 times with `sim:10` and 7.4
 times with `sup:1.25`, on average. By the reading above, ours are smaller by as much or more, but for drawn queries
-with `sup:1.25` on diabetes130 (5.9 times). If a code of a term of s is there with one chance in s (*inverse size*),
-answers of CBA are closer: for drawn queries disassociation is then 1 to 3 times better, and no better for three or
-four codes. By size, with `level:1`:
+with `sup:1.25` (5.9 and 7.2 times). If a code of a term of s is there with one chance in s (*inverse size*), answers
+of CBA are closer: for drawn queries disassociation is then 1 to 3 times better only, and with `level:1` on
+diabetes130 worse for three or four codes. By size, with `level:1`:
 
 <!-- sizes -->
 

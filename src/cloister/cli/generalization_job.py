@@ -1,5 +1,7 @@
 """One run of ``protect codes`` by generalization: from options to a release folder and a summary."""
 
+from typing import Any
+
 from cloister.cli.codes_notes import notes_on
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.codes_summary import print_generalized_summary
@@ -30,7 +32,18 @@ def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> No
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
     manifest = write(release, options)
-    tell(manifest, notes_on(options, given, request.policy), options, print_generalized_summary)
+    notes = [*notes_on(options, given, request.policy), *_large(manifest["utility"])]
+    tell(manifest, notes, options, print_generalized_summary)
+
+
+def _large(utility: dict[str, Any]) -> list[str]:
+    """A note where most codes share one term."""
+    if 2 * utility["largest_term"] <= utility["codes"] or utility["largest_term"] == 1:
+        return []
+    return [
+        f"the largest term holds {utility['largest_term']} of {utility['codes']} codes, so that little can be told "
+        "from the release; with cba and ugaclip, smaller sets of --policy keep codes apart"
+    ]
 
 
 def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[GeneralizationRequest]:

@@ -223,6 +223,24 @@ def test_policies_are_given_to_the_verifier(protect, cloister, tmp_path, method,
     assert manifest()["guarantee"]["rules"] == [{"model": "privacy-constrained anonymity", "k": 3, "privacy": privacy}]
 
 
+def test_the_report_is_for_people(release):
+    """It says what is promised, what was lost, how rare what is left is, and what became of ids; nothing is loaded."""
+    text = " ".join((release / "report.html").read_text().split())
+
+    for words in (
+        "<strong>Verified:</strong> Whoever knows of a patient 2 codes or fewer",
+        'Codes suppressed</th><td class="n">2</td>',
+        'Sets of the utility policy (level:1)</th><td class="n">7</td>',
+        'Records that no other record is like, all terms taken together</th><td class="n">1</td>',
+        "Records are numbered in the order of what they hold",
+        "How often suppressed codes occur is not told",
+        "Somebody knows up to 2 codes of a patient",
+    ):
+        assert words in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert "<script" not in text
+
+
 def test_what_a_policy_does_not_name_is_said(protect, tmp_path, manifest):
     """Codes outside the privacy policy stay as they are, however rare; the report says so."""
     (tmp_path / "sets.json").write_text(json.dumps([["250.00"]]))
@@ -296,6 +314,12 @@ def test_what_is_said(protect):
         assert words in " ".join(ran.out.split())
     assert "Note: 6 codes are in no set of the utility policy." in ran.err
     assert protect("--json", out="again").json["method"] == "cba"
+
+
+def test_a_term_of_nearly_everything_is_pointed_out(protect):
+    """Where most codes share one term, a note says so and what helps."""
+    assert "the largest term holds 8 of 8 codes" in protect(method="apriori").err
+    assert "the largest term" not in protect("--policy", "level:1", out="again").err
 
 
 BAD = {
