@@ -54,7 +54,7 @@ def test_numba_is_named_in_one_file(path):
 def test_kernels_import_numpy_and_nothing_else(path):
     """A kernel sees arrays: its file imports NumPy, typing and other kernels (the decorator: Numba and the system)."""
     allowed = {"numpy", "numpy.typing", "typing"} | (
-        {"numba", "os", "stat", "pathlib"} if path.stem == "_jit" else set()
+        {"numba", "hashlib", "os", "stat", "pathlib"} if path.stem == "_jit" else set()
     )
     absolute = {
         name
