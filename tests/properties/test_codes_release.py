@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cloister as cl
@@ -66,3 +66,25 @@ def test_reconstructions_of_reconstructions_keep_the_counts(records, options):
     for code, true, found in zip(codes.vocabulary, codes.supports().tolist(), rebuilt.supports().tolist()):
         if "in some clusters" not in told[code]:
             assert true == found
+
+
+@settings(max_examples=60)
+@given(RECORDS, SETTINGS, st.booleans(), st.integers(1, 3), st.data())
+def test_folders_with_sensitive_codes_hold_on_their_own(records, options, repeats, diversity, data):
+    """With sensitive codes, repeated or not, what is written passes its check, and lists every occurrence of them."""
+    common = [*records, *(["401.9"] for _ in range(12))]
+    codes = cl.CodeSets.from_records(common, repeats=repeats)
+    names = sorted(codes.items_by_code().keys() - {"401.9"})
+    sensitive = data.draw(st.lists(st.sampled_from(names), unique=True, max_size=2)) if names else []
+    try:
+        release = cl.disassociate(codes, **options, sensitive=sensitive, diversity=diversity)
+    except cl.NoSafeRelease:
+        assume(False)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "release")
+        release.write(place)
+        written = read_clusters(place / "clusters.json")
+
+        assert cl.verify_folder(place).holds
+        listed = {written.vocabulary[item] for item in written.sensitive.tolist()}
+        assert {code for name in sensitive for code in written.vocabulary if code.split("#")[0] == name} == listed

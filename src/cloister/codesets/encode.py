@@ -1,5 +1,6 @@
 """Lists of codes -> numbered sets: a vocabulary in order, and the items of each record."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ Keys = NDArray[np.int64]
 MARK = "#"
 """Stands between a code and the number of its occurrence where diagnoses repeat."""
 
+NUMBERED = re.compile(rf"(.+){MARK}([1-9][0-9]{{0,8}})", re.DOTALL)
+"""A code with the number of its occurrence."""
+
 RECORDS_AT_ONCE = 1 << 20
 """Records that are split into codes at a time, so that the text of all is never held twice."""
 
@@ -28,6 +32,18 @@ def plain_code(code: str, *, repeats: bool) -> str:
     ('250.01', '250.01')
     """
     return code.rpartition(MARK)[0] if repeats else code
+
+
+def occurrence(code: str) -> tuple[str, int] | None:
+    """Return a numbered code and which occurrence of it is meant, from 1; None where none is numbered.
+
+    Examples
+    --------
+    >>> occurrence("250.01#2"), occurrence("250.01"), occurrence("250.01#02")
+    (('250.01', 2), None, None)
+    """
+    found = NUMBERED.fullmatch(code)
+    return None if found is None else (found[1], int(found[2]))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The course of code sets, by disassociation."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from cloister.codesets.data_file import data_frame
@@ -47,8 +48,9 @@ def protect_codes(
     with watch.stage("protect"):
         protected = interruptible(lambda: disassociate(check_codes(given.codes), request.method))
     released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
+    check = partial(verify, secret=secret, diversity=request.method.diversity)
     with watch.stage("verify"):
-        verdict = passed(interruptible(lambda: verify(released, secret)))
+        verdict = passed(interruptible(lambda: check(released)))
     with watch.stage("measure"):
         figures = work_out(given, request, protected, reconstruct, seed)
         manifest = describe(given, request, released, verdict, figures.utility, figures.risk)
@@ -60,5 +62,5 @@ def protect_codes(
         clusters=released,
         frame=frame,
         delimiter=given.delimiter,
-        _check=lambda found: verify(found, secret),
+        _check=check,
     )

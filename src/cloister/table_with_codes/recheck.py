@@ -186,6 +186,7 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         "method is not one that this version can check": part["method"] == METHOD,
         "settings.k or settings.m are not those of the clusters": (settings["k"], settings["m"])
         == (released.k, released.m),
+        "are of another kind than a table has": not released.repeats and not released.sensitive.size,
         "settings.k is not the class size of the table": settings["k"] == _class_size(manifest),
         "settings.refine is unknown": settings["refine"] in {*Refine},
         "settings.max_cluster_size is none, or settings.policy no text": type(settings["max_cluster_size"]) is int

@@ -9,7 +9,7 @@ from cloister.errors import InputError
 from cloister.kernels.splitting import Records
 
 from ..data import CodeSets
-from ..encode import MARK
+from ..encode import MARK, occurrence
 from .data import DisassociationRequest, Policy
 
 
@@ -61,11 +61,11 @@ def _units(codes: CodeSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         return unit, level
     position = {code: number for number, code in enumerate(codes.vocabulary)}
     for number, code in enumerate(codes.vocabulary):
-        stem, _, count = code.rpartition(MARK)
-        first = position.get(f"{stem}{MARK}1")
-        if first is None or not count.isdecimal():
+        numbered = occurrence(code)
+        first = None if numbered is None else position.get(f"{numbered[0]}{MARK}1")
+        if numbered is None or first is None:
             raise InputError(f"Code number {number + 1} is not an occurrence whose first one is there. Number them.")
-        unit[number], level[number] = first, int(count)
+        unit[number], level[number] = first, numbered[1]
     return unit, level
 
 

@@ -59,7 +59,7 @@ def recheck_codes(
     if isinstance(diversity, bool) or not isinstance(diversity, int) or diversity < 1:
         return Verdict(False, f"{MANIFEST} was read", (), (*failures, f"{MANIFEST} states no bound on sensitive codes"))
     secret = None if original is None else _secret(original, released, diversity)
-    verdict = verify(released, secret)
+    verdict = verify(released, secret, diversity)
     failures += verdict.failures
     if verdict.holds:
         failures += _stated(lambda: _contradictions(folder, manifest, released))
@@ -92,7 +92,7 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         == (released.k, released.m),
         "settings.repeats does not fit the clusters": settings["repeats"] is released.repeats,
         "settings.sensitive are not those of the clusters": sorted(settings["sensitive"])
-        == sorted(released.vocabulary[item] for item in released.sensitive.tolist()),
+        == sorted(_sensitive_codes(released)),
         "guarantee.rules are not those of the clusters": guarantee["rules"] == rules_of(released, diversity),
         "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
         == sentences_of(released, diversity),
@@ -113,6 +113,11 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         f"{CLUSTERS} is not written as a release is": is_as_written(folder, released),
     }
     return [failure for failure, holds in agreements.items() if not holds]
+
+
+def _sensitive_codes(released: Disassociation) -> set[str]:
+    """The sensitive codes as users name them."""
+    return {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive.tolist()}
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:

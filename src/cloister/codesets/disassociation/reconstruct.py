@@ -21,7 +21,7 @@ from cloister.kernels.placing import (
 from cloister.kernels.sequences import take_sequences
 
 from ..data import CodeSets, Integers
-from ..encode import MARK
+from ..encode import occurrence
 from .data import Chunks, Disassociation
 from .verify_tree import Layout, lay_out
 
@@ -33,6 +33,8 @@ class ItemSupport(StrEnum):
     BELOW_K = "below-k"
     ANY = "any"
 
+
+CHANGED = "The clusters stand for no code sets: they were changed since they were released."
 
 HOW_MANY = {ItemSupport.ONE: ONE_ROW, ItemSupport.BELOW_K: BELOW_K, ItemSupport.ANY: ANY_NUMBER}
 
@@ -72,7 +74,7 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
         )
         shared_rows = place_shared(rows, _shared(released, layout), counter)
     except ValueError:
-        raise InputError("The clusters stand for no code sets: they were changed since they were released.") from None
+        raise InputError(CHANGED) from None
     held = _items(released, item_starts, items)
     item_rows, item_codes = place_items(rows, held, released.k, HOW_MANY[ItemSupport(item_support)], counter)
     shared = released.shared_chunks
@@ -147,9 +149,12 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
     if not released.repeats:
         return Items(starts, codes, continues)
     stems: dict[str, int] = {}
-    names = [code.rpartition(MARK) for code in released.vocabulary]
-    unit = np.array([stems.setdefault(name[0], number) for number, name in enumerate(names)], dtype=np.int64)
-    level = np.array([int(name[2]) for name in names], dtype=np.int64)
+    found = [occurrence(code) for code in released.vocabulary]
+    names = [numbered for numbered in found if numbered is not None]
+    if len(names) != len(found):
+        raise InputError(CHANGED)
+    unit = np.array([stems.setdefault(stem, number) for number, (stem, _) in enumerate(names)], dtype=np.int64)
+    level = np.array([count for _, count in names], dtype=np.int64)
     cluster = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     order = np.lexsort((level[codes], unit[codes], cluster))
     return Items(starts, codes[order], level[codes[order]] > 1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.results import Verdict
 
 from ..data import Codes, Integers
-from ..encode import MARK, plain_code
+from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation
 from .verify_chunks import rare_chunks
 from .verify_order import orders
@@ -35,12 +35,13 @@ class _Checks:
         return bool(holds)
 
 
-def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
+def verify(released: Disassociation, secret: Secret | None = None, diversity: int = 1) -> Verdict:
     """Check a release of code sets: sizes, places, order, k^m-anonymity, the omitted condition, R1 to R4.
 
     Parameters
     ----------
     secret : the original and the cluster of each record; then each chunk must be the projection of its records
+    diversity : l; a cluster with a sensitive code has l records or more, as at most one in l has it
 
     References
     ----------
@@ -63,7 +64,8 @@ def verify(released: Disassociation, secret: Secret | None = None) -> Verdict:
         _check_shared(checks, released, layout)
         _check_anonymity(checks, released)
         _check_classes(checks, released, layout)
-        _check_sensitive(checks, released)
+        if released.sensitive.size:
+            _check_sensitive(checks, released, diversity)
         if released.repeats:
             _check_repeats(checks, released)
         if secret is not None:
@@ -114,6 +116,11 @@ def _check_form(checks: _Checks, released: Disassociation) -> bool:
             all(a.encode() < b.encode() for a, b in pairwise(vocabulary)),
             "the codes are in order",
         )
+        and checks.require(
+            not released.repeats or all(occurrence(code) is not None for code in vocabulary),
+            "codes that repeat are numbered",
+        )
+        and checks.require(np.all(np.diff(released.sensitive) > 0), "the sensitive codes are in order")
         and checks.require(
             _is_sound(released.record_chunks, released.n_clusters, len(vocabulary))
             and _is_sound(released.shared_chunks, released.n_joints, len(vocabulary)),
@@ -283,15 +290,23 @@ def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:
     return tuple((text is not None, (text or "").encode()) for text in label)
 
 
-def _check_sensitive(checks: _Checks, released: Disassociation) -> None:
+def _check_sensitive(checks: _Checks, released: Disassociation, diversity: int) -> None:
     told = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
     checks.require(not np.isin(told, released.sensitive).any(), "sensitive codes stand in item chunks only")
+    unit = units(released)
+    whole = np.flatnonzero(np.isin(unit, unit[released.sensitive]))
+    checks.require(np.array_equal(whole, released.sensitive), "all occurrences of a sensitive code are sensitive")
+    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    holds = cluster[np.isin(released.item_chunks, released.sensitive)]
+    enough = min(diversity, released.n_records + 1)
+    checks.require(np.all(released.sizes[holds] >= enough), "clusters with a sensitive code have records enough for it")
 
 
 def _check_repeats(checks: _Checks, released: Disassociation) -> None:
     """Occurrences of a code are in one place, and none is numbered where the one before it is missing."""
     unit = units(released)
-    level = np.array([int(code.rpartition(MARK)[2]) for code in released.vocabulary], dtype=np.int64)
+    numbered = (occurrence(code) for code in released.vocabulary)
+    level = np.array([0 if each is None else each[1] for each in numbered], dtype=np.int64)
     together = True
     for chunks in (released.record_chunks, released.shared_chunks):
         chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
