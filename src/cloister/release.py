@@ -16,7 +16,7 @@ import polars as pl
 
 from cloister import __version__
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError
-from cloister.io import read_table, release_folder, sha256, write_csv, write_parquet, write_private
+from cloister.io import Place, appearing, read_table, sha256, write_csv, write_parquet, write_private
 from cloister.report import render_report
 from cloister.results import Manifest, Verdict
 
@@ -126,7 +126,7 @@ class Release(ABC):
         Raises
         ------
         InputError
-            A place cannot be written to, or exists, or is inside the release.
+            A place cannot be written to, or exists, or is inside the release, or secrets inside another release.
         InternalError
             What was read back did not pass verification.
         """
@@ -134,23 +134,18 @@ class Release(ABC):
         check_apart(target, inside, secret)
         if secret is not None and self.custody.crosswalk is None:
             raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
-        written: list[Path] = []
-        try:
-            with release_folder(target, overwrite=overwrite, is_earlier_release=is_release) as partial:
-                manifest = self._fill(partial)
-                if secret is not None and self.custody.crosswalk is not None:
-                    write_csv(self.custody.crosswalk, secret)
-                    written.append(secret)
-                if inside is None:
-                    return manifest
-                with release_folder(inside, overwrite=overwrite, is_earlier_release=_is_internal) as custody:
-                    figures = self.custody.figures | {"manifest": manifest}
-                    write_private(custody / "internal.json", _json(figures))
-                return manifest
-        except BaseException:
-            for path in written:
-                path.unlink(missing_ok=True)
-            raise
+        places = [Place(target, overwrite, is_release)]
+        if secret is not None:
+            places.append(Place(secret, is_file=True))
+        if inside is not None:
+            places.append(Place(inside, overwrite, _is_internal))
+        with appearing(*places) as (partial, *others):
+            manifest = self._fill(partial)
+            if secret is not None and self.custody.crosswalk is not None:
+                write_csv(self.custody.crosswalk, others[0])
+            if inside is not None:
+                write_private(others[-1] / "internal.json", _json(self.custody.figures | {"manifest": manifest}))
+        return manifest
 
     def _fill(self, partial: Path) -> Manifest:
         """Write everything into the partial folder, and verify what is read back."""
@@ -214,7 +209,7 @@ def _optional(path: str | Path | None) -> Path | None:
 
 
 def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
-    """Refuse places for secrets that are inside the release folder, or where a file would be lost.
+    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost.
 
     Raises
     ------
@@ -228,8 +223,20 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, val
         place = Path(os.path.realpath(path))
         if place == whole or whole in place.parents or place in whole.parents:
             raise InputError(f"{name} holds secrets and must lie outside the release folder {target.name}.")
+        around = next((folder for folder in place.parents if _is_manifest_of(folder)), None)
+        if around is not None:
+            raise InputError(f"{name} holds secrets, but {around.name} around it is a release. Choose a place outside.")
     if crosswalk is not None and os.path.lexists(crosswalk):
         raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
+
+
+def _is_manifest_of(folder: Path) -> bool:
+    """Whether a folder has a manifest of ours, whatever else is in it."""
+    try:
+        read_manifest(folder)
+    except (CloisterError, OSError):
+        return False
+    return True
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -1,11 +1,12 @@
 """The end of every ``protect``: the release is written, and what was done is said."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from cloister.cli.output import after_writing, console, note, print_json
+from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
 from cloister.cli.release_options import ReleaseOptions
 from cloister.release import Release
 from cloister.results import Manifest
@@ -15,9 +16,23 @@ Summary = Callable[[Console, Manifest, Path], None]
 
 def write(release: Release, options: ReleaseOptions) -> Manifest:
     """Write a release to the places that the options name, and return its manifest."""
-    return release.write(
-        options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
-    )
+    before = _identity(options.out)
+    try:
+        return release.write(
+            options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
+        )
+    except (KeyboardInterrupt, Terminated) as stop:
+        if _identity(options.out) in (None, before):
+            raise
+        raise StoppedLate(options.out.name, terminated=isinstance(stop, Terminated)) from None
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of its name."""
+    if not os.path.lexists(folder):
+        return None
+    found = folder.lstat()
+    return found.st_dev, found.st_ino
 
 
 def tell(manifest: Manifest, notes: Sequence[str], options: ReleaseOptions, print_summary: Summary) -> None:

@@ -12,7 +12,7 @@ from typer.exceptions import Abort, Exit, TyperException
 from cloister import __version__
 from cloister.cli import demo, hierarchy, protect_codes, protect_table, verify
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
-from cloister.cli.output import complain, refused_by_system, unexpected
+from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -42,10 +42,6 @@ app.add_typer(protect, name="protect")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
-
-
-class Terminated(BaseException):
-    """The process was asked to end; raised so that partial folders are removed on the way out."""
 
 
 def _terminate(_signal: int, _frame: object) -> None:
@@ -82,6 +78,9 @@ def run(arguments: list[str]) -> int:
         result = INTERRUPTED
     except Terminated:
         return _stopped("terminated", TERMINATED, as_json)
+    except StoppedLate as late:
+        how, code = ("terminated", TERMINATED) if late.terminated else ("interrupted", INTERRUPTED)
+        return _stopped(how, code, as_json, f"the release {late.name} was written before")
     except MemoryError:
         return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
     except OSError as error:
@@ -100,8 +99,8 @@ def _usage(error: TyperException) -> str:
     return f"{message.rstrip('.')}. See cloister --help."
 
 
-def _stopped(how: str, code: int, as_json: bool) -> int:
-    error = InputError(f"The command was {how}; nothing was written.")
+def _stopped(how: str, code: int, as_json: bool, what: str = "nothing was written") -> int:
+    error = InputError(f"The command was {how}; {what}.")
     complain(error, as_json=as_json, verbose=False)
     return code
 

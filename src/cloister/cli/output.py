@@ -16,6 +16,17 @@ from rich.text import Text
 from cloister.errors import CloisterError, InputError, InternalError
 
 
+class Terminated(BaseException):
+    """The process was asked to end; raised so that partial folders are removed on the way out."""
+
+
+class StoppedLate(BaseException):
+    """The command was interrupted or asked to end after the release ``name`` was in its place."""
+
+    def __init__(self, name: str, *, terminated: bool) -> None:
+        self.name, self.terminated = name, terminated
+
+
 def console() -> Console:
     """Standard output, without markup: names of columns are data to it."""
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
@@ -35,6 +46,8 @@ def after_writing(name: str) -> Iterator[None]:
         sys.stdout.flush()
     except OSError:
         refused = True
+    except (KeyboardInterrupt, Terminated) as stop:
+        raise StoppedLate(name, terminated=isinstance(stop, Terminated)) from None
     if refused:
         raise InputError(f"The release {name} was written, but standard output did not take what there was to say.")
 

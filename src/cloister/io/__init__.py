@@ -3,7 +3,7 @@
 from cloister.io.code_lists import CodeColumns, CodeSource, code_lists, read_code_lists
 from cloister.io.columns import as_text, distinct_values
 from cloister.io.disk import is_taken, private_file, sha256, write_private
-from cloister.io.folder import release_folder, repair
+from cloister.io.folder import Place, appearing, release_folder, repair
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.read import Source, read_table
 from cloister.io.write import write_csv, write_parquet
@@ -12,7 +12,9 @@ __all__ = [
     "CodeColumns",
     "CodeSource",
     "NativeFrame",
+    "Place",
     "Source",
+    "appearing",
     "as_text",
     "code_lists",
     "distinct_values",

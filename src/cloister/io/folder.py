@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all.
+"""A folder that appears whole or not at all, by itself or together with other folders and files.
 
 It is written to ``.NAME.partial-WHO-XXXX`` beside its place and renamed at the end; an earlier one that it replaces
 is moved to ``.NAME.replaced-WHO-XXXX`` first and removed last. WHO is machine, process and run, so that the next run
@@ -11,15 +11,50 @@ import platform
 import secrets
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cloister.errors import InputError
 from cloister.io.disk import cannot_write, is_about, make_private, remove_folder, sha256, sync, write_private
+from cloister.io.stops import stops_wait
 
-__all__ = ["release_folder", "repair", "sha256", "write_private"]
+__all__ = ["Place", "appearing", "release_folder", "repair", "sha256", "write_private"]
 
 _RUN = secrets.token_hex(4)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a folder, or a single file, is to appear.
+
+    Attributes
+    ----------
+    target : must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
+    overwrite : whether an earlier release may be replaced; it stays in its place until the new one is whole
+    is_earlier_release : whether a folder is a release, called only with ``overwrite``
+    is_file : whether a file is to appear instead of a folder
+    """
+
+    target: Path
+    overwrite: bool = False
+    is_earlier_release: Callable[[Path], bool] = lambda _: False
+    is_file: bool = False
+
+
+@dataclass
+class _Move:
+    """A place, the folder beside it that is written to, and where an earlier release was moved to meanwhile."""
+
+    place: Place
+    partial: Path
+    replaced: Path | None = None
+    is_done: bool = False
+
+    @property
+    def source(self) -> Path:
+        """What will be renamed: the folder, or the file in it."""
+        return self.partial / self.place.target.name if self.place.is_file else self.partial
 
 
 @contextmanager
@@ -28,37 +63,52 @@ def release_folder(
 ) -> Iterator[Path]:
     """An empty folder (0700) to write to, which becomes ``target`` if the block ends without an exception.
 
-    What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
-    included, the folder is removed and ``target`` is as it was.
+    See `appearing`, of which this is the case of one folder.
+    """
+    with appearing(Place(target, overwrite, is_earlier_release)) as (partial,):
+        yield partial
 
-    Parameters
-    ----------
-    target : must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
-    overwrite : whether an earlier release may be replaced; it stays in its place until the new one is whole
-    is_earlier_release : whether a folder is a release, called only with ``overwrite``
+
+@contextmanager
+def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
+    """Empty folders (0700), or paths of files, to write to: all appear if the block ends well, else none.
+
+    What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
+    included, it is removed and all places are as they were. They appear in the order given, while requests to stop
+    wait: none is left alone there.
 
     Raises
     ------
-    InputError : ``target`` is there, its folder is not, or the disk does not take it
+    InputError : a target is there, its folder is not, or the disk does not take it
     """
-    target = Path(os.path.abspath(target))
+    moves: list[_Move] = []
+    try:
+        for place in places:
+            moves.append(_begin(replace(place, target=Path(os.path.abspath(place.target)))))
+        yield tuple(move.source for move in moves)
+        _finish(moves)
+    except BaseException as error:
+        with stops_wait():
+            for move in moves:
+                remove_folder(move.partial)
+        for move in moves:
+            if isinstance(error, OSError) and is_about(error, move.partial):
+                raise cannot_write(move.place.target.name, error) from None
+        raise
+
+
+def _begin(place: Place) -> _Move:
+    target = place.target
     try:
         _check_place(target)
         repair(target)
-        _check_free(target, overwrite, is_earlier_release)
+        _check_free(target, place.overwrite, place.is_earlier_release)
         partial = _beside(target, "partial")
         partial.mkdir(mode=0o700)
+        partial.chmod(0o700)
     except OSError as error:
         raise cannot_write(target.name, error) from None
-    try:
-        partial.chmod(0o700)
-        yield partial
-        _finish(partial, target, overwrite)
-    except BaseException as error:
-        remove_folder(partial)
-        if isinstance(error, OSError) and is_about(error, partial):
-            raise cannot_write(target.name, error) from None
-        raise
+    return _Move(place, partial)
 
 
 def repair(target: Path) -> None:
@@ -101,31 +151,56 @@ def _check_free(target: Path, overwrite: bool, is_earlier_release: Callable[[Pat
         raise InputError(message, file=target.name)
 
 
-def _finish(partial: Path, target: Path, overwrite: bool) -> None:
-    try:
-        make_private(partial)
-        _put(partial, target, overwrite)
-        sync(target.parent)
-    except OSError as error:
-        raise cannot_write(target.name, error) from None
+def _finish(moves: list[_Move]) -> None:
+    for move in moves:
+        try:
+            make_private(move.partial)
+        except OSError as error:
+            raise cannot_write(move.place.target.name, error) from None
+    with stops_wait():
+        _put_all(moves)
+        for move in moves:
+            if move.replaced is not None:
+                remove_folder(move.replaced)
+            if move.place.is_file:
+                remove_folder(move.partial)
 
 
-def _put(partial: Path, target: Path, overwrite: bool) -> None:
-    """Rename ``partial`` to ``target``; an earlier release is removed last, or back in its place if that fails."""
-    replaced = None
-    if overwrite and os.path.lexists(target):
+def _put_all(moves: list[_Move]) -> None:
+    """Rename everything, or nothing: what was renamed is undone if something that follows fails."""
+    for number, move in enumerate(moves):
+        try:
+            _put(move)
+        except BaseException as error:
+            for done in reversed(moves[: number + 1]):
+                _undo(done)
+            if isinstance(error, OSError):
+                raise cannot_write(move.place.target.name, error) from None
+            raise
+
+
+def _put(move: _Move) -> None:
+    """Rename what was written to its target, an earlier release out of the way before."""
+    target = move.place.target
+    if move.place.overwrite and os.path.lexists(target):
         replaced = _beside(target, "replaced")
         target.rename(replaced)
-    try:
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, "appeared meanwhile", str(target))
-        partial.rename(target)
-    except BaseException:
-        if replaced is not None and not os.path.lexists(target):
-            replaced.rename(target)
-        raise
-    if replaced is not None:
-        remove_folder(replaced)
+        move.replaced = replaced
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, "appeared meanwhile", str(target))
+    move.source.rename(target)
+    move.is_done = True
+    sync(target.parent)
+
+
+def _undo(move: _Move) -> None:
+    """Take back what `_put` did, as far as the disk lets us."""
+    target = move.place.target
+    with suppress(OSError):
+        if move.is_done:
+            target.rename(move.source)
+        if move.replaced is not None and not os.path.lexists(target):
+            move.replaced.rename(target)
 
 
 def _beside(target: Path, purpose: str) -> Path:

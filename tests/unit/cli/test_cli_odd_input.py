@@ -142,6 +142,20 @@ def test_values_are_never_listed_in_a_release(protect, with_unknown, tmp_path):
     assert list((tmp_path / "release").iterdir()) == []
 
 
+@pytest.mark.parametrize("option", ["--internal", "--crosswalk", "--values-to"])
+@pytest.mark.parametrize("place", ["release/secret", "release/deep/secret"])
+def test_secrets_are_kept_out_of_other_releases(protect, release, tmp_path, option, place):
+    """What only the custodian may see is not written into a release that is there already, however deep."""
+    (tmp_path / "release" / "deep").mkdir()
+    before = {path.name for path in release.rglob("*")}
+    ran = protect(option, tmp_path / place, out="another")
+
+    assert ran.code == 2
+    assert f"{option} holds secrets, but release around it is a release" in ran.err
+    assert {path.name for path in release.rglob("*")} == before
+    assert not (tmp_path / "another").exists()
+
+
 def test_a_panic_is_exit_3(protect, refused, monkeypatch):
     """A panic of Polars is no exception to the rule: one sentence, and nothing of what it says."""
 

@@ -93,3 +93,64 @@ def test_interrupted_while_writing_leaves_the_earlier_release(protect, release, 
     assert ran.code == 130
     assert {path.name: path.read_bytes() for path in release.iterdir()} == before
     assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "release"}
+
+
+@pytest.mark.parametrize("words", [(), ("--overwrite",)])
+@pytest.mark.parametrize("name", ["release", "map.csv", "secrets"])
+def test_interrupted_between_two_renames(protect, tmp_path, monkeypatch, words, name):
+    """Exact figures and crosswalk are never left alone: the release is there as well, and that is what is said."""
+    if words:
+        assert protect("-q", "--internal", tmp_path / "secrets").code == 0
+    rename, handler = Path.rename, signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupted(path, to):
+        if to.name == name:
+            os.kill(os.getpid(), signal.SIGINT)
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    try:
+        ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--internal", tmp_path / "secrets")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+    assert ran.code == 130
+    assert "the release release was written before" in ran.err
+    assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "release", "map.csv", "secrets"}
+
+
+def test_interrupted_while_saying_what_was_done(protect, tmp_path, monkeypatch):
+    """Once the release is in its place nobody says that nothing was written."""
+
+    def stopped(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cloister.cli.table_job.print_summary", stopped)
+    ran = protect()
+
+    assert ran.code == 130
+    assert "the release release was written before" in ran.err
+    assert (tmp_path / "release" / "release.json").exists()
+
+
+@pytest.mark.parametrize("words", [(), ("--overwrite",)])
+def test_exact_figures_are_not_left_behind(protect, tmp_path, monkeypatch, words):
+    """If the release cannot be put in its place, its exact figures and the crosswalk are not there either."""
+    if words:
+        assert protect("-q", "--internal", tmp_path / "secrets").code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    rename = Path.rename
+
+    def refuse(path, to):
+        if to.name == "release" and ".partial-" in path.name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--internal", tmp_path / "secrets")
+
+    assert ran.code == 2
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path: data for path, data in after.items() if path.name != "patients.csv"} == {
+        path: data for path, data in before.items() if path.name != "patients.csv"
+    }

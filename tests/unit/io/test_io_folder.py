@@ -7,12 +7,13 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from cloister.errors import InputError
-from cloister.io import disk, folder, release_folder, repair, sha256, write_private
+from cloister.io import Place, appearing, disk, folder, release_folder, repair, sha256, write_private
 
 
 def is_release(path: Path) -> bool:
@@ -417,3 +418,84 @@ def test_file_systems_without_sync(tmp_path, monkeypatch):
     refuse(errno.EIO)
     with pytest.raises(OSError, match="error"):
         disk.sync(tmp_path)
+
+
+def together(folder: Path, content: str, *, overwrite: bool = False) -> None:
+    """A release, a file and a folder of secrets that appear together."""
+    release = Place(folder / "release", overwrite, is_release)
+    secrets = Place(folder / "secrets", overwrite, is_release)
+    with appearing(release, Place(folder / f"map{content}.csv", is_file=True), secrets) as (data, table, exact):
+        (data / "release.json").write_text(content)
+        table.write_text(content)
+        (exact / "release.json").write_text(content)
+
+
+def test_several_appear_together(tmp_path):
+    """Folders and files appear at the end of the block, and earlier folders are replaced."""
+    together(tmp_path, "1")
+    together(tmp_path, "2", overwrite=True)
+
+    assert names(tmp_path) == {"release", "secrets", "map1.csv", "map2.csv"}
+    assert (tmp_path / "release" / "release.json").read_text() == "2"
+    assert (tmp_path / "secrets" / "release.json").read_text() == "2"
+    assert stat.S_IMODE((tmp_path / "map2.csv").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("failing", ["release", "map2.csv", "secrets"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_several_appear_or_none(tmp_path, monkeypatch, failing, overwrite):
+    """If one of them cannot be put in its place, none is there, and earlier ones are as they were."""
+    if overwrite:
+        together(tmp_path, "1")
+    before = names(tmp_path)
+    rename = Path.rename
+
+    def refuse(path: Path, to: Path) -> Path:
+        if to.name == failing and ".partial-" in str(path):
+            raise OSError(errno.EACCES, "Permission denied", str(path))
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(InputError, match=f"{failing} cannot be written"):
+        together(tmp_path, "2", overwrite=overwrite)
+
+    assert names(tmp_path) == before
+    assert all((tmp_path / name / "release.json").read_text() == "1" for name in before if "map" not in name)
+
+
+@pytest.mark.parametrize("name", ["release", "map2.csv", "secrets"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_between_two_renames(tmp_path, monkeypatch, name, number):
+    """A request to stop waits until all are in their places, and has its effect then."""
+    rename, ended = Path.rename, []
+
+    def end(_number: int, _frame: object) -> None:
+        ended.append(names(tmp_path))
+        raise KeyboardInterrupt
+
+    def interrupted(path: Path, to: Path) -> Path:
+        if to.name == name:
+            os.kill(os.getpid(), number)
+        return rename(path, to)
+
+    handlers = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(Path, "rename", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            together(tmp_path, "2")
+        assert [signal.getsignal(each) for each in handlers] == [end, end]
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+
+    assert ended == [{"release", "map2.csv", "secrets"}]
+    assert names(tmp_path) == {"release", "map2.csv", "secrets"}
+
+
+def test_other_threads_are_not_asked_to_wait(tmp_path):
+    """Outside the main thread, where no signal has an effect, folders appear as well."""
+    thread = threading.Thread(target=together, args=(tmp_path, "1"))
+    thread.start()
+    thread.join()
+
+    assert names(tmp_path) == {"release", "secrets", "map1.csv"}
