@@ -13,6 +13,7 @@ from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import CodeColumns, from_native, read_table
+from cloister.manifest_head import head_failures
 from cloister.privacy import KAnonymity
 from cloister.release import WITH_CODES, read_manifest
 from cloister.results import Manifest, Verdict
@@ -65,15 +66,17 @@ def verify_folder(
     if manifest.get("shape") == "codes":
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy)
         given = _original_codes(manifest, original, crosswalk, missing)
-        return _held(place, _recheck_codes(place, manifest, expected, given))
+        return _held(place, manifest, _recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") != "table":
         raise InputError(f"{place.name} is not a release of a shape that this version can check: table, codes.")
     frame = None if original is None else from_native(original).frame
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
     if WITH_CODES in manifest:
-        return _held(place, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing))
-    return _held(place, recheck(place, manifest, expectation, frame, hierarchies, people))
+        return _held(
+            place, manifest, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing)
+        )
+    return _held(place, manifest, recheck(place, manifest, expectation, frame, hierarchies, people))
 
 
 def _recheck_codes(
@@ -87,9 +90,10 @@ def _recheck_codes(
     return recheck_codes(place, manifest, expected, original)
 
 
-def _held(place: Path, verdict: Verdict) -> Verdict:
-    if not verdict.holds:
-        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
+def _held(place: Path, manifest: Manifest, verdict: Verdict) -> Verdict:
+    failures = [*verdict.failures, *head_failures(manifest)]
+    if failures or not verdict.holds:
+        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(failures)}.")
     return verdict
 
 

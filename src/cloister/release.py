@@ -298,10 +298,33 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _loaded(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(path.read_bytes(), object_pairs_hook=_once)
     except (OSError, ValueError, RecursionError):
         pass
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, of which others would read another value where a key stands twice."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key that stands twice")
+    return dict(pairs)
+
+
+def is_of_this_version(manifest: Manifest) -> bool:
+    """Whether a manifest says that this version of the program wrote it."""
+    return bool(manifest.get("cloister") == __version__)
+
+
+def same(told: Any, expected: Any) -> bool:
+    """Whether two things are the same in JSON, where 1, 1.0 and true differ.
+
+    Raises
+    ------
+    TypeError, ValueError
+        One of them cannot be written.
+    """
+    return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
 def stated(read: Callable[[], T], promiser: str) -> T:
@@ -360,7 +383,7 @@ def _check_report(folder: Path, manifest: Manifest) -> list[str]:
     report = folder / REPORT
     if report.is_symlink() or not os.path.isfile(report):
         return [f"{REPORT} is missing"]
-    if manifest.get("cloister") != __version__:
+    if not is_of_this_version(manifest):
         return []
     try:
         expected = render_report(manifest).encode()

@@ -50,7 +50,8 @@ ALLOWED = {
         "codesets",
     },
     "flow": {"flow", "errors", "results", "io", "release", "stopwatch", "search", *SHAPES},
-    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", *SHAPES},
+    "manifest_head": {"results", "stopwatch"},
+    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "manifest_head", *SHAPES},
 }
 """Rooms, and those that they may import from."""
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cloister.release import same
 from cloister.results import Manifest
 
 from .data_file import CODES, ID
@@ -38,9 +39,9 @@ def records_agree(manifest: Manifest, released: int, k: int) -> bool:
     records = manifest["records"]
     left_out = records["suppressed"]
     if isinstance(left_out, str):
-        return bool(records == records_of(released, 1, k) and k > 1)
-    drops = left_out == 0 or manifest["settings"]["drop_empty"] is True
-    return bool(left_out >= 0 and drops and records == records_of(released, left_out, k))
+        return same(records, records_of(released, 1, k)) and k > 1
+    drops = type(left_out) is int and (left_out == 0 or (left_out > 0 and manifest["settings"]["drop_empty"] is True))
+    return drops and same(records, records_of(released, left_out, k))
 
 
 def one_row(column: str | None, has_ids: bool) -> str:

@@ -1,6 +1,7 @@
 """The course of code sets, by disassociation."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from cloister.codesets.disassociation.reconstruct import reconstruct
 from cloister.codesets.disassociation.release import CodesRelease
 from cloister.codesets.disassociation.verify import Secret, verify
 from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
@@ -43,6 +45,8 @@ def protect_codes(
     InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
+    if request.policy is not None:
+        request = replace(request, policy=as_told(request.policy, given.codes))
     with watch.stage("start"):
         load_kernels()
     with watch.stage("protect"):

@@ -9,6 +9,7 @@ from cloister.codesets.disassociation.data import Classes, Disassociation
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.reconstruct import cluster_of_record, reconstruct
 from cloister.codesets.policy import UtilityPolicy, is_built, parse_policy
+from cloister.codesets.policy_words import as_told
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
 from cloister.kernels.sequences import take_sequences
@@ -75,7 +76,7 @@ def _policy(wanted: UtilityPolicy | str | None, every: CodeSets, released: CodeS
     given = UtilityPolicy.from_json(wanted) if isinstance(wanted, str) else wanted
     if given.support is not None:
         given.support.check(k)
-    return given.on(every).within(released)
+    return as_told(given.on(every).within(released), released)
 
 
 def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Disassociation, Refine
+from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.manifest import METHOD, clusters_of
 from cloister.codesets.disassociation.recheck import (
     expectation_failures,
@@ -17,12 +17,13 @@ from cloister.codesets.disassociation.recheck import (
     ties_agree,
     utility_agrees,
 )
+from cloister.codesets.disassociation.recheck_settings import method_agreements
 from cloister.codesets.disassociation.verify import verify as verify_codes
 from cloister.codesets.expectation import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
 from cloister.io import as_text
-from cloister.release import CLUSTERS, WITH_CODES, data_file, read_data, stated
+from cloister.release import CLUSTERS, WITH_CODES, data_file, read_data, same, stated
 from cloister.results import Manifest, Verdict
 from cloister.tabular.data import Role
 from cloister.tabular.manifest import promise_of
@@ -184,20 +185,16 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
     agreements = {
         "has unknown or missing keys": part.keys() == KEYS and settings.keys() == SETTINGS,
         "method is not one that this version can check": part["method"] == METHOD,
-        "settings.k or settings.m are not those of the clusters": (settings["k"], settings["m"])
-        == (released.k, released.m),
-        "are of another kind than a table has": not released.repeats and not released.sensitive.size,
+        **method_agreements(settings, released),
         "settings.k is not the class size of the table": settings["k"] == _class_size(manifest),
-        "settings.refine is unknown": settings["refine"] in {*Refine},
-        "settings.max_cluster_size is none, or settings.policy no text": type(settings["max_cluster_size"]) is int
-        and settings["max_cluster_size"] > released.k
-        and isinstance(settings["policy"], str | None),
-        "patients are not counted as they are": part["patients"] == patients_of(released, records),
+        "patients are not counted as they are": same(part["patients"], patients_of(released, records)),
         "guarantee does not say what the clusters promise": guarantee["verified"] is True
-        and {name: guarantee[name] for name in promised} == promised
-        and guarantee.keys() == {*promised, "verified", "checks"},
-        "clusters are not counted as they are": part["clusters"]
-        == clusters_of(released) | {"classes": len(released.classes)},
+        and same({name: guarantee[name] for name in promised}, promised)
+        and guarantee.keys() == {*promised, "verified", "checks"}
+        and _are_texts(guarantee["checks"]),
+        "clusters are not counted as they are": same(
+            part["clusters"], clusters_of(released) | {"classes": len(released.classes)}
+        ),
         "utility does not follow from the clusters": utility_agrees(part["utility"], settings, released),
         "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
             part["risk"], settings, released
@@ -205,6 +202,10 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
     }
     return [f"{WITH_CODES} of release.json {failure}" for failure, holds in agreements.items() if not holds]
+
+
+def _are_texts(checks: Any) -> bool:
+    return isinstance(checks, list) and all(isinstance(check, str) for check in checks)
 
 
 def _class_size(manifest: Manifest) -> Any:

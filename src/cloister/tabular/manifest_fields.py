@@ -1,6 +1,7 @@
 """Fields of a table's manifest that follow from nothing released: what they may say at all."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from cloister.results import Manifest
@@ -32,6 +33,11 @@ OF_PART: dict[str, frozenset[str]] = {
 """What is said of the rest."""
 
 
+REST = ("error", "drop", "keep")
+SEARCH = re.compile(r"[a-z:-]{1,40}")
+"""What the name of a search looks like; the searches themselves are not loaded here."""
+
+
 def losses_told(manifest: Manifest) -> set[str]:
     """Names of the losses that a manifest must tell.
 
@@ -53,7 +59,7 @@ def field_failures(manifest: Manifest) -> list[str]:
     AttributeError, KeyError, TypeError, ValueError
         The manifest is not one of a table.
     """
-    wrong = [*_unknown(manifest)]
+    wrong = [*_unknown(manifest), *_lacking(manifest), *_wrong_settings(manifest)]
     if "search" in manifest:
         wrong += _search_failures(manifest)
     return [f"release.json {failure}" for failure in wrong]
@@ -69,6 +75,64 @@ def _unknown(manifest: Manifest) -> Iterator[str]:
         strange = len(described.keys() - OF_ROLE.get(described["role"], frozenset()))
         if strange:
             yield f"has {strange} unknown keys of column {column!r}"
+
+
+def _lacking(manifest: Manifest) -> Iterator[str]:
+    """How many keys are missing that every release has; Parquet has no delimiter."""
+    for part in ("settings", "guarantee"):
+        lacking = len(OF_PART[part] - {"delimiter"} - manifest[part].keys())
+        if lacking:
+            yield f"lacks {lacking} {'key' if lacking == 1 else 'keys'} of {part}"
+
+
+def _wrong_settings(manifest: Manifest) -> Iterator[str]:
+    settings = manifest["settings"]
+    for name, is_right in KINDS.items():
+        if name in settings and not is_right(settings[name]):
+            yield f"has a wrong settings.{name}"
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _is_by_column(value: Any, is_right: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(is_right, value.values()))
+
+
+def _is_bounds(value: Any) -> bool:
+    """Whether these are the lowest and the highest level, null for the top."""
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and _is_count(value[0])
+        and (value[1] is None or _is_count(value[1]))
+    )
+
+
+KINDS: Mapping[str, Callable[[Any], bool]] = {
+    "k": _is_number,
+    "suppression": _is_number,
+    "weights": lambda value: _is_by_column(value, _is_number),
+    "search": lambda value: value is None or (isinstance(value, str) and SEARCH.fullmatch(value) is not None),
+    "local_recoding": _is_switch,
+    "merge_bound": lambda value: value is None or _is_within(value, 1.0),
+    "time_limit": lambda value: value is None or (_is_number(value) and value > 0),
+    "rest": lambda value: value in REST,
+    "keep_suppressed": _is_switch,
+    "hierarchies": lambda value: _is_by_column(value, lambda spec: isinstance(spec, str)),
+    "level_bounds": lambda value: _is_by_column(value, _is_bounds),
+    "not_released": _are_texts,
+}
+"""Settings that follow from nothing released, and whether a value can be theirs."""
 
 
 def _search_failures(manifest: Manifest) -> Iterator[str]:

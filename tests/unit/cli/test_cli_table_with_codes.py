@@ -80,6 +80,13 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
         ("release.json", lambda m: m["settings"]["hierarchies"].update(diagnoses="icd9"), "not described"),
         ("release.json", lambda m: m["settings"]["level_bounds"].update(diagnoses=[0, 1]), "not described"),
         ("clusters.json", lambda text: text.replace('"m": 2', '"m": 2, "repeats": true'), "not that of a table"),
+        ("release.json", lambda manifest: manifest["codes"]["settings"].update(refine="zz"), "settings.refine"),
+        ("release.json", lambda manifest: manifest["codes"]["settings"].update(max_cluster_size=1), "max_cluster_size"),
+        ("release.json", lambda manifest: manifest["codes"]["settings"].update(policy="level:9"), "settings.policy"),
+        ("release.json", lambda manifest: manifest["codes"]["settings"].update(m=2.0), "settings.k or settings.m"),
+        ("release.json", lambda manifest: manifest["codes"]["clusters"].update(joint_clusters=False), "clusters are"),
+        ("release.json", lambda manifest: manifest["codes"]["guarantee"].update(checks="all"), "guarantee does not"),
+        ("release.json", lambda manifest: manifest.update(more=9), "unknown key"),
     ],
 )
 def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change, words):
@@ -92,6 +99,17 @@ def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change
     rejected = cloister("verify", tmp_path / "release")
     assert rejected.code == 1
     assert words in rejected.err
+
+
+def test_clusters_of_another_kind_are_rejected(protect, cloister, tmp_path, patients):
+    """A table has no sensitive codes, of which less is promised."""
+    patients.write_text(patients.read_text().replace("250.00 401.9", "042 250.00 401.9", 1))
+    assert protect("-q").code == 0
+    resealed(
+        tmp_path / "release", "clusters.json", lambda text: text.replace('"m": 2,', '"m": 2, "sensitive": ["042"],', 1)
+    )
+
+    assert "clusters.json is not that of a table with codes" in cloister("verify", tmp_path / "release").err
 
 
 def test_another_original_is_rejected(protect, cloister, tmp_path, patients):

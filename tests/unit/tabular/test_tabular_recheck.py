@@ -27,9 +27,9 @@ def refused(folder, manifest, words):
     """The folder holds as it was written; with this manifest it is refused in these words."""
     assert cl.verify_folder(folder).holds
     (folder / "release.json").write_text(json.dumps(manifest))
-    with pytest.raises(cl.GuaranteeViolation, match=words):
+    with pytest.raises((cl.GuaranteeViolation, cl.InputError), match=words):
         cl.verify_folder(folder)
-    with pytest.raises(cl.GuaranteeViolation, match=words):
+    with pytest.raises((cl.GuaranteeViolation, cl.InputError), match=words):
         cl.verify_folder(folder, original=PEOPLE)
 
 
@@ -52,6 +52,26 @@ FIELDS = {
     "more said of the guarantee": (("guarantee", "zzz", 1), "1 unknown keys in guarantee"),
     "more said of a quasi-identifier": (("columns", "age", "zzz", 1), "1 unknown keys of column 'age'"),
     "a level of what has none": (("columns", "dx", "level", 1), "1 unknown keys of column 'dx'"),
+    "no settings.rest": (("settings", "rest", "all"), "wrong settings.rest"),
+    "a suppression of text": (("settings", "time_limit", "PATIENT"), "wrong settings.time_limit"),
+    "a switch of another kind": (("settings", "keep_suppressed", 0), "wrong settings.keep_suppressed"),
+    "bounds of another form": (("settings", "level_bounds", {"age": "x"}), "wrong settings.level_bounds"),
+    "a search in a sentence": (("settings", "search", "x y"), "wrong settings.search"),
+    "columns that are none": (("settings", "not_released", [[1]]), "wrong settings.not_released|lacks what a table"),
+    "hierarchies of another form": (
+        ("settings", "hierarchies", "age", 1),
+        "wrong settings.hierarchies|does not name the hierarchy",
+    ),
+    "a path": (("settings", "source", "/home/user/patients.csv"), "wrong settings.source"),
+    "a seed of text": (("seed", "PATIENT"), "wrong seed"),
+    "a date in words": (("created", "on Friday"), "wrong created"),
+    "a host": (("machine", "host", "ward7"), "wrong machine"),
+    "more seconds": (("seconds", "zzz", 1.0), "wrong seconds"),
+    "seconds in words": (("seconds", "read", "few"), "wrong seconds"),
+    "checks of another form": (("guarantee", "checks", "all"), "wrong guarantee"),
+    "a way of another form": (("guarantee", "verified_how", ["x"]), "wrong guarantee"),
+    "a version in words": (("cloister", "the newest one"), "wrong cloister"),
+    "more said": (("zzz", 1), "release.json has 1 unknown key"),
     "a loss more": (("utility", "losses", "dm_star", 0.5), "does not: utility.losses$|does not: utility.losses[.;]"),
 }
 
@@ -67,6 +87,24 @@ def test_fields_say_what_a_release_can_say(tmp_path, change, words):
     place[name] = value
 
     refused(tmp_path / "release", manifest, words)
+
+
+def test_what_every_release_says_must_be_there(tmp_path):
+    """A manifest without its guarantee's checks, its settings' rest or its seed is none of ours."""
+    manifest = written(tmp_path / "release")
+    del manifest["guarantee"]["checks"], manifest["settings"]["rest"], manifest["seed"]
+
+    refused(tmp_path / "release", manifest, "lacks 1 key of settings.*lacks 1 necessary key")
+
+
+def test_keys_stand_once(tmp_path):
+    """Of a key that stands twice, others might read the first value."""
+    written(tmp_path / "release")
+    path = tmp_path / "release" / "release.json"
+    path.write_text(path.read_text().replace('"k": ', '"k": 99, "k": ', 1))
+
+    with pytest.raises(cl.InputError, match="cannot be read as JSON"):
+        cl.verify_folder(tmp_path / "release")
 
 
 @pytest.mark.parametrize("name", ["iyengar", "arx", "precision", "discernibility", "average_class_size"])

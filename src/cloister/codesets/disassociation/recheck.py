@@ -12,7 +12,17 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, sha256
-from cloister.release import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data, stated
+from cloister.release import (
+    CLUSTERS,
+    CODEBOOK,
+    DATA,
+    MANIFEST,
+    check_files,
+    is_of_this_version,
+    read_data,
+    same,
+    stated,
+)
 from cloister.results import Manifest, Verdict
 
 from ..data import CodeSets
@@ -25,17 +35,14 @@ from .codebook import codebook
 from .data import Disassociation, Safe
 from .manifest import METHOD, clusters_of, rules_of, sentences_of
 from .places import codes_counted_exactly, supports_told
-from .verify import Secret, verify
+from .recheck_settings import CONSTRAINTS, constraints_agree, setting_agreements
+from .verify import HOW_COMPARED, Secret, checks_compared, verify
 from .verify_figures import item_chunk_share, ties_in, ties_of_repeats
 
 T = TypeVar("T")
 
 AGREEMENT = 1e-9
 """How far a figure may be from the one recomputed."""
-
-CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
-FREQUENT = "sup:"
-"""How a policy begins whose sets were chosen because they are frequent."""
 
 
 def recheck_codes(
@@ -62,7 +69,7 @@ def recheck_codes(
     verdict = verify(released, secret, diversity)
     failures += verdict.failures
     if verdict.holds:
-        failures += _stated(lambda: _contradictions(folder, manifest, released))
+        failures += _stated(lambda: _contradictions(folder, manifest, released) + _check_failures(manifest, verdict))
         failures += _reconstruction_failures(folder, manifest, released)
         failures += expectation_failures(released, expectation)
     checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
@@ -88,23 +95,20 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
     diversity = settings["diversity"] if released.sensitive.size else 2
     agreements = {
         "method is not one that this version can check": manifest["method"] == METHOD,
-        "settings.k or settings.m are not those of the clusters": (settings["k"], settings["m"])
-        == (released.k, released.m),
-        "settings.repeats does not fit the clusters": settings["repeats"] is released.repeats,
-        "settings.sensitive are not those of the clusters": sorted(settings["sensitive"])
-        == sorted(_sensitive_codes(released)),
-        "guarantee.rules are not those of the clusters": guarantee["rules"] == rules_of(released, diversity),
+        **setting_agreements(settings, released),
+        "guarantee.rules are not those of the clusters": same(guarantee["rules"], rules_of(released, diversity)),
         "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
         == sentences_of(released, diversity),
         "guarantee.verified is not true": guarantee["verified"] is True,
         "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
         in {one_row(settings["input_columns"]["id"], has_ids) for has_ids in (False, True)},
-        "columns are not those of a release of code sets": manifest["columns"]
-        == columns_of(settings["ids"] == "number"),
+        "columns are not those of a release of code sets": same(
+            manifest["columns"], columns_of(settings["ids"] == "number")
+        ),
         "records do not add up, or tell a number that must be kept back": records_agree(
             manifest, released.n_records, released.k
         ),
-        "clusters are not counted as they are": manifest["clusters"] == clusters_of(released),
+        "clusters are not counted as they are": same(manifest["clusters"], clusters_of(released)),
         "utility does not follow from the clusters": utility_agrees(utility, settings, released),
         "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
             manifest["risk"], settings, released
@@ -115,9 +119,14 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
     return [failure for failure, holds in agreements.items() if not holds]
 
 
-def _sensitive_codes(released: Disassociation) -> set[str]:
-    """The sensitive codes as users name them."""
-    return {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive.tolist()}
+def _check_failures(manifest: Manifest, verdict: Verdict) -> list[str]:
+    """Whether the manifest names the checks that were made before the release; other versions make others."""
+    if not is_of_this_version(manifest):
+        return []
+    guarantee = manifest["guarantee"]
+    if same((guarantee["verified_how"], guarantee["checks"]), (HOW_COMPARED, checks_compared(verdict))):
+        return []
+    return ["guarantee.checks or guarantee.verified_how are not what is checked of a release"]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:
@@ -140,17 +149,13 @@ def utility_agrees(utility: dict[str, Any], settings: dict[str, Any], released: 
     follows = type(share) in (int, float) and abs(share - item_chunk_share(released)) <= AGREEMENT
     counted = all(type(utility[name]) is int and utility[name] == count for name, count in counts.items())
     known = utility.keys() == {*counts, "occurrences_in_item_chunks", *CONSTRAINTS, "are"}
-    return follows and counted and known and utility["are"] is None and _constraints_agree(utility, settings["policy"])
-
-
-def _constraints_agree(utility: dict[str, Any], policy: str | None) -> bool:
-    """Without a policy, and of one of frequent sets, nothing is told; else each number counts some of those before."""
-    stated = [utility[name] for name in CONSTRAINTS]
-    if policy is None or policy.startswith(FREQUENT):
-        return stated == [None] * len(CONSTRAINTS)
-    if stated == [None] * len(CONSTRAINTS):
-        return False
-    return all(type(number) is int for number in stated) and stated[0] >= stated[1] >= stated[2] >= 0
+    return (
+        follows
+        and counted
+        and known
+        and utility["are"] is None
+        and constraints_agree(utility, settings["policy"], released)
+    )
 
 
 def ties_agree(risk: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:

@@ -15,9 +15,12 @@ from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation
 from .verify_chunks import rare_chunks
 from .verify_order import orders
+from .verify_original import COMPARED, differences
 from .verify_original import Secret as Secret
-from .verify_original import differences
 from .verify_tree import Layout, is_forest, lay_out
+
+HOW = "sets of codes were counted anew in every chunk"
+HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
 
 
 class _Checks:
@@ -71,10 +74,14 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
         if secret is not None:
             for promise, holds in differences(released, layout, secret):
                 checks.require(holds, promise)
-    how = "sets of codes were counted anew in every chunk" + (
-        ", and every chunk was compared with the original" if secret is not None else ""
-    )
+    how = HOW if secret is None else HOW_COMPARED
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+
+
+def checks_compared(verdict: Verdict) -> tuple[str, ...]:
+    """Return the checks of a verdict with those that a comparison with the original makes."""
+    made = verdict.checks[-len(COMPARED) :] == COMPARED
+    return verdict.checks if made else (*verdict.checks, *COMPARED)
 
 
 def _rises(offsets: Integers, end: int) -> bool:

@@ -1,6 +1,7 @@
 """Figures of a manifest, counted anew from the clusters by other means than those that wrote them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, permutations
 
@@ -10,6 +11,7 @@ from ..data import Integers
 from ..encode import plain_code
 from .data import Chunks, Disassociation
 from .verify_chunks import codes_by_holders
+from .verify_tree import lay_out
 
 BLOCK = 5_000_000
 """Pairs of occurrences that are looked at together."""
@@ -63,6 +65,42 @@ def item_chunk_share(released: Disassociation) -> float:
     most = sum(size * len(released.item_chunk_of(cluster)) for cluster, size in enumerate(released.sizes.tolist()))
     told = released.record_chunks.items.size + released.shared_chunks.items.size
     return float(most / max(1, told + most))
+
+
+def constraints_told(released: Disassociation, constraints: Sequence[Sequence[int]]) -> tuple[int, int, int]:
+    """Count constraints, those all of whose codes are counted exactly, and those whose patients are, too.
+
+    Parameters
+    ----------
+    constraints : disjoint sets of item numbers
+    """
+    of_code = np.full(len(released.vocabulary), -1, dtype=np.int64)
+    for number, items in enumerate(constraints):
+        of_code[list(items)] = number
+    satisfied = np.ones(len(constraints) + 1, dtype=np.bool_)
+    satisfied[of_code[released.item_chunks]] = False
+    # Where two chunks lie over one cluster, whoever has codes of both is counted twice.
+    constraint, begin, end = _spans(released, of_code)
+    order = np.lexsort((begin, constraint))
+    constraint, begin, end = constraint[order], begin[order], end[order]
+    meet = (np.diff(constraint) == 0) & (end[:-1] > begin[1:])
+    preserved = satisfied.copy()
+    preserved[constraint[1:][meet]] = False
+    return len(constraints), int(satisfied[:-1].sum()), int(preserved[:-1].sum())
+
+
+def _spans(released: Disassociation, of_code: Integers) -> tuple[Integers, Integers, Integers]:
+    """For each chunk and each constraint that has codes in it: the constraint, first and last place of its clusters."""
+    layout, found = lay_out(released), []
+    record, shared = released.record_chunks, released.shared_chunks
+    own = layout.position[record.owner]
+    over = ((record, own, own + 1), (shared, layout.low[shared.owner], layout.high[shared.owner]))
+    for chunks, begin, end in over:
+        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
+        constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
+        found.append(np.stack([constraint, begin[chunk], end[chunk]]))
+    constraint, begin, end = np.concatenate(found, axis=1)
+    return constraint, begin, end
 
 
 def _tied(chunks: Chunks, threshold: float) -> Integers:

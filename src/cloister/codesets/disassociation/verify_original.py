@@ -11,6 +11,16 @@ from .data import Chunks, Disassociation
 from .verify_chunks import BLOCK
 from .verify_tree import Layout
 
+COMPARED = (
+    "every record of the original is in one cluster",
+    "every code of every record stands in one place",
+    "record chunks are the projections of their records",
+    "codes of item chunks are held by a record of the cluster",
+    "shared chunks are the projections of their records",
+    "sensitive codes are in as few records of each cluster as the bound says",
+)
+"""Promises about the original, in the order in which they are checked."""
+
 RECORD, SHARED, ITEM, NOWHERE = 0, 1, 2, 3
 
 
@@ -44,7 +54,7 @@ def differences(released: Disassociation, layout: Layout, secret: Secret) -> Ite
         and bool(np.all((cluster_of >= 0) & (cluster_of < released.n_clusters)))
         and np.array_equal(np.bincount(cluster_of, minlength=released.n_clusters), released.sizes)
     )
-    yield "every record of the original is in one cluster", bool(fits)
+    yield COMPARED[0], bool(fits)
     if not fits:
         return
     places = _index(released, layout)
@@ -52,11 +62,9 @@ def differences(released: Disassociation, layout: Layout, secret: Secret) -> Ite
     order = np.argsort(cluster_of, kind="stable")
     for rows in _blocks(codes, order, cluster_of):
         _project(released, layout, places, secret, rows, found)
-    yield "every code of every record stands in one place", not found.lost
-    yield "record chunks are the projections of their records", found.record_equal
-    yield "codes of item chunks are held by a record of the cluster", found.items_met == released.item_chunks.size
-    yield "shared chunks are the projections of their records", found.shared_equal()
-    yield "sensitive codes are in as few records of each cluster as the bound says", _is_diverse(released, secret)
+    met = found.items_met == released.item_chunks.size
+    holds = (not found.lost, found.record_equal, met, found.shared_equal(), _is_diverse(released, secret))
+    yield from zip(COMPARED[1:], holds, strict=True)
 
 
 def _is_diverse(released: Disassociation, secret: Secret) -> bool:

@@ -8,6 +8,7 @@ import pytest
 import cloister as cl
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
 from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.policy import parse_policy
 from cloister.errors import CloisterError, GuaranteeViolation, InputError
 from cloister.report import render_report
 
@@ -109,3 +110,100 @@ def test_more_diversity_than_there_are_records(repeated):
 
     with pytest.raises(GuaranteeViolation, match="clusters with a sensitive code have records enough for it"):
         cl.verify_folder(repeated)
+
+
+FIELDS = {
+    "a negative seed": (("seed", -1), "wrong seed"),
+    "a path": (("settings", "source", "/home/user/x.csv"), "wrong settings.source"),
+    "a host": (("machine", {"host": "x"}), "wrong machine"),
+    "more seconds": (("seconds", {"d_occurs": 1}), "wrong seconds"),
+    "more said": (("zzz", {"d": 1}), "1 unknown key"),
+    "more said of the guarantee": (("guarantee", "note", "d occurs once"), "wrong guarantee"),
+    "more said of the settings": (("settings", "extra", "d has 1"), "settings has unknown or missing keys"),
+    "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns are not those"),
+    "a small cluster size": (("settings", "max_cluster_size", 1), "settings.max_cluster_size"),
+    "a cluster size in words": (("settings", "max_cluster_size", "all"), "settings.max_cluster_size"),
+    "k as a fraction": (("settings", "k", 3.0), "settings.k or settings.m"),
+    "no level": (("settings", "policy", "level:9"), "settings.policy is unknown|utility does not follow"),
+    "another level": (("settings", "policy", "level:3"), "utility does not follow"),
+    "neighbours": (("settings", "policy", "sim:4"), "utility does not follow"),
+    "no support": (("settings", "policy", "sup:-5"), "settings.policy is unknown"),
+    "support": (("settings", "policy", "sup:5"), "utility does not follow"),
+    "a policy that is a number": (("settings", "policy", 7), "lacks what a release of code sets"),
+    "more sets than codes": (("utility", "constraints", 1000), "utility does not follow"),
+    "no set satisfied": (("utility", "constraints_satisfied", 0), "utility does not follow"),
+    "no set preserved": (("utility", "constraints_preserved", 0), "utility does not follow"),
+    "an unknown refinement": (("settings", "refine", "zz"), "settings.refine is unknown"),
+    "a threshold that is true": (("settings", "safe_threshold", True), "safe_threshold"),
+    "a result for a workload": (("settings", "workload", "are=0.5"), "settings.workload is unknown"),
+    "values for columns": (("settings", "not_released", [["P1"]]), "settings.not_released are not other"),
+    "diversity of nothing": (("settings", "diversity", 5), "settings.diversity is there without"),
+    "a number that is false": (("records", "suppressed", False), "records do not add up"),
+    "a count that is a fraction": (("records", "in", 24.0), "records do not add up"),
+    "other checks": (("guarantee", "checks", ["anything"]), "guarantee.checks or guarantee.verified_how"),
+    "fewer checks": (("guarantee", "checks", []), "guarantee.checks or guarantee.verified_how"),
+    "another way": (("guarantee", "verified_how", "by magic"), "guarantee.checks or guarantee.verified_how"),
+    "columns of no file": (("settings", "input_columns", "more", None), "settings.input_columns"),
+    "a long delimiter": (("settings", "delimiter", "ab"), "settings.delimiter"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), FIELDS.values(), ids=FIELDS)
+def test_fields_say_what_a_release_can_say(folder, change, words):
+    """A field that no release has, or a value that none has there, is a failure, and is not quoted."""
+    *path, name, value = change
+
+    def changed(manifest):
+        for step in path:
+            manifest = manifest[step]
+        manifest[name] = value
+
+    sealed(folder)
+    assert cl.verify_folder(folder).holds
+    sealed(folder, changed)
+
+    with pytest.raises((GuaranteeViolation, InputError), match=words):
+        cl.verify_folder(folder)
+
+
+def test_keys_stand_once(folder):
+    """Of a key that stands twice, others might read the first value."""
+    path = folder / "release.json"
+    path.write_text(path.read_text().replace('"schema": 1,', '"schema": 1, "guarantee": {"rules": []},', 1))
+
+    with pytest.raises(InputError, match="cannot be read as JSON"):
+        cl.verify_folder(folder)
+
+
+@pytest.mark.parametrize("spec", ["level:1", "sim:2", "sup:5", "level:9", "sim:x", "level", "mine"])
+def test_words_that_make_another_policy(tmp_path, spec):
+    """Whoever calls sets of their own as others are called has a release that holds: the words are left out."""
+    codes = cl.CodeSets.from_records(RECORDS)
+    policy = cl.UtilityPolicy.of({"mine": ["250.00", "042"], "rest": ["401.9"]}, spec)
+    release = cl.disassociate(codes, k=3, policy=policy)
+    release.write(tmp_path / "release")
+
+    assert cl.verify_folder(tmp_path / "release").holds
+    assert release.summary()["settings"]["policy"] == (spec if spec in ("level", "mine") else "given")
+    assert release.summary()["utility"]["constraints"] == 2
+
+
+@pytest.mark.parametrize("spec", ["level:1", "level:2/icd9", "level:3", "sim:1", "sim:3/icd9", "sim:99"])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_policies_made_of_the_codes_are_counted_anew(tmp_path, spec, repeats):
+    """What became of their sets is recomputed, and any other number refused."""
+    codes = cl.CodeSets.from_records(RECORDS + REPEATED, repeats=repeats)
+    release = cl.disassociate(codes, k=3, policy=parse_policy(spec, codes))
+    release.write(tmp_path / "release")
+
+    assert release.summary()["settings"]["policy"] == spec
+    assert cl.verify_folder(tmp_path / "release").holds
+    for name in ("constraints", "constraints_satisfied", "constraints_preserved"):
+        told = release.summary()["utility"][name]
+        sealed(
+            tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told + 1})
+        )
+        with pytest.raises(GuaranteeViolation, match="utility does not follow"):
+            cl.verify_folder(tmp_path / "release")
+        sealed(tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told}))
+    assert cl.verify_folder(tmp_path / "release").holds
