@@ -49,7 +49,7 @@ def _disassociate(options: CodesOptions, given: GivenCodes, watch: Stopwatch) ->
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
     manifest = write(release, options)
-    tell(manifest, notes_on(options, given, request.policy), options, print_codes_summary)
+    tell(manifest, notes_on(options, given, request.policy, manifest), options, print_codes_summary)
 
 
 def _check_words(options: CodesOptions) -> None:

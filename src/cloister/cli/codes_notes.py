@@ -1,22 +1,35 @@
 """What a user of ``protect codes`` should know, said beside the result."""
 
-from cloister.cli.codes_options import CodesOptions
+from cloister.cli.codes_options import DISASSOCIATION, CodesOptions
 from cloister.codesets.data import CodeSets
 from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.request import GivenCodes
+from cloister.results import Manifest
 
 FORMULA_STARTS = ("=", "+", "-", "@")
 """How a cell begins that is a formula to a spreadsheet."""
 
 
-def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None) -> list[str]:
+def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:
     """Return what was taken for granted, and what is not said."""
-    notes = [*given.notes, *([] if policy is None else _uncovered(policy, given.codes))]
+    notes = [*given.notes, *_left_out(manifest), *([] if policy is None else _uncovered(policy, given.codes))]
     if any(code.startswith(FORMULA_STARTS) for code in given.codes.vocabulary):
         notes.append("a spreadsheet would run some cells of codes as formulas (they begin with =, +, - or @)")
     if options.workload is not None and options.internal is None:
         notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
     return notes
+
+
+def _left_out(manifest: Manifest) -> list[str]:
+    """A note on patients without codes, who are counted as the manifest counts them."""
+    count = manifest["records"]["suppressed"]
+    if count == 0:
+        return []
+    what = "no code" if manifest["method"] == DISASSOCIATION else "no code that is released"
+    if count == 1:
+        return [f"1 record has {what} and is left out"]
+    how_many = f"fewer than {manifest['settings']['k']}" if isinstance(count, str) else f"{count:,}"
+    return [f"{how_many} records have {what} and are left out"]
 
 
 def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:

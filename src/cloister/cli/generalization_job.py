@@ -32,7 +32,7 @@ def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> No
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
     manifest = write(release, options)
-    notes = [*notes_on(options, given, request.policy), *_large(manifest["utility"])]
+    notes = [*notes_on(options, given, request.policy, manifest), *_large(manifest["utility"])]
     tell(manifest, notes, options, print_generalized_summary)
 
 

@@ -86,7 +86,11 @@ def protect_codes(
     ] = None,
     diversity: Annotated[
         int | None,
-        Option(metavar="L", help="At most one record in L of a cluster has a sensitive code; 2 if not given."),
+        Option(
+            metavar="L",
+            help="Each sensitive code is in at most one record in L of a cluster (2 if not given): in exactly one below "
+            "2L records.",
+        ),
     ] = None,
     repeats: Annotated[
         bool, Option("--repeats", help="Count the occurrences of a code of a patient instead of taking it once.")

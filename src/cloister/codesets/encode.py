@@ -109,8 +109,7 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
     offsets = np.zeros(len(kept) + 1, dtype=np.int64)
     np.cumsum(sizes[kept], out=offsets[1:])
     ids = None if found.ids is None else found.ids.gather(kept) if n_empty else found.ids
-    notes = (f"{n_empty} records have no code and are left out",) if n_empty else ()
-    return EncodedCodes(tuple(names), offsets, item.astype(np.int32), ids, kept, n_empty, (*found.notes, *notes))
+    return EncodedCodes(tuple(names), offsets, item.astype(np.int32), ids, kept, n_empty, found.notes)
 
 
 @dataclass(frozen=True)
@@ -172,8 +171,8 @@ def _from_rows(source: CodeSource) -> _Found:
     names = _in_order(codes.unique())
     width = max(1, len(names))
     keys = np.sort(_keys(record, codes, pl.Enum(names), width))
-    n_without = len(cells) - len(codes)
-    notes = (f"{n_without} lines of {source.name} have no code",) if n_without else ()
+    n_without = len(cells) - len(codes)  # not told: it bounds how many patients have no code
+    notes = (f"lines of {source.name} without a code were passed over",) if n_without else ()
     return _Found(names, keys, len(ids), ids, notes)
 
 

@@ -44,8 +44,8 @@ def disassociate(
     refine : how codes that are rare in their cluster are shared: ``"tree"``, ``"paper"`` or ``"off"``
     safe, safe_threshold : ``"report"`` or ``"enforce"`` what is done about codes that give others away with at least
         this confidence, or ``"off"``
-    sensitive, diversity : codes that nobody outside knows, kept apart from all others; at most one record in
-        ``diversity`` of a cluster has one
+    sensitive, diversity : codes that nobody outside knows, kept apart from all others; each of them is in at most one
+        record in ``diversity`` of a cluster, so in exactly one of a cluster of fewer than twice as many
     workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
     seed : of the reconstruction in ``data.csv``; nothing that protects is random
 

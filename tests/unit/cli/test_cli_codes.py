@@ -303,6 +303,26 @@ def test_patients_without_codes_are_left_out_on_request(protect, diagnoses, mani
     assert manifest()["records"] == {"in": 36, "released": 33, "suppressed": 3}
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)])
+@pytest.mark.parametrize(
+    ("empty", "k", "said"),
+    [
+        (1, 3, "fewer than 3 records have no code and are left out"),
+        (2, 3, "fewer than 3 records have no code and are left out"),
+        (3, 3, "3 records have no code and are left out"),
+        (1, 1, "1 record has no code and is left out"),
+    ],
+)
+def test_few_patients_without_codes_are_not_counted_on_the_screen(protect, diagnoses, empty, k, said, words):
+    """What the manifest keeps back no note tells, neither of lines nor of patients."""
+    diagnoses.write_text(LONG + "".join(f"Q{number},\n" for number in range(empty)))
+    ran = protect("--drop-empty", *words, k=k)
+    notes = ran.json["notes"] if words else [line.removeprefix("Note: ")[:-1] for line in ran.err.splitlines()]
+
+    assert [note for note in notes if "no code" in note] == [said]
+    assert "lines of diagnoses.csv without a code were passed over" in notes
+
+
 def test_what_is_said(protect):
     """The summary on the screen, and the notes beside it."""
     ran = protect("--policy", "level:1")

@@ -92,7 +92,7 @@ def test_missing_texts_are_no_codes():
     assert sets(encode(wide(["250 ? 401", "401"], missing=("?",)))) == [["250", "401"], ["401"]]
     encoded = encode(long([("1", "250"), ("1", "?"), ("2", "401")], missing=("?",)))
     assert sets(encoded) == [["250"], ["401"]]
-    assert encoded.notes == ("1 lines of codes.csv have no code",)
+    assert encoded.notes == ("lines of codes.csv without a code were passed over",)
 
 
 @pytest.mark.parametrize(
