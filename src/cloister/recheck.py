@@ -15,7 +15,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import CodeColumns, from_native, read_table
 from cloister.manifest_head import head_failures
 from cloister.privacy import KAnonymity
-from cloister.release import WITH_CODES, read_manifest
+from cloister.release import WITH_CODES, delimiter_told, read_manifest
 from cloister.results import Manifest, Verdict
 from cloister.table_with_codes.recheck import recheck_with_codes
 from cloister.tabular.recheck import Expectation, recheck
@@ -34,6 +34,8 @@ def verify_folder(
     missing: Sequence[str] = (),
     privacy: Any = None,
     policy: Any = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
@@ -49,6 +51,8 @@ def verify_folder(
     missing : of code sets and tables with codes, texts of the original that stand for a missing code
     privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
         or in words
+    encoding, delimiter : of code sets, of the original, where what is detected is not right; a delimiter that cannot be
+        detected is that of the release
 
     Raises
     ------
@@ -65,7 +69,7 @@ def verify_folder(
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy)
-        given = _original_codes(manifest, original, crosswalk, missing)
+        given = _original_codes(manifest, original, crosswalk, missing, encoding, delimiter)
         return _held(place, manifest, _recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") != "table":
         raise InputError(f"{place.name} is not a release of a shape that this version can check: table, codes.")
@@ -98,7 +102,12 @@ def _held(place: Path, manifest: Manifest, verdict: Verdict) -> Verdict:
 
 
 def _original_codes(
-    manifest: Manifest, original: Any, crosswalk: str | Path | None, missing: Sequence[str]
+    manifest: Manifest,
+    original: Any,
+    crosswalk: str | Path | None,
+    missing: Sequence[str],
+    encoding: str | None,
+    delimiter: str | None,
 ) -> CodesOriginal | None:
     """Read what a release of code sets was made from, as it was read then."""
     if original is None:
@@ -114,6 +123,9 @@ def _original_codes(
         columns or CodeColumns(),
         repeats=asked.get("repeats") is True,
         drop_empty=asked.get("drop_empty") is True,
+        encoding=encoding,
+        delimiter=delimiter,
         missing=tuple(missing),
+        usual_delimiter=delimiter_told(manifest),
     )
     return CodesOriginal(given, None if crosswalk is None else read_table(crosswalk).frame)

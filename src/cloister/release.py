@@ -316,6 +316,13 @@ def is_of_this_version(manifest: Manifest) -> bool:
     return bool(manifest.get("cloister") == __version__)
 
 
+def delimiter_told(manifest: Manifest) -> str | None:
+    """Return what separates the cells of the data file, if a manifest says so: one character."""
+    settings = manifest.get("settings")
+    delimiter = settings.get("delimiter") if isinstance(settings, dict) else None
+    return delimiter if isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() else None
+
+
 def same(told: Any, expected: Any) -> bool:
     """Whether two things are the same in JSON, where 1, 1.0 and true differ.
 

@@ -180,3 +180,15 @@ def test_answers_for_large_terms_do_not_overflow():
     """A term of thousands of codes is half as likely as its records to hold any one of them."""
     assert [Reading.SUBSETS.chance(5000, queried) for queried in (1, 2)] == [0.5, 0.25]
     assert Reading.INVERSE_SIZE.chance(5000, 1) == 1 / 5000
+
+
+@pytest.mark.parametrize("spec", ["level:1", "level:9", "sim:2", "gwas", "mine"])
+def test_words_that_make_another_policy(tmp_path, spec):
+    """Whoever calls sets of their own as others are called has a release that holds: the words are left out."""
+    codes = cl.CodeSets.from_records([["250.00", "401.9"]] * 6 + [["001", "250.01"]] * 6)
+    policy = cl.UtilityPolicy.of({"mine": ["250.00", "001"], "rest": ["401.9"]}, spec)
+    release = cl.generalize_codes(codes, k=3, policy=policy)
+    release.write(tmp_path / "release")
+
+    assert cl.verify_folder(tmp_path / "release").holds
+    assert release.summary()["settings"]["policy"] == ("mine" if spec == "mine" else "given")

@@ -88,8 +88,8 @@ def protect_codes(
         int | None,
         Option(
             metavar="L",
-            help="Each sensitive code is in at most one record in L of a cluster (2 if not given): in exactly one below "
-            "2L records.",
+            help="Each sensitive code is in at most one record in L of a cluster, so in exactly one below 2L records; "
+            "2 if not given.",
         ),
     ] = None,
     repeats: Annotated[

@@ -47,6 +47,11 @@ def verify(
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
     ] = None,
+    delimiter: Annotated[
+        str | None,
+        Option(metavar="CHAR", help="Delimiter of the files given; detected, or that of the release, if not given."),
+    ] = None,
+    encoding: Annotated[str | None, Option(help="Encoding of the CSV files given; detected if not given.")] = None,
     missing_as: Annotated[
         str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
     ] = None,
@@ -55,12 +60,15 @@ def verify(
     verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
 ) -> None:
     """Check a release again, from its files alone; exit code 1 if it does not hold."""
+    from functools import partial
+
     from cloister.cli.release_at import release_at
     from cloister.cli.table_request import hierarchy_files, split_wanted
     from cloister.errors import InputError
     from cloister.hierarchy import hierarchy_file, parse_hierarchy
     from cloister.io import read_table
     from cloister.recheck import verify_folder
+    from cloister.release import delimiter_told
 
     manifest = release_at(folder)
     if manifest.get("shape") == "codes":
@@ -75,6 +83,8 @@ def verify(
             missing=missing or (),
             privacy=privacy,
             policy=policy,
+            encoding=encoding,
+            delimiter=delimiter,
         )
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return
@@ -91,8 +101,15 @@ def verify(
     if hierarchies is not None and compared:
         files = hierarchy_files(hierarchies, compared[0])
         found = {c: hierarchy_file(path, missing_as=missing_as) for c, path in files.items()} | found
-    frame = None if original is None else read_table(original, missing=missing or ()).frame
-    people = {path.name: read_table(path, missing=missing or ()).frame for path in population or []}
+    read = partial(
+        read_table,
+        missing=missing or (),
+        encoding=encoding,
+        delimiter=delimiter,
+        usual_delimiter=delimiter_told(manifest),
+    )
+    frame = None if original is None else read(original).frame
+    people = {path.name: read(path).frame for path in population or []}
     verdict = verify_folder(
         folder,
         original=frame,

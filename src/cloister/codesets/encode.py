@@ -210,6 +210,9 @@ def _check_writable(names: list[str], source: CodeSource, repeats: bool) -> None
     """Refuse codes that could not be told apart in the released file."""
     column = source.columns.codes or source.columns.code
     codes = pl.Series(names, dtype=pl.String)
+    if codes.str.contains("\0", literal=True).any():
+        message = f"Column {column!r} holds a NUL character, which CSV cannot. Remove it."
+        raise InputError(message, file=source.name, column=column)
     spaced = int(codes.str.contains(r"\s").sum())
     if spaced:
         raise InputError(

@@ -88,15 +88,27 @@ def read_given(
     encoding: str | None = None,
     delimiter: str | None = None,
     missing: tuple[str, ...] = (),
+    usual_delimiter: str | None = None,
 ) -> GivenCodes:
     """Read code sets with where they came from.
+
+    Parameters
+    ----------
+    usual_delimiter : taken where none can be detected; the rest as of `CodeSets.read`
 
     Raises
     ------
     InputError
         As of `CodeSets.read`.
     """
-    source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
+    source = read_code_lists(
+        path,
+        columns=columns,
+        encoding=encoding,
+        delimiter=delimiter,
+        missing=missing,
+        usual_delimiter=usual_delimiter,
+    )
     encoded = encode(source, repeats=repeats, drop_empty=drop_empty)
     return GivenCodes(
         codes=CodeSets.of(encoded, repeats=repeats),

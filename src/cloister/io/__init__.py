@@ -6,7 +6,7 @@ from cloister.io.disk import is_taken, private_file, sha256, write_private
 from cloister.io.folder import Place, appearing, release_folder, repair
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.read import Source, read_table
-from cloister.io.write import write_csv, write_parquet
+from cloister.io.write import as_written_failures, write_csv, write_parquet
 
 __all__ = [
     "CodeColumns",
@@ -16,6 +16,7 @@ __all__ = [
     "Source",
     "appearing",
     "as_text",
+    "as_written_failures",
     "code_lists",
     "distinct_values",
     "from_native",

@@ -74,6 +74,7 @@ def read_code_lists(
     encoding: str | None = None,
     delimiter: str | None = None,
     missing: Sequence[str] = (),
+    usual_delimiter: str | None = None,
 ) -> CodeSource:
     """The codes in a CSV file (gzip'd or not) or a Parquet file.
 
@@ -82,7 +83,7 @@ def read_code_lists(
     path : wide, one record a line: ``id,codes`` or ``codes`` alone, codes separated by spaces;
         long, one code a line: ``id,code``; codes are text always
     columns : which column is what; None, or None within, for the usual names
-    encoding, delimiter, missing : as of `read_table`
+    encoding, delimiter, missing, usual_delimiter : as of `read_table`
 
     Raises
     ------
@@ -98,7 +99,7 @@ def read_code_lists(
     >>> source.layout, source.cells.to_list()
     ('wide', ['001 250.10', 'V51'])
     """
-    source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing)
+    source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
     return code_lists(source, columns or CodeColumns(), missing)
 
 

@@ -31,19 +31,24 @@ class CsvTable:
     notes: tuple[str, ...]
 
 
-def read_csv(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> CsvTable:
+def read_csv(
+    path: Path, *, encoding: str | None = None, delimiter: str | None = None, usual_delimiter: str | None = None
+) -> CsvTable:
     """The table in the text file ``path``, which may be gzip'd.
 
     Parameters
     ----------
     encoding, delimiter : overrule what is detected
+    usual_delimiter : taken where none can be detected
 
     Raises
     ------
     InputError : the file cannot be read, is no table, or has no records
     """
     text = load_text(path, encoding)
-    delimiter = detect_delimiter(text.data, path.name) if delimiter is None else check_delimiter(delimiter)
+    if delimiter is None:
+        delimiter = detect_delimiter(text.data, path.name, usual_delimiter)
+    check_delimiter(delimiter)
     data = _ended(text.data, delimiter)
     n_records = count_records(data, delimiter, path.name)
     if not n_records:

@@ -14,11 +14,15 @@ _SAMPLE_RECORDS = 100
 _QUOTED = re.compile(rb'"[^"]*+"')
 
 
-def detect_delimiter(data: bytes, file: str) -> str:
+def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
     """The candidate that stands in the header and equally often in each of the first records, outside quotes.
 
     Of several, the one with the most cells. A header without any candidate is the name of one column; its cells are
     then separated by commas, in a file named ``.tsv`` by tabs, so that a second cell is found and reported.
+
+    Parameters
+    ----------
+    usual : what is taken where the header has no candidate but this, or two candidates fit equally well
 
     Raises
     ------
@@ -26,11 +30,15 @@ def detect_delimiter(data: bytes, file: str) -> str:
     """
     header, *records = _sample(data)
     found = {mark: header.count(mark.encode()) for mark in CANDIDATES if mark.encode() in header}
+    if not found and usual is not None and usual.encode() in header:
+        return usual
     if not found:
         return "\t" if file.lower().endswith((".tsv", ".tsv.gz")) else ","
     steady = [mark for mark in found if all(record.count(mark.encode()) == found[mark] for record in records)]
     most = max(found[mark] for mark in steady or found)
     best = [mark for mark in steady or found if found[mark] == most]
+    if len(best) > 1 and steady and usual in best:
+        return str(usual)
     if len(best) > 1 and steady:
         raise InputError(
             f"The cells of {file} may be separated by {' or '.join(NAMES[mark] for mark in best)}. "

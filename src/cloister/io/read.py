@@ -40,6 +40,7 @@ def read_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     missing: Sequence[str] = (),
+    usual_delimiter: str | None = None,
 ) -> Source:
     """The table in a CSV file (gzip'd or not) or a Parquet file.
 
@@ -48,6 +49,7 @@ def read_table(
     path : the file
     encoding, delimiter : overrule what is detected in a CSV file; of no meaning for Parquet
     missing : texts that stand for a missing value, besides the empty one; plain text unless given here
+    usual_delimiter : taken where none can be detected
 
     Raises
     ------
@@ -66,7 +68,7 @@ def read_table(
     path = Path(path)
     if is_parquet(path):
         return Source(_without(read_parquet(path), missing), "parquet", None, None, shown_name(path))
-    table = read_csv(path, encoding=encoding, delimiter=delimiter)
+    table = read_csv(path, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
     frame = _without(table.frame, missing)
     return Source(frame, "csv", table.delimiter, table.encoding, shown_name(path), table.notes)
 

@@ -3,8 +3,10 @@
 Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
 """
 
+import hashlib
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +14,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.delimiter import CANDIDATES, check_delimiter
-from cloister.io.disk import private_file
+from cloister.io.disk import private_file, sha256
 from cloister.io.foreign import call_foreign
 
 _ROWS_AT_ONCE = 1 << 18
@@ -29,16 +31,60 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
     ------
     InputError : the file exists or cannot be written, a name or a type cannot stand in CSV, a text holds a NUL
     """
+    pieces = _csv_pieces(frame, delimiter)
+    header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
+    with private_file(path) as file:
+        file.write(header)
+        for piece in pieces:
+            file.write(piece)
+
+
+def as_written_failures(path: Path, frame: pl.DataFrame, delimiter: str | None = None) -> list[str]:
+    """Return whether a released file holds more than its table, as other spellings of the same cells would.
+
+    Parameters
+    ----------
+    frame : what was read from the file
+    delimiter : what separates the cells; None where it is not CSV
+    """
+    is_csv = path.suffix == ".csv"
+    holds = _is_csv_of(path, frame, delimiter or ",") if is_csv else _is_plain_parquet(path, frame)
+    return [] if holds else [f"{path.name} is not written in the one way there is"]
+
+
+def _is_csv_of(path: Path, frame: pl.DataFrame, delimiter: str) -> bool:
+    """Whether a file holds the bytes that `write_csv` writes: one table has one text."""
+    found = hashlib.sha256()
+    for piece in _csv_pieces(frame, delimiter):
+        found.update(piece)
+    return found.hexdigest() == sha256(path)
+
+
+def _is_plain_parquet(path: Path, frame: pl.DataFrame) -> bool:
+    """Whether a file has no more metadata than `write_parquet` writes beside such columns.
+
+    What they say depends on the version of Polars, so that their names and lengths are compared.
+    """
+    buffer = io.BytesIO()
+    refusal = InputError("The table cannot be written as Parquet.", file=path.name)
+    call_foreign(lambda: plain_columns(frame.clear()).write_parquet(buffer, statistics=False), refusal)
+    buffer.seek(0)
+    expected = call_foreign(lambda: pl.read_parquet_metadata(buffer), refusal)
+    found = call_foreign(lambda: pl.read_parquet_metadata(path), refusal)
+    return {name: len(text) for name, text in found.items()} == {name: len(text) for name, text in expected.items()}
+
+
+def _csv_pieces(frame: pl.DataFrame, delimiter: str) -> Iterator[bytes]:
+    """The header, then the records, some at a time."""
     check_delimiter(delimiter)
     check_names(frame.columns)
     separators = "".join({delimiter, *CANDIDATES})
     header = delimiter.join(_quoted_name(name, separators) for name in frame.columns)
     columns = [_quoted(series, separators if frame.width == 1 else delimiter) for series in frame.get_columns()]
     cells = pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
-    with private_file(path) as file:
-        file.write(f"{header}\n".encode())
-        for rows in cells.iter_slices(_ROWS_AT_ONCE):
-            file.write(_joined(rows, delimiter))
+    yield f"{header}\n".encode()
+    for rows in cells.iter_slices(_ROWS_AT_ONCE):
+        yield _joined(rows, delimiter)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
+from cloister.io import as_written_failures
 from cloister.release import CODEBOOK, check_files, data_file, read_data, stated
 from cloister.results import Manifest, Verdict
 
@@ -87,7 +88,10 @@ def recheck(
     if name is None or not os.path.isfile(folder / name):
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
-        frame = around.reduced(read_data(folder / name, delimiter_of(manifest, name)))
+        delimiter = delimiter_of(manifest, name)
+        read = read_data(folder / name, delimiter)
+        failures += as_written_failures(folder / name, read, delimiter)
+        frame = around.reduced(read)
     except InputError as error:
         return Verdict(False, "the data file was read", (), (*failures, error.message.rstrip(".")))
     source = None
@@ -227,7 +231,7 @@ def _codebook_failures(folder: Path, frame: pl.DataFrame, manifest: Manifest, ar
     if listed.columns != expected.columns:
         return [f"{CODEBOOK} lacks its columns"]
     if listed.equals(expected):
-        return []
+        return as_written_failures(book, listed)
     failures = []
     for column, described in manifest["columns"].items():
         released, told = (set(rows.filter(pl.col("column") == column)["label"]) for rows in (expected, listed))

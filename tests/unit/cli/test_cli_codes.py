@@ -10,6 +10,7 @@ import pytest
 
 from cloister.cli.main import run
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
+from cloister.report import render_report
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),
@@ -614,3 +615,65 @@ def test_codebook(release):
 def test_help_shows_an_example():
     """The help of the command ends with a command that can be typed."""
     assert run(["protect", "codes", "--help"]) == 0
+
+
+@pytest.mark.parametrize("words", [("--delimiter", ":"), ("--delimiter", ":", "--encoding", "utf-16")])
+def test_an_original_with_an_odd_delimiter(protect, cloister, diagnoses, tmp_path, words):
+    """What was read with a delimiter or an encoding of its own is compared so, too; the delimiter is remembered."""
+    encoding = "utf-16" if "--encoding" in words else "utf-8"
+    diagnoses.write_bytes(WIDE.replace(",", ":").encode(encoding))
+    assert protect("-q", *words, "--crosswalk", "map.csv").code == 0
+    check = ("verify", "release", "-q", "--original", diagnoses, "--crosswalk", "map.csv")
+
+    assert cloister(*check, *words).code == 0
+    assert cloister(*check, "--encoding", encoding).code == 0
+    assert cloister(*check, "--delimiter", ";").code == 2
+
+
+def test_an_original_that_was_read_otherwise(protect, cloister, diagnoses, tmp_path):
+    """If texts stood for missing codes, the refusal says how to name them."""
+    diagnoses.write_text(WIDE.replace("P000,", "P000,? "))
+    assert protect("-q", "--missing", "?", "--crosswalk", "map.csv").code == 0
+    check = ("verify", "release", "-q", "--original", diagnoses, "--crosswalk", "map.csv")
+
+    assert "--missing" in cloister(*check).err
+    assert cloister(*check, "--missing", "?").code == 0
+
+
+OTHER_TEXTS = {
+    "carriage returns": ("data.csv", lambda text: text.replace("\n", "\r\n")),
+    "quotes": ("data.csv", lambda text: text.replace("\n1,", '\n"1",', 1)),
+    "a blank line": ("data.csv", lambda text: text + "\n"),
+    "no last newline": ("data.csv", lambda text: text[:-1]),
+    "a byte order mark": ("data.csv", lambda text: "\ufeff" + text),
+    "returns in the codebook": ("codebook.csv", lambda text: text.replace("\n", "\r\n")),
+    "quotes in the codebook": ("codebook.csv", lambda text: text.replace("\nid,", '\n"id",', 1)),
+    "a blank line in the codebook": ("codebook.csv", lambda text: text + "\n"),
+}
+
+
+@pytest.mark.parametrize(("name", "change"), OTHER_TEXTS.values(), ids=OTHER_TEXTS)
+def test_there_is_one_text_for_one_table(release, cloister, name, change):
+    """The same cells written otherwise could carry a message, and are refused."""
+    path = release / name
+    before = path.read_text()
+    path.write_bytes(change(before).encode())
+    assert path.read_bytes() != before.encode()
+    manifest = json.loads((release / "release.json").read_text())
+    manifest["files"][name] = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    (release / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    (release / "report.html").write_text(render_report(manifest))
+    refused = cloister("verify", release)
+
+    assert refused.code == 1
+    assert name in refused.err
+
+
+def test_a_nul_is_in_the_column_that_has_it(protect, tmp_path):
+    """A character that CSV cannot hold is reported of the user's column."""
+    source = tmp_path / "nul.parquet"
+    pl.DataFrame({"id": ["1", "2", "3"], "dx": ["a", "a", "a\0b"]}).write_parquet(source)
+    refused = protect("--codes", "dx", source=source)
+
+    assert refused.code == 2
+    assert "Column 'dx' holds a NUL character" in refused.err

@@ -466,7 +466,31 @@ def test_changed_data_do_not_pass(release, cloister, change):
     assert cloister("verify", "release").code == 1
 
 
+OTHER_TEXTS = {
+    "carriage returns": ("data.csv", lambda text: text.replace("\n", "\r\n")),
+    "quotes": ("data.csv", lambda text: text.replace("\n1,", '\n"1",', 1)),
+    "a blank line": ("data.csv", lambda text: text + "\n"),
+    "returns in the codebook": ("codebook.csv", lambda text: text.replace("\n", "\r\n")),
+}
+
+
+@pytest.mark.parametrize(("name", "change"), OTHER_TEXTS.values(), ids=OTHER_TEXTS)
+def test_there_is_one_text_for_one_table(release, cloister, name, change):
+    """The same cells written otherwise could carry a message, and are refused."""
+    resealed(release, name, change((release / name).read_text()))
+    restated(release, lambda _manifest: None)
+    ran = cloister("verify", "release")
+
+    assert ran.code == 1
+    assert name in ran.err
+
+
 MANIFEST_CHANGES = {
+    "a setting more": lambda m: m["settings"].update(note="001 twice"),
+    "ids": lambda m: m["settings"].update(input_columns={"id": "id"}),
+    "a result of a workload": lambda m: m["settings"].update(workload="are=0.1"),
+    "a key more": lambda m: m.update(note="001 twice"),
+    "a path": lambda m: m["settings"].update(source="/home/user/diagnoses.csv"),
     "k": lambda m: m["settings"].update(k=2),
     "m": lambda m: m["settings"].update(m=1),
     "privacy": lambda m: m["settings"].update(privacy="all:3"),

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 
+import polars as pl
 import pytest
 from tests.patients import COMMON, HEADER
 
@@ -627,3 +628,53 @@ def test_keyed_ids(cloister, keyed, change, words):
 
     assert ran.code == 1
     assert words in ran.err
+
+
+OTHER_TEXTS = {
+    "carriage returns": ("data.csv", lambda text: text.replace("\n", "\r\n")),
+    "quotes": ("data.csv", lambda text: text.replace("\n1,", '\n"1",', 1)),
+    "a blank line": ("data.csv", lambda text: text + "\n"),
+    "a byte order mark": ("data.csv", lambda text: "\ufeff" + text),
+    "returns in the codebook": ("codebook.csv", lambda text: text.replace("\n", "\r\n")),
+    "no last newline in the codebook": ("codebook.csv", lambda text: text[:-1]),
+}
+
+
+@pytest.mark.parametrize(("name", "change"), OTHER_TEXTS.values(), ids=OTHER_TEXTS)
+def test_there_is_one_text_for_one_table(cloister, release, name, change):
+    """The same cells written otherwise could carry a message, and are refused."""
+    path = release / name
+    path.write_bytes(change(path.read_text()).encode())
+    seal(release)
+    ran = cloister("verify", release)
+
+    assert ran.code == 1
+    assert f"{name} is not written in the one way there is" in ran.err
+
+
+def test_parquet_carries_no_metadata(cloister, protect, data, tmp_path):
+    """Text beside the columns of a Parquet file is refused."""
+    source = tmp_path / "patients.parquet"
+    pl.read_csv(data, infer_schema=False).with_columns(pl.col("age").cast(pl.Int64)).write_parquet(source)
+    assert protect("-q", source=source).code == 0
+    path = tmp_path / "release" / "data.parquet"
+    assert cloister("verify", "release").code == 0
+    pl.read_parquet(path).write_parquet(path, statistics=False, metadata={"note": "M001 is the mayor"})
+    seal(tmp_path / "release")
+    ran = cloister("verify", "release")
+
+    assert ran.code == 1
+    assert "data.parquet is not written in the one way there is" in ran.err
+    assert "mayor" not in ran.err
+
+
+@pytest.mark.parametrize("words", [("--delimiter", ":"), ("--delimiter", ":", "--encoding", "utf-16")])
+def test_an_original_with_an_odd_delimiter(protect, cloister, data, words):
+    """What was read with a delimiter or an encoding of its own is compared so, too; the delimiter is remembered."""
+    encoding = "utf-16" if "--encoding" in words else "utf-8"
+    data.write_bytes(data.read_text().replace(",", ":").encode(encoding))
+    assert protect("-q", *words).code == 0
+
+    assert cloister("verify", "release", *ORIGINAL, *words, "-q").code == 0
+    assert cloister("verify", "release", *ORIGINAL, "--encoding", encoding, "-q").code == 0
+    assert cloister("verify", "release", *ORIGINAL, "--delimiter", ";", "-q").code == 2

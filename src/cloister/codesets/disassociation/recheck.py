@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import as_text, sha256
+from cloister.io import as_text, as_written_failures, sha256
 from cloister.release import (
     CLUSTERS,
     CODEBOOK,
@@ -176,7 +176,8 @@ def _codebook_agrees(folder: Path, manifest: Manifest, released: Disassociation)
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    return bool(listed.equals(codebook(released, numbered=manifest["settings"]["ids"] == "number")))
+    right = listed.equals(codebook(released, numbered=manifest["settings"]["ids"] == "number"))
+    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
 
 
 def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
@@ -189,7 +190,7 @@ def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disasso
     if frame.columns != list(manifest["columns"]):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
-    failures = []
+    failures = as_written_failures(folder / DATA[0], frame, delimiter)
     if frame.height != released.n_records:
         records = "record" if frame.height == 1 else "records"
         failures.append(f"{DATA[0]} has {frame.height} {records}, but the clusters have {released.n_records}")
@@ -241,7 +242,10 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
     """The original in the numbers of the release, and the cluster of each of its records."""
     codes = original.given.codes
     if codes.vocabulary != released.vocabulary:
-        raise InputError("The original does not have the codes of the release. Read it as it was read for the release.")
+        raise InputError(
+            "The original does not have the codes of the release. Read it as it was read for the release: texts that "
+            "stood for a missing code are named with --missing."
+        )
     return Secret(codes, _cluster_of(original, codes), diversity)
 
 

@@ -11,8 +11,9 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import CODES, ID
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.manifest import columns_of, one_row, records_agree
+from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
-from cloister.io import as_text
+from cloister.io import as_text, as_written_failures
 from cloister.release import CODEBOOK, MANIFEST, check_files, data_file, read_data, stated
 from cloister.results import Manifest, Verdict
 
@@ -77,13 +78,17 @@ def recheck_generalized(
     return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
 
+SETTINGS = INPUT | {"k", "m", "privacy", "policy", "uncovered", "loss", "code_hierarchy"}
 NO_FIGURES = "utility does not follow from the data file"
 
 
 def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
     """The data file, with the columns that the manifest declares."""
     delimiter = manifest["settings"].get("delimiter")
-    frame = read_data(path, delimiter if isinstance(delimiter, str) else None)
+    delimiter = delimiter if isinstance(delimiter, str) else None
+    frame = read_data(path, delimiter)
+    if failures := as_written_failures(path, frame, delimiter):
+        raise InputError(f"{failures[0]}.")
     if frame.columns != list(manifest["columns"]) or CODES not in frame.columns:
         raise InputError(f"{path.name} does not have the columns that {MANIFEST} declares.")
     return frame.cast(pl.String)
@@ -95,8 +100,10 @@ def _contradictions(
     """What the manifest or the codebook says that the data file does not, and how that is not written as it must be."""
 
     def found() -> list[str]:
-        guarantee = manifest["guarantee"]
+        guarantee, settings = manifest["guarantee"], manifest["settings"]
         agreements = {
+            "settings has unknown or missing keys": settings.keys() | {"delimiter"} == SETTINGS,
+            **input_agreements(settings | {"delimiter": settings.get("delimiter", ",")}),
             "the data file is not written as a release is": frame.equals(
                 data_frame(released, numbered=ID in frame.columns).cast(pl.String)
             ),
@@ -124,7 +131,8 @@ def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> b
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    return bool(listed.equals(codebook(released, numbered=asked.numbered)))
+    right = listed.equals(codebook(released, numbered=asked.numbered))
+    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
 
 
 def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[str]:
