@@ -255,8 +255,9 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.apply(function, arguments)
 
 
-def scale(most: int) -> None:
-    """Growth of time and memory with the number of patients, ten codes each."""
+def scale(most: int, out: Path) -> None:
+    """Growth of time and memory with the number of patients, ten codes each; written beside the figures."""
+    rows = []
     table = Table(title="made-up patients, 10 codes each of 2,000, k = 5, m = 2, no policy, refine and verification")
     for head in ("patients", "occurrences", "protect s", "verify s", "us an occurrence", "left", "peak GiB"):
         table.add_column(head, justify="right")
@@ -273,7 +274,9 @@ def scale(most: int) -> None:
             f"{found['peak_gib']:.1f}",
         )
         SCREEN.print(json.dumps(found))
+        rows.append(found)
     SCREEN.print(table)
+    (out / "disassociation-scale.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def bars() -> None:
@@ -327,7 +330,7 @@ def main() -> None:
     elif options.what == "draw":
         draw(options.out)
     elif options.what == "scale":
-        scale(options.most)
+        scale(options.most, options.out)
     else:
         bars()
 
