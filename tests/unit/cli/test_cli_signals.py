@@ -33,8 +33,17 @@ def start(hard, folder, *more):
     qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'ladder.csv'}")]
     command = ["protect", "table", str(hard / "data.csv"), *qi, "-k", "5", "--out", str(folder / "release"), *more]
     return subprocess.Popen(
-        [sys.executable, "-m", "cloister", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "cloister", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interruptions,
     )
+
+
+def heed_interruptions():
+    """Take SIGINT again, which the tests were started to ignore if they run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def let_it_work(process, seconds=3.0):
@@ -58,7 +67,10 @@ def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, mo
     process = start(hard, tmp_path, *more)
     let_it_work(process)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
 
     assert process.returncode == code
     said = json.loads(out)["error"]["message"] if more else err
