@@ -178,8 +178,6 @@ VISITS = "visit_id,code\n1,250.00\n1,401.9\n2,008.45\n2,001\n"
         ("--policy", "sim:2"),
         ("--policy", "sup:20"),
         ("--policy", "gwas"),
-        ("--repeats",),
-        ("--policy", "level:1", "--repeats"),
         ("--ids", "drop"),
         ("--privacy", "all:2"),
         ("--workload", "random:40"),
@@ -572,3 +570,13 @@ def test_a_hierarchy_file(protect, cloister, tmp_path, manifest):
         assert protect("-q", *words, method=method).code == 0
         assert manifest()["settings"]["code_hierarchy"] == "closeness.csv"
         assert cloister("verify", "release", "--original", "diagnoses.csv").code == 0
+
+
+@pytest.mark.parametrize("method", ["cba", "ugaclip", "apriori"])
+def test_occurrences_are_not_generalized_apart(protect, tmp_path, method):
+    """Who knows that a patient has a code twice knows that it has it once, which sets of occurrences do not say."""
+    refused = protect("--repeats", method=method)
+
+    assert refused.code == 2
+    assert "take the method disassociation" in refused.err
+    assert not (tmp_path / "release").exists()
