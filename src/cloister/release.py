@@ -166,29 +166,22 @@ class Release(ABC):
 
 
 @dataclass(frozen=True)
-class TableRelease(Release):
-    """A table that passed verification.
+class DataFileRelease(Release):
+    """Protected data whose records stand in one file.
 
     Attributes
     ----------
-    data : the protected records, as the kind of dataframe that came in
-    frame : the same as Polars frame
-    format, delimiter : how the data file is written: csv or parquet
+    frame : the records as the data file has them
+    format, delimiter : how it is written: csv or parquet
     """
 
-    data: Any
-    frame: pl.DataFrame
+    frame: pl.DataFrame = field(repr=False)
     format: str
     delimiter: str
-    _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
 
     def delimiter_written(self) -> str | None:
         """Return what separates the cells of the data file; None for Parquet."""
         return self.delimiter if self.format == "csv" else None
-
-    def recheck(self) -> Verdict:
-        """Return the verdict on the protected records."""
-        return self._check(self.frame)
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write the data file."""
@@ -199,9 +192,9 @@ class TableRelease(Release):
             write_csv(self.frame, data, self.delimiter)
         return (data.name,)
 
-    def recheck_written(self, folder: Path) -> Verdict:
-        """Return the verdict on the data file."""
-        return self._check(read_data(folder / f"data.{self.format}", self.delimiter))
+    def read_written(self, folder: Path) -> pl.DataFrame:
+        """Return the records as they are read back from a folder."""
+        return read_data(folder / f"data.{self.format}", self.delimiter)
 
 
 def _optional(path: str | Path | None) -> Path | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.tampering import replaced_one_by_one
 
 from cloister.cli.main import run
 
@@ -289,7 +290,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
 def tampered(folder):
     """A release in whose files the marker was written where it does not belong, one file at a time."""
-    for name, old, new in (
+    changes = (
         ("data.csv", "A,001", f"{MARKER},001"),
         ("data.csv", "001", MARKER),
         ("data.csv", "n0\n", f"n0,{MARKER}\n"),
@@ -304,12 +305,8 @@ def tampered(folder):
         ("release.json", '"released"', f'"{MARKER}"'),
         ("release.json", "{", f"{{{MARKER}"),
         ("report.html", "<h1>", f"<h1>{MARKER}"),
-    ):
-        path = folder / name
-        whole = path.read_text()
-        path.write_text(whole.replace(old, new, 1))
-        yield name
-        path.write_text(whole)
+    )
+    return replaced_one_by_one(folder, changes)
 
 
 def test_verifying_a_tampered_release(place, capsys):

@@ -12,6 +12,7 @@ import traceback
 
 import polars as pl
 import pytest
+from tests.tampering import replaced_one_by_one
 
 import cloister as cl
 from cloister.cli.main import run
@@ -224,7 +225,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
 def tampered(folder):
     """A release in whose files the marker was written where it does not belong, one file at a time."""
-    for name, old, new in (
+    changes = (
         ("clusters.json", '"001"', f'"{MARKER}"'),
         ("clusters.json", '"size": ', f'"size": "{MARKER}", "x": '),
         ("clusters.json", "[", f"[{MARKER}"),
@@ -241,12 +242,8 @@ def tampered(folder):
         ("release.json", '"policy": null', f'"policy": "{MARKER}"'),
         ("release.json", "{", f"{{{MARKER}"),
         ("report.html", "<h1>", f"<h1>{MARKER}"),
-    ):
-        path = folder / name
-        whole = path.read_text()
-        path.write_text(whole.replace(old, new, 1))
-        yield name
-        path.write_text(whole)
+    )
+    return replaced_one_by_one(folder, changes)
 
 
 def test_verifying_a_tampered_release(place, capsys):

@@ -10,6 +10,7 @@ import traceback
 
 import polars as pl
 import pytest
+from tests.tampering import replaced_one_by_one
 
 import cloister as cl
 from cloister.cli.main import run
@@ -115,7 +116,7 @@ STAGES = [
     "cloister.flow.generalized_codes.codebook",
     "cloister.codesets.generalization.protect.constraints_on",
     "cloister.codesets.generalization.protect.cluster",
-    "cloister.codesets.generalization.release.write_csv",
+    "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.render_report",
     "cloister.cli.generalization_job.print_generalized_summary",
@@ -150,7 +151,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
 def tampered(folder):
     """A release in whose files the marker was written where it does not belong, one file at a time."""
-    for name, old, new in (
+    changes = (
         ("data.csv", "001", MARKER),
         ("data.csv", "001", f"({MARKER},)"),
         ("data.csv", "1,", f"{MARKER},"),
@@ -167,12 +168,8 @@ def tampered(folder):
         ("release.json", '"released"', f'"{MARKER}"'),
         ("release.json", "{", f"{{{MARKER}"),
         ("report.html", "<h1>", f"<h1>{MARKER}"),
-    ):
-        path = folder / name
-        whole = path.read_text()
-        path.write_text(whole.replace(old, new, 1))
-        yield name
-        path.write_text(whole)
+    )
+    return replaced_one_by_one(folder, changes)
 
 
 def test_verifying_a_tampered_release(place, capsys):

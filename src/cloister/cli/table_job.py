@@ -22,10 +22,10 @@ from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values, read_table, write_csv
 from cloister.privacy import KAnonymity, Rule
-from cloister.release import TableRelease
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
+from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
 

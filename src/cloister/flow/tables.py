@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.errors import InternalError
 from cloister.io import Source
-from cloister.release import Custody, TableRelease
+from cloister.release import Custody
 from cloister.results import Manifest, Verdict
 from cloister.search.progress import Report
 from cloister.search.warm import load_kernels
@@ -22,6 +22,7 @@ from cloister.tabular.manifest import describe, exact_figures, promise_of
 from cloister.tabular.measure import class_sizes, measure_risk, public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
+from cloister.tabular.release import TableRelease
 from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify

@@ -33,9 +33,10 @@ def _choose_cache() -> bool:
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(home) / "cloister" / "kernels")
     if folder.name.startswith("edition-"):  # as a process above this one chose it
         folder = folder.parent
-    if not _private(folder) or not _private(folder / _edition()):
+    own = folder / _edition()
+    if not _private(folder) or not _private(own):
         return False
-    os.environ["NUMBA_CACHE_DIR"] = str(folder / _edition())
+    os.environ["NUMBA_CACHE_DIR"] = str(own)
     return True
 
 

@@ -83,11 +83,12 @@ def recheck_with_codes(
         lambda frame: with_presence(frame, column, missing) if column in frame.columns else frame,
         lambda book: codebook_with_codes(book, column, released),
     )
-    table = recheck(folder, manifest, expectation, original, hierarchies, populations, around)
+    read = _read(folder, manifest)
+    table = recheck(folder, manifest, expectation, original, hierarchies, populations, around, read)
     codes = verify_codes(released)
     checks, failures = [*table.checks, *codes.checks], [*table.failures, *codes.failures]
     if codes.holds:
-        found = [*_agreements(folder, manifest, column, released)]
+        found = _agreements(read, manifest, column, released)
         if original is not None:
             given = _Given(original, column, tuple(missing), hierarchies or {})
             found += _compared(given, manifest, released)
@@ -103,20 +104,27 @@ def _stated(read: Callable[[], T]) -> T:
     return stated(read, "a table with codes")
 
 
-def _agreements(folder: Path, manifest: Manifest, column: str, released: Disassociation) -> list[tuple[str, bool]]:
-    """Promises about table and codes together; none where the data file cannot be read, which was said before."""
-    name, promise = data_file(manifest), _stated(lambda: promise_of(manifest))
+def _read(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
+    """The data file; None where it cannot be read, which the check of the table says."""
+    name = data_file(manifest)
     if name is None or not os.path.isfile(folder / name):
-        return []
+        return None
     try:
-        frame = read_data(folder / name, delimiter_of(manifest, name))
+        return read_data(folder / name, delimiter_of(manifest, name))
     except InputError:
-        return []
-    if tuple(frame.columns) != promise.columns:
+        return None
+
+
+def _agreements(
+    frame: pl.DataFrame | None, manifest: Manifest, column: str, released: Disassociation
+) -> list[tuple[str, bool]]:
+    """Promises about table and codes together; none where the table is not as declared, which was said before."""
+    promise = _stated(lambda: promise_of(manifest))
+    if frame is None or tuple(frame.columns) != promise.columns:
         return []
     expected = tuple(name for name in promise.levels if name != column)
-    same = ("clusters name the quasi-identifiers", released.class_columns == expected)
-    return [same, *agreements(frame, column, promise.id, released)]
+    named = ("clusters name the quasi-identifiers", released.class_columns == expected)
+    return [named, *agreements(frame, column, promise.id, released)]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release, write_clusters
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.reconstruct import ItemSupport, reconstruct
-from cloister.release import CLUSTERS, TableRelease, read_data
+from cloister.release import CLUSTERS
 from cloister.results import Verdict
+from cloister.tabular.release import TableRelease
 
 CheckBoth = Callable[[pl.DataFrame, Disassociation], Verdict]
 
@@ -47,4 +48,4 @@ class TableWithCodesRelease(TableRelease):
         written = read_clusters(folder / CLUSTERS)
         if not same_release(written, self.clusters):
             return Verdict(False, "the files were read back", (), (f"{CLUSTERS} does not hold what was verified",))
-        return self._check_both(read_data(folder / f"data.{self.format}", self.delimiter), written)
+        return self._check_both(self.read_written(folder), written)

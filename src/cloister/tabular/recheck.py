@@ -66,6 +66,7 @@ def recheck(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     populations: Mapping[str, pl.DataFrame] | None = None,
     around: Around = PLAIN,
+    read: pl.DataFrame | None = None,
 ) -> Verdict:
     """Check hashes, columns, counts, classes, order, ids, figures and codebook of a release folder.
 
@@ -75,6 +76,7 @@ def recheck(
     hierarchies : those that came from files, by column; needed with an original or a population
     populations : tables that rules compare with, by the name of their files
     around : what the release holds beside the table, and how the table looks without it
+    read : the data file, where it was read before
 
     Raises
     ------
@@ -89,7 +91,7 @@ def recheck(
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
         delimiter = delimiter_of(manifest, name)
-        read = read_data(folder / name, delimiter)
+        read = read_data(folder / name, delimiter) if read is None else read
         failures += as_written_failures(folder / name, read, delimiter)
         frame = around.reduced(read)
     except InputError as error:

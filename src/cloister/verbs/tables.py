@@ -11,11 +11,11 @@ from cloister.flow.tables import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.privacy import Rule
-from cloister.release import TableRelease
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
+from cloister.tabular.release import TableRelease
 from cloister.tabular.roles import check_columns
 from cloister.tabular.setting_kinds import check_kinds
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share

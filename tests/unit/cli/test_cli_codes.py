@@ -7,6 +7,7 @@ import stat
 
 import polars as pl
 import pytest
+from tests.tampering import resealed
 
 from cloister.cli.main import run
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
@@ -55,14 +56,6 @@ def release(protect, tmp_path):
 def contents(folder):
     """Files of a release that do not tell the time."""
     return {name: (folder / name).read_bytes() for name in ("clusters.json", "data.csv", "codebook.csv")}
-
-
-def resealed(folder, name, text):
-    """Change a file of a release and its hash."""
-    (folder / name).write_text(text)
-    manifest = json.loads((folder / "release.json").read_text())
-    manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_a_release_is_written(release):

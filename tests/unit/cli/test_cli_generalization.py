@@ -1,13 +1,13 @@
 """``protect codes`` by generalization, from the words of the command to the folder, and ``verify`` on what it wrote."""
 
 import gzip
-import hashlib
 import json
 import re
 import stat
 
 import polars as pl
 import pytest
+from tests.tampering import resealed, restated
 
 from cloister.io.code_lists import CODES_NAMES
 
@@ -55,24 +55,6 @@ def release(protect, tmp_path):
 def contents(folder):
     """Files of a release that do not tell the time."""
     return {name: (folder / name).read_bytes() for name in ("data.csv", "codebook.csv")}
-
-
-def resealed(folder, name, text):
-    """Change a file of a release and its hash."""
-    (folder / name).write_text(text)
-    manifest = json.loads((folder / "release.json").read_text())
-    manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-
-
-def restated(folder, change):
-    """Change the manifest of a release, and write the report that says the same."""
-    from cloister.report import render_report
-
-    manifest = json.loads((folder / "release.json").read_text())
-    change(manifest)
-    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-    (folder / "report.html").write_bytes(render_report(manifest).encode())
 
 
 def test_a_release_is_written(release):

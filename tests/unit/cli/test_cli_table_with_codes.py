@@ -1,12 +1,8 @@
 """``protect table --codes`` from the words of the command to the folder, and ``verify`` on what it wrote."""
 
-import hashlib
-import json
-
 import polars as pl
 import pytest
-
-from cloister.report import render_report
+from tests.tampering import resealed, restated
 
 ROWS = [
     (f"P{number:03d}", 20 + 3 * (number % 20), "FM"[number % 2], codes)
@@ -34,17 +30,12 @@ def protect(cloister, patients, tmp_path):
     return command
 
 
-def resealed(folder, name, change):
+def changed(folder, name, change):
     """Change a file of a release, its hash and the report."""
-    manifest = json.loads((folder / "release.json").read_text())
     if name == "release.json":
-        change(manifest)
+        restated(folder, change)
     else:
-        path = folder / name
-        path.write_text(change(path.read_text()))
-        manifest["files"][name] = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    (folder / "report.html").write_text(render_report(manifest))
-    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        resealed(folder, name, change((folder / name).read_text()))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +84,7 @@ def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change
     """Whatever is changed in the folder, hashes and report made to fit, verify says no."""
     assert protect("-q").code == 0
     before = (tmp_path / "release" / name).read_text()
-    resealed(tmp_path / "release", name, change)
+    changed(tmp_path / "release", name, change)
 
     assert before != (tmp_path / "release" / name).read_text()
     rejected = cloister("verify", tmp_path / "release")
@@ -105,7 +96,7 @@ def test_clusters_of_another_kind_are_rejected(protect, cloister, tmp_path, pati
     """A table has no sensitive codes, of which less is promised."""
     patients.write_text(patients.read_text().replace("250.00 401.9", "042 250.00 401.9", 1))
     assert protect("-q").code == 0
-    resealed(
+    changed(
         tmp_path / "release", "clusters.json", lambda text: text.replace('"m": 2,', '"m": 2, "sensitive": ["042"],', 1)
     )
 
@@ -165,6 +156,6 @@ def test_more_of_a_code_than_a_reconstruction_has(protect, cloister, tmp_path):
     assert protect("-q", "--max-cluster-size", "100").code == 0
     rows = (tmp_path / "release" / "data.csv").read_text().splitlines()
     row = next(row for row in rows if row.endswith("401.9") and " " in row)
-    resealed(tmp_path / "release", "data.csv", lambda text: text.replace(row, f"{row} V58.66", 1))
+    changed(tmp_path / "release", "data.csv", lambda text: text.replace(row, f"{row} V58.66", 1))
 
     assert cloister("verify", tmp_path / "release").code == 1

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.results import Verdict
 
+from ..checks import Checks
 from ..data import Codes, Integers
 from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation
@@ -21,21 +22,6 @@ from .verify_tree import Layout, is_forest, lay_out
 
 HOW = "sets of codes were counted anew in every chunk"
 HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
-
-
-class _Checks:
-    """Collects what was checked and what failed."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-        self.failures: list[str] = []
-
-    def require(self, holds: bool | np.bool_, promise: str) -> bool:
-        """Note a promise, and that it failed if it does not hold."""
-        self.done.append(promise)
-        if not holds:
-            self.failures.append(f"not so: {promise}")
-        return bool(holds)
 
 
 def verify(released: Disassociation, secret: Secret | None = None, diversity: int = 1) -> Verdict:
@@ -52,7 +38,7 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
     clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but
     their joint.
     """
-    checks = _Checks()
+    checks = Checks()
     sound = (
         _check_form(checks, released)
         and checks.require(is_forest(released), "joint clusters are made of clusters and earlier joint clusters")
@@ -115,7 +101,7 @@ def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:
     )
 
 
-def _check_form(checks: _Checks, released: Disassociation) -> bool:
+def _check_form(checks: Checks, released: Disassociation) -> bool:
     vocabulary = released.vocabulary
     return (
         checks.require(released.k >= 1 and released.m >= 1, "k and m are 1 or more")
@@ -190,13 +176,13 @@ def held_apart(released: Disassociation) -> tuple[Integers, Integers]:
     return np.concatenate([owner, items]), np.concatenate([record.domain, released.item_chunks]).astype(np.int64)
 
 
-def _check_places(checks: _Checks, released: Disassociation) -> bool:
+def _check_places(checks: Checks, released: Disassociation) -> bool:
     cluster, code = held_apart(released)
     keys = cluster * max(1, len(released.vocabulary)) + code
     return checks.require(np.unique(keys).size == keys.size, "in each cluster every code stands in one place")
 
 
-def _check_sizes(checks: _Checks, released: Disassociation, layout: Layout) -> None:
+def _check_sizes(checks: Checks, released: Disassociation, layout: Layout) -> None:
     record, shared = released.record_chunks, released.shared_chunks
     checks.require(released.n_clusters > 0 and np.all(released.sizes >= released.k), "clusters have k records or more")
     checks.require(
@@ -209,7 +195,7 @@ def _check_sizes(checks: _Checks, released: Disassociation, layout: Layout) -> N
     )
 
 
-def _check_condition(checks: _Checks, released: Disassociation) -> None:
+def _check_condition(checks: Checks, released: Disassociation) -> None:
     """The condition that the paper omits, over each cluster's own record chunks; sensitive codes fill few records."""
     record = released.record_chunks
     chunks = np.bincount(record.owner, minlength=released.n_clusters)
@@ -222,7 +208,7 @@ def _check_condition(checks: _Checks, released: Disassociation) -> None:
     checks.require(np.all(has_items | ((chunks > 0) & enough)), "no reconstructed record needs to be empty")
 
 
-def _check_anonymity(checks: _Checks, released: Disassociation) -> None:
+def _check_anonymity(checks: Checks, released: Disassociation) -> None:
     for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
         rare = rare_chunks(chunks, released.k, released.m)
         checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
@@ -237,7 +223,7 @@ def units(released: Disassociation) -> Integers:
     return np.array([names.setdefault(stem, number) for number, stem in enumerate(stems)], dtype=np.int64)
 
 
-def _check_shared(checks: _Checks, released: Disassociation, layout: Layout) -> None:
+def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> None:
     shared, unit = released.shared_chunks, units(released)
     chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
     joint = shared.owner[chunk]
@@ -271,7 +257,7 @@ def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
     return np.bincount(pairs // max(1, unit.size), minlength=len(chunks))
 
 
-def _check_classes(checks: _Checks, released: Disassociation, layout: Layout) -> None:
+def _check_classes(checks: Checks, released: Disassociation, layout: Layout) -> None:
     """Classes are told apart, in order, each with clusters; joint clusters are inside of one."""
     class_of, labels = released.class_of, released.classes
     if not (released.class_columns or labels or class_of.size):
@@ -297,7 +283,7 @@ def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:
     return tuple((text is not None, (text or "").encode()) for text in label)
 
 
-def _check_sensitive(checks: _Checks, released: Disassociation, diversity: int) -> None:
+def _check_sensitive(checks: Checks, released: Disassociation, diversity: int) -> None:
     told = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
     checks.require(not np.isin(told, released.sensitive).any(), "sensitive codes stand in item chunks only")
     unit = units(released)
@@ -309,7 +295,7 @@ def _check_sensitive(checks: _Checks, released: Disassociation, diversity: int) 
     checks.require(np.all(released.sizes[holds] >= enough), "clusters with a sensitive code have records enough for it")
 
 
-def _check_repeats(checks: _Checks, released: Disassociation) -> None:
+def _check_repeats(checks: Checks, released: Disassociation) -> None:
     """Occurrences of a code are in one place, and none is numbered where the one before it is missing."""
     unit = units(released)
     numbered = (occurrence(code) for code in released.vocabulary)

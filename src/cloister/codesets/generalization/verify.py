@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.checks import Checks
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.policy import UtilityPolicy
@@ -55,21 +56,6 @@ class Secret:
     origin: NDArray[np.int64] | None = None
 
 
-class _Checks:
-    """Collects what was checked and what failed."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-        self.failures: list[str] = []
-
-    def require(self, holds: bool | np.bool_, promise: str) -> bool:
-        """Note a promise, and that it failed if it does not hold."""
-        self.done.append(promise)
-        if not holds:
-            self.failures.append(f"not so: {promise}")
-        return bool(holds)
-
-
 def verify(released: Generalization, promise: Promise, secret: Secret | None = None) -> Verdict:
     """Check generalized code sets: form, terms, supports, and with the original every record.
 
@@ -81,7 +67,7 @@ def verify(released: Generalization, promise: Promise, secret: Secret | None = N
     ----------
     Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D and Definitions 3.1 and 3.2.
     """
-    checks = _Checks()
+    checks = Checks()
     if _check_form(checks, released):
         _check_privacy(checks, released, promise)
         if promise.utility is not None:
@@ -108,7 +94,7 @@ def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:
     return bool(np.all(np.diff(items, prepend=np.int32(-1))[inside] > 0))
 
 
-def _check_form(checks: _Checks, released: Generalization) -> bool:
+def _check_form(checks: Checks, released: Generalization) -> bool:
     vocabulary, terms = released.vocabulary, released.terms
     n_codes, n_terms = len(vocabulary), terms.offsets.size - 1
     placed = np.concatenate([terms.items, released.suppressed])
@@ -135,7 +121,7 @@ def _is_ordered(records: Sets) -> bool:
     return all(before <= after for before, after in pairwise(found))
 
 
-def _check_privacy(checks: _Checks, released: Generalization, promise: Promise) -> None:
+def _check_privacy(checks: Checks, released: Generalization, promise: Promise) -> None:
     k, records = released.k, released.records
     empty = int(np.sum(np.diff(records.offsets) == 0))
     checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
@@ -185,7 +171,7 @@ def _is_inside(released: Generalization, constraints: Sequence[frozenset[str]], 
     return True
 
 
-def _check_original(checks: _Checks, released: Generalization, secret: Secret) -> None:
+def _check_original(checks: Checks, released: Generalization, secret: Secret) -> None:
     codes = secret.codes
     held = set(codes.items.tolist())
     occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)
