@@ -93,8 +93,15 @@ class State:
         return sorted(found, key=lambda pair: (self.loss(frozenset().union(*pair)), sorted(map(min, pair))))
 
     def merge(self, pair):
-        """Make one term of two."""
-        self.terms = (self.terms - pair) | {frozenset().union(*pair)}
+        """Make one term of two, and of all other occurrences of their codes."""
+        named = {plain(code) for term in pair for code in term}
+        joined = {term for term in self.terms if named & {plain(code) for code in term}}
+        self.terms = (self.terms - joined) | {frozenset().union(*joined)}
+
+    def suppress(self, term):
+        """Take a term away, and those of later occurrences of its codes."""
+        gone = {other for other in self.terms for one in term for code in other if is_later(code, one)}
+        self.terms = self.terms - gone - {term}
 
     def occurrences(self, term):
         """Codes of a term in all records."""
@@ -115,7 +122,7 @@ def _cba_in_order(state, queue, k):
             if pairs:
                 state.merge(pairs[0])
             else:
-                state.terms.remove(min(own, key=lambda term: (state.occurrences(term), min(term))))
+                state.suppress(min(own, key=lambda term: (state.occurrences(term), min(term))))
 
 
 def cba_again(state, sets, k):
@@ -132,7 +139,8 @@ def ugaclip(state, sets, k):
             pairs = state.pairs([fixed])
             if not pairs:
                 group = next(group for group in state.groups if fixed <= group)
-                state.terms = {term for term in state.terms if not term <= group}
+                for term in [term for term in state.terms if term <= group]:
+                    state.suppress(term)
                 break
             state.merge(pairs[0])
             fixed = next(term for term in state.terms if fixed <= term)
@@ -183,6 +191,43 @@ def is_protected(records, terms, sets, k):
                 if 0 < support(released, frozenset(part)) < k:
                     return False
     return True
+
+
+def plain(code):
+    """A code without the number of its occurrence."""
+    return code.partition("#")[0]
+
+
+def is_later(code, other):
+    """Whether one is a later occurrence of the code that the other one is of."""
+    return "#" in code and plain(code) == plain(other) and number(code) > number(other)
+
+
+def number(code):
+    """Which occurrence of its code one is."""
+    return int(code.partition("#")[2])
+
+
+def with_earlier(codes):
+    """What somebody knows who knows some occurrences: the earlier ones, too."""
+    return frozenset(f"{plain(code)}#{place}" for code in codes for place in range(1, number(code) + 1))
+
+
+def rare_knowledge(records, terms, k, m):
+    """How often a patient has each of up to m codes, where 1 to k - 1 released records have all the terms of that."""
+    released = generalized(records, terms)
+    most = {}
+    for code in frozenset().union(*records):
+        most[plain(code)] = max(most.get(plain(code), 0), number(code))
+    found = []
+    for size in range(1, m + 1):
+        for codes in combinations(sorted(most), size):
+            for often in product(*(range(1, most[code] + 1) for code in codes)):
+                known = with_earlier(f"{code}#{times}" for code, times in zip(codes, often))
+                mapped = frozenset(term for term in terms if term & known)
+                if mapped and 0 < support(released, mapped) < k:
+                    found.append((codes, often))
+    return found
 
 
 def apriori(records, above, k, m):

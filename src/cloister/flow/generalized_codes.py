@@ -14,7 +14,6 @@ from cloister.codesets.generalization.warm import load_kernels
 from cloister.codesets.generalization.written import check_size, check_writable, data_frame
 from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
-from cloister.errors import InputError
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
@@ -42,11 +41,6 @@ def protect_by_generalization(
     ------
     InputError, NoSafeRelease, InternalError
     """
-    if given.codes.repeats:
-        raise InputError(
-            "Occurrences of a code would be generalized apart, and whoever knows that a patient has a code twice also "
-            "knows that it has it once. Leave out --repeats, or take the method disassociation, which keeps them so."
-        )
     watch = watch or Stopwatch()
     check_writable(check_codes(given.codes))
     with watch.stage("start"):

@@ -160,6 +160,8 @@ VISITS = "visit_id,code\n1,250.00\n1,401.9\n2,008.45\n2,001\n"
         ("--policy", "sim:2"),
         ("--policy", "sup:20"),
         ("--policy", "gwas"),
+        ("--repeats",),
+        ("--policy", "level:1", "--repeats"),
         ("--ids", "drop"),
         ("--privacy", "all:2"),
         ("--workload", "random:40"),
@@ -554,11 +556,17 @@ def test_a_hierarchy_file(protect, cloister, tmp_path, manifest):
         assert cloister("verify", "release", "--original", "diagnoses.csv").code == 0
 
 
-@pytest.mark.parametrize("method", ["cba", "ugaclip", "apriori"])
-def test_occurrences_are_not_generalized_apart(protect, tmp_path, method):
-    """Who knows that a patient has a code twice knows that it has it once, which sets of occurrences do not say."""
-    refused = protect("--repeats", method=method)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("words", [("--policy", "level:1"), ("-m", "1")], ids=" ".join)
+def test_repeated_codes(protect, cloister, diagnoses, method, words, tmp_path):
+    """Occurrences of a code are counted; the release holds alone and against the original, and says what is known."""
+    twice = WIDE.replace("250.01 401.9", "250.01 401.9 401.9").replace("001 250.01", "001 250.01 001")
+    diagnoses.write_text(twice)
+    ran = protect("-q", "--repeats", *words, "--crosswalk", "map.csv", method=method)
+    assert ran.code == 0, ran.err
 
-    assert refused.code == 2
-    assert "take the method disassociation" in refused.err
-    assert not (tmp_path / "release").exists()
+    assert "401.9#2" in (tmp_path / "release" / "data.csv").read_text()
+    for more in ((), ("--original", "diagnoses.csv"), ("--original", "diagnoses.csv", "--crosswalk", "map.csv")):
+        checked = cloister("verify", "release", *more)
+        assert checked.code == 0, checked.err
+        assert "has those of all earlier ones" in checked.out

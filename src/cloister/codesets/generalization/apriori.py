@@ -22,7 +22,7 @@ from cloister.kernels.terms import first_below, supports
 from .closeness import CodeTree
 from .combinations import combinations_in, from_table
 from .sets import Integers, Numbers, Sets
-from .terms import record_bits
+from .terms import Repeated, record_bits
 
 Node = int
 Bits = NDArray[np.uint64]
@@ -34,7 +34,8 @@ class Recoding:
 
     Attributes
     ----------
-    nodes : (n_codes, top + 1) int64, the node above each code at each height, itself at 0; numbered through all heights
+    nodes : (n_codes, top + 1) int64, the node above each code at each height, itself at 0; numbered through all
+        heights; where diagnoses repeat, the code itself is one more node, above its occurrences
     bits : (n_nodes, n_words) uint64, records that hold a code below each node
     sizes : (n_nodes,) int64, codes below each node
     occurrences : (n_codes,) int64, records of each code
@@ -50,7 +51,8 @@ class Recoding:
     @classmethod
     def of(cls, codes: CodeSets, tree: CodeTree) -> "Recoding":
         """Begin with every code as it is."""
-        levels = [np.arange(codes.n_codes), *tree.paths.T.astype(np.int64)]
+        plain = [Repeated.of(codes.vocabulary).code] if codes.repeats else []
+        levels = [np.arange(codes.n_codes), *plain, *tree.paths.T.astype(np.int64)]
         first = np.cumsum([0, *(int(level.max()) + 1 for level in levels)])
         nodes = np.stack([level + start for level, start in zip(levels, first[:-1], strict=True)], axis=1)
         own = record_bits(codes)

@@ -83,6 +83,8 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
         known = f"a set of codes of the privacy policy {privacy}, or a part of one"
     else:
         known = "one code" if released.m == 1 else f"{released.m} codes or fewer"
+        if released.repeats:
+            known += f", and how often the patient has {'it' if released.m == 1 else 'each'}"
     return [
         f"Whoever knows of a patient {known}, and looks for the terms that these codes are in, finds no record or at "
         f"least {released.k}"

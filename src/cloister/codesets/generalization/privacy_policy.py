@@ -8,14 +8,14 @@ protects nothing by itself, although parts of it may occur: there the paper is s
 largest parts that do occur.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import MARK
+from cloister.codesets.encode import MARK, occurrence
 from cloister.errors import InputError
 from cloister.kernels.terms import supports
 
@@ -25,8 +25,6 @@ from .parts import Holders, maximal_parts
 from .privacy_files import ALL, RECORDS, VISITS, StatedSets, sets_of, sets_of_json, sets_of_records, sets_of_visits
 from .sets import Sets
 from .terms import record_bits
-
-FIRST = f"{MARK}1"
 
 WHOLE = 1
 """One record is enough for a set to occur."""
@@ -145,10 +143,14 @@ class PrivacyConstraints:
 
 
 def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
-    """Return what a policy asks of data; where diagnoses repeat, a code stands for its first occurrence."""
+    """Return what a policy asks of data; where diagnoses repeat, a code stands for its first occurrence.
+
+    Whoever knows an occurrence of a code knows of the earlier ones, so that these are part of the set. Of sets of up to
+    m codes every set with earlier ones in place is one as well, and terms see to the rest (`WorkingTerms`).
+    """
     number = {code: place for place, code in enumerate(codes.vocabulary)}
-    if codes.repeats:
-        number |= {code.removesuffix(FIRST): place for code, place in number.items() if code.endswith(FIRST)}
+    if codes.repeats and policy.m is None:
+        return _constraints(_with_earlier(policy, number), codes)
     held = codes.supports() > 0
     position = np.array([number.get(code, -1) for code in policy.vocabulary], dtype=np.int32)
     position[position >= 0] = np.where(held[position[position >= 0]], position[position >= 0], -1)
@@ -157,6 +159,19 @@ def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
     sizes = np.bincount(policy.sets.owners()[known], minlength=len(policy.sets))
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return _constraints(Sets(offsets, items[known]), codes)
+
+
+def _with_earlier(policy: PrivacySets, number: Mapping[str, int]) -> Sets:
+    """The sets of a policy as numbers of occurrences, every one with the earlier ones of its code."""
+    occurrences: list[list[int]] = []
+    for name in policy.vocabulary:
+        code, last = occurrence(name) or (name, 1)
+        numbered = (number.get(f"{code}{MARK}{place}") for place in range(1, min(last, len(number)) + 1))
+        occurrences.append([place for place in numbered if place is not None])
+    return Sets.of(
+        [item for named in policy.sets.members(at).tolist() for item in occurrences[named]]
+        for at in range(len(policy.sets))
+    )
 
 
 def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:

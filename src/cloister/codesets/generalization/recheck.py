@@ -59,8 +59,6 @@ def recheck_generalized(
         return Verdict(False, f"{name} was read", (), (error.message.rstrip("."),))
     if not len(released.terms):
         return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
-    if asked.repeats:
-        return Verdict(False, f"{name} was read", (), ("occurrences of a code stand apart, which protects nobody",))
     codes = None if original is None else original.given.codes
     policy = known_policy(asked, released, expectation.policy, codes)
     failures = _contradictions(folder, manifest, asked, released, frame)

@@ -1,11 +1,13 @@
 """Codes on their way to generalized terms: merged two at a time, or suppressed."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import occurrence
 from cloister.kernels.terms import SUPPRESSED, Groups, Terms, cheapest_pair, first_below, supports
 
 from .closeness import CodeTree
@@ -16,6 +18,11 @@ WORD = 64
 
 class WorkingTerms:
     """The partition of the codes as it is now. A term is named by its smallest code.
+
+    Where diagnoses repeat, who has an occurrence of a code has all earlier ones, and terms keep to that: an occurrence
+    is a term alone, or in one with all others of its code; with it, all later ones are suppressed. So whoever knows
+    how often a patient has a code, and looks for the terms of all these occurrences, finds what the last one tells.
+    What a merger costs is counted without the occurrences that join.
 
     Parameters
     ----------
@@ -28,6 +35,7 @@ class WorkingTerms:
         counts = codes.supports()
         self.groups = groups
         self.tree = tree
+        self.repeated = Repeated.of(codes.vocabulary) if codes.repeats else None
         self.occurrences = counts.copy()
         self.arrays = Terms(
             np.arange(codes.n_codes, dtype=np.int32),
@@ -66,8 +74,19 @@ class WorkingTerms:
         first, second = cheapest_pair(self.arrays, self.groups, terms, exponential=exponential)
         return None if first < 0 else (first, second)
 
-    def merge(self, kept: int, other: int) -> None:
-        """Make one term of two; it has the smaller name, which comes first."""
+    def merge(self, kept: int, other: int) -> int:
+        """Make one term of two, and of all occurrences of its codes; return its name. The smaller name comes first."""
+        self._merge(kept, other)
+        if self.repeated is None:
+            return kept
+        own = self.repeated.of_the_same(self.members(kept))
+        for term in self.terms_of(own).tolist():
+            if term != kept:
+                kept, term = min(kept, term), max(kept, term)
+                self._merge(kept, term)
+        return kept
+
+    def _merge(self, kept: int, other: int) -> None:
         terms = self.arrays
         level = max(terms.level[kept], terms.level[other], 1)
         while terms.paths[kept, level - 1] != terms.paths[other, level - 1]:
@@ -80,8 +99,34 @@ class WorkingTerms:
         terms.term[terms.term == other] = kept
 
     def suppress(self, term: int) -> None:
-        """Take all codes of a term out of the data."""
-        self.arrays.term[self.arrays.term == term] = SUPPRESSED
+        """Take all codes of a term out of the data, and all later occurrences of these codes."""
+        codes = self.members(term)
+        self.arrays.term[codes if self.repeated is None else self.repeated.with_later(codes)] = SUPPRESSED
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeated:
+    """Which code each of the numbered occurrences is of, and the how many-th it is: both (n_codes,) int64."""
+
+    code: Integers
+    number: Integers
+
+    @classmethod
+    def of(cls, vocabulary: Sequence[str]) -> "Repeated":
+        """Take numbered occurrences apart."""
+        found = [occurrence(name) or (name, 1) for name in vocabulary]
+        places = {code: place for place, code in enumerate(dict.fromkeys(code for code, _ in found))}
+        return cls(np.array([places[code] for code, _ in found]), np.array([number for _, number in found]))
+
+    def of_the_same(self, occurrences: Integers) -> Numbers:
+        """Return all occurrences of the codes that these are of."""
+        return np.flatnonzero(np.isin(self.code, self.code[occurrences])).astype(np.int32)
+
+    def with_later(self, occurrences: Integers) -> Integers:
+        """Return these occurrences, and the later ones of their codes."""
+        first = np.full(int(self.code.max()) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, self.code[occurrences], self.number[occurrences])
+        return np.flatnonzero(self.number >= first[self.code])
 
 
 def record_bits(codes: CodeSets) -> NDArray[np.uint64]:

@@ -53,15 +53,15 @@ def _protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bo
         pair = terms.cheapest_pair(np.array([fixed], dtype=np.int32), exponential=exponential)
         if pair is None:
             return _suppress_constraint(terms, fixed)
-        terms.merge(*pair)
-        fixed = pair[0]
+        fixed = terms.merge(*pair)
     return terms.members(fixed).astype(np.int32)
 
 
 def _suppress_constraint(terms: WorkingTerms, term: int) -> Numbers:
-    """Take all codes that may be generalized with a term out of the data."""
+    """Take all codes that may be generalized with a term out of the data; return what is gone now."""
+    before = terms.term_of.copy()
     group = terms.groups.group[term]
     codes = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
     for own in terms.terms_of(codes).tolist():
         terms.suppress(own)
-    return codes
+    return np.flatnonzero(before != terms.term_of).astype(np.int32)

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from cloister.codesets.checks import Checks
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import MARK, plain_code
+from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Verdict
 
 from .data import Generalization, GeneralizationRequest, Method, PrivacySets, Uncovered, UtilitySets
 from .sets import Sets
 from .verify_counts import has_rare_itemset, has_rare_part
+from .verify_repeats import as_table, is_nested, known_with, terms_by_code
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +70,8 @@ def verify(released: Generalization, promise: Promise, secret: Secret | None = N
     """
     checks = Checks()
     if _check_form(checks, released):
-        _check_privacy(checks, released, promise)
+        if _check_repeats(checks, released):
+            _check_privacy(checks, released, promise)
         if promise.utility is not None:
             holds = _is_inside(released, promise.utility.constraints, promise.uncovered_together)
             checks.require(holds, "the codes of each term are in one set of the utility policy")
@@ -121,6 +123,13 @@ def _is_ordered(records: Sets) -> bool:
     return all(before <= after for before, after in pairwise(found))
 
 
+def _check_repeats(checks: Checks, released: Generalization) -> bool:
+    if not released.repeats:
+        return True
+    told = "whoever has the term of an occurrence of a code has those of all earlier ones"
+    return checks.require(is_nested(released), told)
+
+
 def _check_privacy(checks: Checks, released: Generalization, promise: Promise) -> None:
     k, records = released.k, released.records
     empty = int(np.sum(np.diff(records.offsets) == 0))
@@ -149,9 +158,9 @@ def _term_of(released: Generalization) -> dict[str, int]:
 
 def _as_terms(released: Generalization, privacy: PrivacySets) -> NDArray[np.int32]:
     """The terms of each set as a row, -1 where a code is suppressed or unknown, and beyond the end."""
-    term_of = _term_of(released)
     if released.repeats:
-        term_of = {code.removesuffix(f"{MARK}1"): term for code, term in term_of.items()} | term_of
+        return as_table(known_with(privacy, terms_by_code(released) or {}))
+    term_of = _term_of(released)
     terms = np.array([term_of.get(code, -1) for code in privacy.vocabulary], dtype=np.int32)
     sizes = np.diff(privacy.sets.offsets)
     table = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), -1, dtype=np.int32)

@@ -155,11 +155,14 @@ def test_apriori_needs_a_number_of_codes(codes):
 
 
 def test_a_repeated_code_stands_for_its_first_occurrence():
-    """Where diagnoses are numbered, a policy may name them with or without their number."""
+    """Where diagnoses are numbered, a policy may name them with or without their number; earlier ones are known too."""
     codes = CodeSets.from_records([["a", "a", "b"], ["a"]], repeats=True)
 
     assert named(constraints_on(PrivacyPolicy.of([["a", "b"]]), codes).required, codes.vocabulary) == [("a#1", "b#1")]
-    assert named(constraints_on(PrivacyPolicy.of([["a#2", "b"]]), codes).required, codes.vocabulary) == [("a#2", "b#1")]
+    assert named(constraints_on(PrivacyPolicy.of([["a#2", "b"]]), codes).required, codes.vocabulary) == [
+        ("a#1", "a#2", "b#1")
+    ]
+    assert named(constraints_on(PrivacyPolicy.of([["a#9"]]), codes).required, codes.vocabulary) == [("a#1", "a#2")]
 
 
 def test_the_diseases_of_genome_wide_studies():
