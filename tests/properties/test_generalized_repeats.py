@@ -58,7 +58,7 @@ def test_who_knows_how_often_finds_k_or_none(records, k, m, method, numbers, unc
     assert verify(found.released, Promise(), Secret(found.original, found.origin)).failures == ()
 
 
-@settings(max_examples=60)
+@settings(max_examples=300)
 @given(RECORDS, st.data(), K, BY_SETS, st.sampled_from(Uncovered), st.sampled_from(TermLoss))
 def test_methods_are_those_of_the_definition(records, data, k, method, uncovered, loss):
     """CBA and UGACLIP end with the terms of the plain algorithms on sets with all earlier occurrences; all is safe."""
@@ -105,6 +105,18 @@ def test_what_passes_the_verifier_is_safe(records, k, m, numbers):
         return
 
     assert oracle.rare_knowledge(sets, terms_of(split), k, m) == []
+
+
+def test_occurrences_join_once():
+    """Two later occurrences are merged before the first: it joins them, and nothing is counted twice."""
+    sets, codes = numbered([["a"], ["a"], ["a", "a", "a", "c"], ["a", "b"], ["c", "c"]])
+    known = [oracle.with_earlier(["a#2", "c#1"])]
+    above = {code: ABOVE[oracle.plain(code)] for code in codes.vocabulary}
+    expected = oracle.protect(sets, known, above, [frozenset(codes.vocabulary)], 2, oracle.cba)
+    found = generalize(codes, request_for(2, PrivacyPolicy.of(known)))
+
+    assert expected == terms_of(found.released)
+    assert len(expected) == 1
 
 
 APART = [["250.00"], ["250.01", "401.9", "401.9"], ["V58", "250.00"], ["401.1", "401.1"], ["401.1", "V58", "401.1"]]

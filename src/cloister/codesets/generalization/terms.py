@@ -80,10 +80,9 @@ class WorkingTerms:
         if self.repeated is None:
             return kept
         own = self.repeated.of_the_same(self.members(kept))
-        for term in self.terms_of(own).tolist():
-            if term != kept:
-                kept, term = min(kept, term), max(kept, term)
-                self._merge(kept, term)
+        for term in [term for term in self.terms_of(own).tolist() if term != kept]:
+            self._merge(min(kept, term), max(kept, term))
+            kept = min(kept, term)
         return kept
 
     def _merge(self, kept: int, other: int) -> None:
