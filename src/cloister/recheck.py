@@ -7,7 +7,7 @@ from typing import Any
 
 from cloister.codesets.disassociation.recheck import recheck_codes
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
-from cloister.codesets.generalization.data import Method
+from cloister.codesets.generalization.data import Method, VisitsFile
 from cloister.codesets.generalization.recheck import recheck_generalized
 from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
@@ -36,6 +36,7 @@ def verify_folder(
     policy: Any = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    visit: str | None = None,
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
@@ -51,8 +52,9 @@ def verify_folder(
     missing : of code sets and tables with codes, texts of the original that stand for a missing code
     privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
         or in words
-    encoding, delimiter : of code sets, of the original, where what is detected is not right; a delimiter that cannot be
-        detected is that of the release
+    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    encoding, delimiter : of code sets, of the original and of a file of visits, where what is detected is not right; a
+        delimiter that cannot be detected is that of the release
 
     Raises
     ------
@@ -68,7 +70,10 @@ def verify_folder(
     if m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
-        expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy)
+        visits = VisitsFile(
+            visit, **_code_columns(manifest), encoding=encoding, delimiter=delimiter, missing=(*missing,)
+        )
+        expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy, visits)
         given = _original_codes(manifest, original, crosswalk, missing, encoding, delimiter)
         return _held(place, manifest, _recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") != "table":
@@ -99,6 +104,14 @@ def _held(place: Path, manifest: Manifest, verdict: Verdict) -> Verdict:
     if failures or not verdict.holds:
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(failures)}.")
     return verdict
+
+
+def _code_columns(manifest: Manifest) -> dict[str, str]:
+    """The columns of codes that a manifest names."""
+    settings = manifest.get("settings")
+    named = settings.get("input_columns") if isinstance(settings, dict) else None
+    columns = named if isinstance(named, dict) else {}
+    return {role: columns[role] for role in ("codes", "code") if isinstance(columns.get(role), str)}
 
 
 def _original_codes(

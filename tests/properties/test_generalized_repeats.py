@@ -150,6 +150,16 @@ def test_terms_that_keep_occurrences_apart_are_refused():
     assert verify(split, Promise()).failures == (told,)
 
 
+def test_a_policy_by_sets_may_name_more_occurrences(tmp_path):
+    """The ninth occurrence of a code that nobody has more than twice tells of the first two."""
+    _, codes = numbered([["a", "a"], ["a", "a"], ["a", "a", "b"], ["b"], ["b", "b"]])
+    privacy = PrivacyPolicy.of([["a#9", "b"]])
+    cl.generalize_codes(codes, k=2, privacy=privacy).write(tmp_path / "release")
+
+    assert cl.verify_folder(tmp_path / "release", privacy=privacy).holds
+    assert cl.verify_folder(tmp_path / "release", privacy=PrivacyPolicy.of([["a#9"]])).holds
+
+
 @settings(max_examples=40)
 @given(RECORDS, K, st.sampled_from(["cba", "ugaclip", "apriori"]), st.booleans())
 def test_folders_hold(records, k, method, by_level):

@@ -28,7 +28,7 @@ def _left_out(manifest: Manifest) -> list[str]:
     what = "no code" if manifest["method"] == DISASSOCIATION else "no code that is released"
     if count == 1:
         return [f"1 record has {what} and is left out"]
-    how_many = f"fewer than {manifest['settings']['k']}" if isinstance(count, str) else f"{count:,}"
+    how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
     return [f"{how_many} records have {what} and are left out"]
 
 

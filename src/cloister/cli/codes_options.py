@@ -16,6 +16,7 @@ METHODS_OF = {
     "sensitive": (DISASSOCIATION,),
     "diversity": (DISASSOCIATION,),
     "privacy": (*BY_SETS, APRIORI),
+    "visit": BY_SETS,
     "code_hierarchy": (*BY_SETS, APRIORI),
     "uncovered": BY_SETS,
     "loss": BY_SETS,
@@ -36,6 +37,7 @@ class CodesOptions(ReleaseOptions):
     safe_threshold: float | None = None
     diversity: int | None = None
     privacy: str | None = None
+    visit: str | None = None
     uncovered: str | None = None
     loss: str | None = None
     code_hierarchy: str | None = None

@@ -1,5 +1,6 @@
 """One run of ``protect codes`` by generalization: from options to a release folder and a summary."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from cloister.cli.codes_notes import notes_on
@@ -8,7 +9,8 @@ from cloister.cli.codes_summary import print_generalized_summary
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
-from cloister.codesets.generalization.data import GeneralizationRequest, Method, TermLoss, Uncovered
+from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status, TermLoss, Uncovered, VisitsFile
+from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.warm import must_compile
 from cloister.codesets.policy import parse_policy
@@ -32,8 +34,18 @@ def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> No
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
     manifest = write(release, options)
-    notes = [*notes_on(options, given, request.policy, manifest), *_large(manifest["utility"])]
+    exact = release.custody.figures["statuses"]
+    notes = [*notes_on(options, given, request.policy, manifest), *_vacuous(exact), *_large(manifest["utility"])]
     tell(manifest, notes, options, print_generalized_summary)
+
+
+def _vacuous(statuses: Mapping[str, int]) -> list[str]:
+    """A note where sets of the privacy policy protect nothing, since none of their codes occurs."""
+    sets, vacuous = sum(statuses.values()), statuses[Status.VACUOUS]
+    if not vacuous:
+        return []
+    have = "set of the privacy policy has" if sets == 1 else "sets of the privacy policy have"
+    return [f"{sets - vacuous:,} of {sets:,} {have} codes that occur; the others protect nothing"]
 
 
 def _large(utility: dict[str, Any]) -> list[str]:
@@ -71,8 +83,22 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Generaliz
 
 
 def _privacy(options: CodesOptions, given: GivenCodes) -> PrivacyPolicy:
+    if options.visit is not None and not (options.privacy or "").startswith(f"{VISITS}:"):
+        raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
     if options.privacy is None:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
     if options.m is not None:
         raise InputError("-m stands for all sets of so many codes, and --privacy names the sets. Give one of them.")
-    return parse_privacy(options.privacy, given.codes)
+    return parse_privacy(options.privacy, given.codes, _visits(options))
+
+
+def _visits(options: CodesOptions) -> VisitsFile:
+    """How a file of visits is read: as the data are, where that is told."""
+    return VisitsFile(
+        visit=options.visit,
+        codes=options.codes,
+        code=options.code,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        missing=tuple(options.missing or ()),
+    )

@@ -35,9 +35,12 @@ def protect_codes(
         str | None,
         Option(
             metavar="PRIVACY",
-            help="Of cba and ugaclip, in place of -m: sets of codes that somebody may know of a patient: all:2, "
-            "visits:FILE (recorded together), records, or a JSON list of lists of codes.",
+            help="Of generalization, in place of -m: sets of codes that somebody may know of a patient: all:2, and "
+            "of cba and ugaclip also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
         ),
+    ] = None,
+    visit: Annotated[
+        str | None, Option(metavar="COLUMN", help="Of --privacy visits:FILE: the column that tells visits apart.")
     ] = None,
     policy: Annotated[
         str | None,

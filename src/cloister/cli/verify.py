@@ -41,6 +41,9 @@ def verify(
         str | None,
         Option(metavar="PRIVACY", help="Of generalized code sets: the privacy policy, which is not in the release."),
     ] = None,
+    visit: Annotated[
+        str | None, Option(metavar="COLUMN", help="Of --privacy visits:FILE: the column that tells visits apart.")
+    ] = None,
     policy: Annotated[
         str | None, Option(metavar="POLICY", help="Of generalized code sets: the utility policy, where it is a file.")
     ] = None,
@@ -83,11 +86,13 @@ def verify(
             missing=missing or (),
             privacy=privacy,
             policy=policy,
+            visit=_of_visits(visit, privacy),
             encoding=encoding,
             delimiter=delimiter,
         )
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return
+    _of_visits(visit, privacy)
     if privacy is not None or policy is not None:
         raise InputError("--privacy and --policy are for releases of generalized code sets. Leave them out.")
     if crosswalk is not None or (m is not None and "codes" not in manifest):
@@ -121,6 +126,15 @@ def verify(
         missing=missing or (),
     )
     _say(folder, verdict, as_json=as_json, quiet=quiet)
+
+
+def _of_visits(visit: str | None, privacy: str | None) -> str | None:
+    """The column that tells visits apart, if there is a file of visits."""
+    from cloister.errors import InputError
+
+    if visit is not None and not (privacy or "").startswith("visits:"):
+        raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
+    return visit
 
 
 def _say(folder: Path, verdict: "Verdict", *, as_json: bool, quiet: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from .generalization.data import VisitsFile
 from .policy import UtilityPolicy
 from .request import GivenCodes
 
@@ -18,12 +19,14 @@ class CodesExpectation:
     ----------
     k, m : patients that must be left to whoever knows codes of one, and how many codes that may be
     privacy, policy : of generalized code sets, the policies that the release names: objects, or their words
+    visits : how a file of visits is read, if the words for the privacy policy name one
     """
 
     k: int | None = None
     m: int | None = None
     privacy: Any = None
     policy: str | Path | UtilityPolicy | None = None
+    visits: VisitsFile | None = None
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cloister.errors import InputError
 from cloister.hierarchy.classification import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
@@ -337,14 +335,18 @@ def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
     if classification is not None and classification not in CLASSIFICATIONS:
         raise InputError(f"Codes are classified by {' or '.join(CLASSIFICATIONS)}, not by {classification!r}.")
     kinds = CLASSIFICATIONS if classification is None else (classification,)
-    found = [_known_paths(codes, kind) for kind in kinds]
-    best = found[int(np.argmax([len(paths) for paths in found]))]
+    best = max((_known_paths(codes, kind) for kind in kinds), key=len)
     if not best:
         raise InputError(
             f"No code of the data belongs to {' or '.join(kinds)}. Write the utility policy as a JSON file, from name "
             "to list of codes."
         )
     return best
+
+
+def better_known(codes: CodeSets) -> str:
+    """Return the classification that knows more of the codes; of equal ones the first."""
+    return max(CLASSIFICATIONS, key=lambda kind: len(_known_paths(codes, kind)))
 
 
 def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:

@@ -7,7 +7,7 @@ import numpy as np
 from cloister.errors import InputError
 
 from .data import CodeSets
-from .policy import UtilityPolicy, is_built, parse_policy
+from .policy import GWAS, UtilityPolicy, better_known, is_built, parse_policy
 
 BY_SUPPORT = "sup"
 """How the words of a policy of frequent sets begin, of which nothing is told."""
@@ -28,6 +28,16 @@ def as_told(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
     made = None if is_support(policy.spec) else _made(policy.spec, codes)
     is_true = made is not None and set(made.constraints) == set(policy.constraints)
     return policy if is_true else replace(policy, spec=GIVEN)
+
+
+def classified(spec: str, codes: CodeSets) -> str:
+    """Return words for a policy with the classification that they mean for these codes: ``level:1/icd9``.
+
+    Where codes are suppressed the other classification may know more of those that are left.
+    """
+    if spec == GWAS or not is_made_of_codes(spec) or "/" in spec:
+        return spec
+    return f"{spec}/{better_known(codes)}"
 
 
 def is_support(spec: str) -> bool:

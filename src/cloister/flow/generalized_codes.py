@@ -12,7 +12,7 @@ from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.generalization.verify import Secret, promise_of, verify
 from cloister.codesets.generalization.warm import load_kernels
 from cloister.codesets.generalization.written import check_size, check_writable, data_frame
-from cloister.codesets.policy_words import as_told
+from cloister.codesets.policy_words import as_told, classified
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
@@ -54,7 +54,8 @@ def protect_by_generalization(
         verdict = passed(verify(released, promise, secret))
     with watch.stage("measure"):
         figures = work_out(given, request, protected)
-        spec = None if request.policy is None else as_told(request.policy, given.codes).spec
+        policy = None if request.policy is None else as_told(request.policy, given.codes)
+        spec = None if policy is None else classified(policy.spec, given.codes)
         settings = settings_of(request.method, spec, protected.figures.closeness)
         manifest = describe(given, request, released, verdict, settings, figures.told)
     return GeneralizedCodesRelease(

@@ -212,7 +212,7 @@ def test_the_report_is_for_people(release):
     for words in (
         "<strong>Verified:</strong> Whoever knows of a patient 2 codes or fewer",
         'Codes suppressed</th><td class="n">2</td>',
-        'Sets of the utility policy (level:1)</th><td class="n">7</td>',
+        'Sets of the utility policy (level:1/icd9)</th><td class="n">7</td>',
         'Records that no other record is like, all terms taken together</th><td class="n">1</td>',
         "Records are numbered in the order of what they hold",
         "How often suppressed codes occur is not told",

@@ -12,12 +12,15 @@ import numpy as np
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
+from cloister.errors import InputError
 from cloister.hierarchy.classification import CodePath, load_classification
+from cloister.hierarchy.icd import IcdHierarchy
 from cloister.hierarchy.ladder import Hierarchy
 
 from .sets import Numbers
 
 CLASSIFICATIONS = ("icd9", "icd10")
+GIVEN = "given"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,25 +65,39 @@ def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     found = {kind: [load_classification(kind).path(name) for name in names] for kind in kinds}
     best = max(kinds, key=lambda kind: len({name for name, path in zip(names, found[kind], strict=True) if path}))
     levels = [
-        [_label(path, number, level) for number, path in enumerate(found[best])]
+        [_label(path, name, level) for name, path in zip(names, found[best], strict=True)]
         for level in ("category", "section", "chapter")
     ]
     return CodeTree(_numbered([*levels, [("", "")] * len(names)]), best)
 
 
 def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
-    """Return the nodes of a hierarchy that the user gives.
+    """Return the nodes of a hierarchy that the user gives; of a classification, those of `icd_tree`.
 
     Raises
     ------
     InputError
         It does not list a code.
     """
+    if isinstance(hierarchy, IcdHierarchy):
+        return icd_tree(codes, hierarchy.spec)
     names = _names(codes)
-    ladder = hierarchy.bind("code", sorted(set(names)))
+    distinct = sorted(set(names))
+    if outside := hierarchy.outside(distinct):
+        raise InputError(
+            f"{len(outside)} of {len(distinct)} distinct codes are not in the hierarchy {hierarchy.spec} that "
+            "--code-hierarchy names. Add them to it, or leave the option out: codes are then taken by ICD-9-CM or "
+            "ICD-10-CM, and others are like no other."
+        )
+    ladder = hierarchy.bind("code", distinct)
     place = {value: number for number, value in enumerate(ladder.values)}
     rows = [place[name] for name in names]
-    return CodeTree(_numbered([[labels[row] for row in rows] for labels in ladder.labels[1:]]), hierarchy.spec)
+    return CodeTree(_numbered([[labels[row] for row in rows] for labels in ladder.labels[1:]]), _told(hierarchy.spec))
+
+
+def _told(spec: str) -> str:
+    """The words for a hierarchy; a file that is called like a classification is none."""
+    return GIVEN if spec in CLASSIFICATIONS else spec
 
 
 def _names(codes: CodeSets) -> list[str]:
@@ -88,8 +105,8 @@ def _names(codes: CodeSets) -> list[str]:
     return [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
 
 
-def _label(path: CodePath | None, number: int, level: str) -> tuple[str, str]:
-    return (str(number), "") if path is None else ("", str(getattr(path, level)))
+def _label(path: CodePath | None, name: str, level: str) -> tuple[str, str]:
+    return (name, "") if path is None else ("", str(getattr(path, level)))
 
 
 def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:

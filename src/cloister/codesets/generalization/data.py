@@ -55,6 +55,26 @@ class UtilitySets(Protocol):
         """Return the sets as positions in a vocabulary, if all their codes are in it."""
 
 
+@dataclass(frozen=True)
+class VisitsFile:
+    """How a file of visits is read; what is None is found out.
+
+    Attributes
+    ----------
+    visit : column that tells visits apart
+    codes, code : columns with all codes of a visit, or with one code; of no meaning where the file has none so called
+    encoding, delimiter : of a CSV file
+    missing : texts that stand for a missing code
+    """
+
+    visit: str | None = None
+    codes: str | None = None
+    code: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+
+
 class Method(StrEnum):
     """How codes are generalized."""
 

@@ -11,7 +11,7 @@ from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.utility import Reading
 
 from .data import GeneralizationRequest, GeneralizedCodes
-from .manifest import risk_of, utility_of
+from .manifest import outcomes_told, risk_of, utility_of
 from .measure import measure_terms, workload_errors
 from .written import order_in_file, record_texts
 
@@ -40,7 +40,8 @@ def work_out(
     released, figures, policy = protected.released, protected.figures, request.policy
     terms = measure_terms(released)
     is_frequent = policy is not None and policy.support is not None
-    utility = utility_of(terms, figures, has_policy=policy is not None, is_frequent=is_frequent)
+    told = None if policy is None or is_frequent else outcomes_told(figures, policy.spec)
+    utility = utility_of(terms, figures, told)
     exact: dict[str, Any] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
     exact |= asdict(figures)
     exact["log_ul"] = figures.log_ul if isfinite(figures.log_ul) else None

@@ -1,14 +1,18 @@
 """The manifest of generalized code sets: what a recipient may know of how they were made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cloister.codesets.manifest import columns_of, input_settings, one_row, records_of
+from cloister.codesets.manifest import columns_of, input_settings, one_row
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.results import Manifest, Verdict
 
-from .data import Generalization, GeneralizationFigures, GeneralizationRequest, Method
+from .data import ConstraintOutcome, Generalization, GeneralizationFigures, GeneralizationRequest, Method
+from .left_out import counts_of
 from .measure import TermFigures
+
+GWAS = "gwas"
+"""The policy whose sets anybody can look up."""
 
 BY_SIZE, BY_POLICY = "k^m-anonymity", "privacy-constrained anonymity"
 FREQUENT = "sup:"
@@ -30,13 +34,13 @@ def describe(
     settings : those of the method
     figures : ``utility`` and ``risk``
     """
-    left_out = given.n_empty + given.codes.n_records - released.n_records
+    few = given.codes.n_records - released.n_records
     return {
         "shape": "codes",
         "method": str(request.method.method),
         "settings": dict(settings) | input_settings(given, request),
         "columns": columns_of(request.numbered),
-        "records": records_of(released.n_records, left_out, released.k),
+        "records": counts_of(released.n_records, given.n_empty, few, released.k),
         "guarantee": {
             "rules": rules_of(released, request.method.privacy.spec),
             "sentences": sentences_of(released, request.method.privacy.spec),
@@ -91,15 +95,29 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
     ]
 
 
+def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[ConstraintOutcome, ...]:
+    """Return what became of the sets of a utility policy, of those that may be counted.
+
+    Everybody knows the diseases of `GWAS`: one that is counted, and of which no code is released, would be found among
+    the few that are missing.
+    """
+    if policy != GWAS:
+        return figures.outcomes
+    return tuple(outcome for outcome in figures.outcomes if outcome.suppressed < outcome.codes)
+
+
 def utility_of(
-    terms: TermFigures, figures: GeneralizationFigures, *, has_policy: bool, is_frequent: bool
+    terms: TermFigures, figures: GeneralizationFigures, outcomes: Sequence[ConstraintOutcome] | None
 ) -> dict[str, Any]:
     """Return what was lost, as far as the released records tell it, and how many codes are suppressed.
 
     The loss ILM counts occurrences of suppressed codes. It is told where there are none; else only what terms lose.
-    Nothing is told of sets that were chosen because they are frequent, nor of the error of a workload: null.
+    Nothing is told of the error of a workload: null.
+
+    Parameters
+    ----------
+    outcomes : of the utility policy; None without one, and of sets that were chosen because they are frequent
     """
-    outcomes = figures.outcomes if has_policy and not is_frequent else None
     return {
         "codes": terms.codes + figures.suppressed_codes,
         "suppressed_codes": figures.suppressed_codes,

@@ -7,13 +7,13 @@ from cloister.codesets.data import CodeSets
 from cloister.kernels.terms import supports
 
 from .data import ConstraintOutcome, Generalization, Status, UtilitySets
-from .parts import Holders, rare_parts
+from .parts import Holders, joined, rare_parts
 from .privacy_policy import PrivacyConstraints
-from .sets import Sets
+from .sets import Numbers, Sets
 from .terms import record_bits
 
 
-def unprotected_parts(apart: Sets, released: Generalization) -> list[list[int]]:
+def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
     """Return parts of sets, as terms, that 1 to k - 1 released records hold.
 
     Parameters
@@ -21,11 +21,17 @@ def unprotected_parts(apart: Sets, released: Generalization) -> list[list[int]]:
     apart : sets of codes that occur in no record of the original together; their terms may
     """
     if not len(apart):
-        return []
-    term_of, holders = released.term_of(), Holders.of(released.records, len(released.terms))
-    mapped = {tuple(np.unique(term_of[apart.members(number)]).tolist()) for number in range(len(apart))}
-    several = sorted({tuple(term for term in terms if term >= 0) for terms in mapped} - {()})
-    return [part for terms in several for part in rare_parts(terms, holders, released.k)]
+        return joined([])
+    holders = Holders.of(released.records, len(released.terms))
+    return joined([rare_parts(terms, holders, released.k) for terms in _as_terms(apart, released)])
+
+
+def _as_terms(sets: Sets, released: Generalization) -> list[Numbers]:
+    """The terms of some sets of codes, each once and without suppressed codes."""
+    term_of = released.term_of()
+    mapped = {tuple(np.unique(term_of[sets.members(number)]).tolist()) for number in range(len(sets))}
+    kept = sorted({tuple(term for term in terms if term >= 0) for terms in mapped} - {()})
+    return [np.array(terms, dtype=np.int32) for terms in kept]
 
 
 def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[Status, int]:
@@ -49,8 +55,10 @@ def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
     as_codes = CodeSets(tuple(map(str, range(len(released.terms)))), released.records.offsets, released.records.items)
     held = supports(term_of, record_bits(as_codes), given.offsets, given.items, released.k)
     violated = (held > 0) & (held < released.k)
+    holders = Holders.of(released.records, len(released.terms))
     for number in np.flatnonzero((held == 0) & (given.sizes > 0)).tolist():
-        violated[number] = bool(unprotected_parts(given.chosen(np.array([number])), released))
+        terms = _as_terms(given.chosen(np.array([number])), released)
+        violated[number] = any(len(rare_parts(each, holders, released.k)) for each in terms)
     return violated
 
 

@@ -1,14 +1,15 @@
 """What of a set of codes occurs: its maximal parts that some record holds, and parts that few records hold."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .sets import Integers, Numbers, Sets
+from cloister.codesets.data import CodeSets
+from cloister.kernels.terms import supports
 
-WORD = 62
-"""Codes whose presence fits into one number."""
+from .combinations import maximal
+from .sets import Integers, Numbers, Sets
+from .terms import record_bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,38 +26,43 @@ class Holders:
         np.cumsum(np.bincount(records.items, minlength=n_codes), out=starts[1:])
         return cls(starts, records.owners()[np.argsort(records.items, kind="stable")])
 
-    def intersections(self, codes: Sequence[int]) -> dict[int, int]:
-        """Return what records have of some codes, as bits by their place in the list, and how many records each."""
-        held = [self.records[self.starts[code] : self.starts[code + 1]] for code in codes]
-        record, row = np.unique(np.concatenate(held), return_inverse=True)
-        words = np.zeros((len(record), -(-len(codes) // WORD)), dtype=np.int64)
-        place = np.repeat(np.arange(len(codes)), [len(found) for found in held])
-        np.bitwise_or.at(words, (row, place // WORD), np.int64(1) << (place % WORD))
-        distinct, counts = np.unique(words, axis=0, return_counts=True)
-        masks = [sum(word << (WORD * at) for at, word in enumerate(words)) for words in distinct.tolist()]
-        return dict(zip(masks, counts.tolist(), strict=True))
+    def restricted(self, codes: Numbers) -> Sets:
+        """Return what records have of some codes, as places in the list, for each record that has any.
+
+        Parameters
+        ----------
+        codes : ascending
+        """
+        held = [self.records[self.starts[code] : self.starts[code + 1]] for code in codes.tolist()]
+        place = np.repeat(np.arange(len(codes), dtype=np.int32), [len(found) for found in held])
+        record = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
+        order = np.argsort(record, kind="stable")
+        ends = np.flatnonzero(np.diff(record[order], append=-1))
+        return Sets(np.concatenate([[0], ends + 1]).astype(np.int64), place[order])
 
 
-def maximal_parts(codes: Numbers, holders: Holders) -> list[list[int]]:
+def maximal_parts(codes: Numbers, holders: Holders) -> Sets:
     """Return the largest parts of a set of codes that some record holds; none where none of its codes occurs."""
-    members = codes.tolist()
-    kept: list[int] = []
-    for mask in sorted(holders.intersections(members), key=int.bit_count, reverse=True):
-        if all(mask & larger != mask for larger in kept):
-            kept.append(mask)
-    return [_chosen(members, mask) for mask in kept]
+    parts = maximal(holders.restricted(codes))
+    return Sets(parts.offsets, codes[parts.items])
 
 
-def rare_parts(terms: Sequence[int], holders: Holders, k: int) -> list[list[int]]:
+def rare_parts(terms: Numbers, holders: Holders, k: int) -> Sets:
     """Return the parts of a set of terms that 1 to k - 1 records hold, of those that are all a record has of it."""
-    found = holders.intersections(terms)
-    rare = (mask for mask, count in found.items() if count < k and _support(mask, found) < k)
-    return [_chosen(terms, mask) for mask in rare]
+    records = holders.restricted(terms)
+    parts = records.distinct()
+    names = tuple(map(str, range(len(terms))))
+    every = np.arange(len(terms), dtype=np.int32)
+    bits = record_bits(CodeSets(names, records.offsets, records.items))
+    rare = parts.chosen(supports(every, bits, parts.offsets, parts.items, k) < k)
+    return Sets(rare.offsets, terms[rare.items])
 
 
-def _support(mask: int, found: dict[int, int]) -> int:
-    return sum(count for other, count in found.items() if other & mask == mask)
-
-
-def _chosen(members: Sequence[int], mask: int) -> list[int]:
-    return [member for place, member in enumerate(members) if mask >> place & 1]
+def joined(sets: list[Sets]) -> Sets:
+    """Return the sets of all, one after the other."""
+    items = [each.items for each in sets]
+    sizes = [each.sizes for each in sets]
+    return Sets(
+        np.concatenate([[0], np.cumsum(np.concatenate([*sizes, np.empty(0, dtype=np.int64)]))]).astype(np.int64),
+        np.concatenate([*items, np.empty(0, dtype=np.int32)]),
+    )

@@ -12,9 +12,10 @@ from typing import Any
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import encode
 from cloister.errors import InputError
-from cloister.io.code_lists import CODES_NAMES, CodeColumns, code_lists
+from cloister.io.code_lists import CODE_NAMES, CODES_NAMES, ID_NAMES, CodeColumns, code_lists
 from cloister.io.read import Source, read_table
 
+from .data import VisitsFile
 from .sets import Sets
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
@@ -88,7 +89,7 @@ def sets_of_json(path: str | Path) -> StatedSets:
     return sets_of(content, name)
 
 
-def sets_of_visits(path: str | Path) -> StatedSets:
+def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> StatedSets:
     """Read codes that were recorded together: one visit a line, or one code a line.
 
     Raises
@@ -96,7 +97,11 @@ def sets_of_visits(path: str | Path) -> StatedSets:
     InputError
         The file cannot be read, or no visit has a code.
     """
-    return _visits(read_table(path))
+    asked = read_as or VisitsFile()
+    if str(path) in ("", "."):
+        raise InputError("The privacy policy visits: names no file, as in visits:visits.csv.")
+    source = read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, missing=asked.missing)
+    return _visits(source, asked)
 
 
 def sets_of_records(codes: CodeSets) -> StatedSets:
@@ -104,15 +109,40 @@ def sets_of_records(codes: CodeSets) -> StatedSets:
     return StatedSets(codes.vocabulary, Sets(codes.offsets, codes.items), RECORDS)
 
 
-def _visits(source: Source) -> StatedSets:
+def _visits(source: Source, asked: VisitsFile) -> StatedSets:
     """Visits of a file; patients' ids are not looked at where each visit is a line."""
-    present = source.frame.columns
-    wide = [column for column in CODES_NAMES if column in present]
-    visit = next((column for column in VISIT_NAMES if column in present), None)
-    if wide:
-        source = replace(source, frame=source.frame.select(wide[:1]))
-    found = encode(code_lists(source, CodeColumns(id=None if wide else visit)), drop_empty=True)
+    columns = _columns(source, asked)
+    if columns.codes is not None:
+        source = replace(source, frame=source.frame.select(columns.codes))
+    found = encode(code_lists(source, columns, asked.missing), drop_empty=True)
     return StatedSets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
+
+
+def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
+    """Which column holds codes, and where each has a line which one tells visits apart."""
+    present, name = source.frame.columns, source.name
+    if asked.visit is not None and asked.visit not in present:
+        message = f"Column {asked.visit!r} was asked for with --visit, but {name} has no such column."
+        raise InputError(message, file=name, column=asked.visit)
+    named = [(asked.codes, True), (asked.code, False)]
+    usual = [*((column, True) for column in CODES_NAMES), *((column, False) for column in CODE_NAMES)]
+    column, is_wide = next(((column, wide) for column, wide in (*named, *usual) if column in present), (None, False))
+    if column is None:
+        raise InputError(
+            f"{name} has no column of codes: none is called {', '.join((*CODES_NAMES, *CODE_NAMES))}, or as in the "
+            "data. Rename it.",
+            file=name,
+        )
+    if is_wide:
+        return CodeColumns(codes=column)
+    visit = asked.visit or next((one for one in (*VISIT_NAMES, *ID_NAMES) if one in present), None)
+    if visit is None:
+        raise InputError(
+            f"{name} has one code a line, so a column must tell visits apart, but it has none of "
+            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with --visit.",
+            file=name,
+        )
+    return CodeColumns(id=visit, code=column)
 
 
 def _content(path: Path, name: str) -> Any:

@@ -20,8 +20,8 @@ from cloister.errors import InputError
 from cloister.kernels.terms import supports
 
 from .combinations import combinations_in, from_table, maximal
-from .data import PrivacySets
-from .parts import Holders, maximal_parts
+from .data import PrivacySets, VisitsFile
+from .parts import Holders, joined, maximal_parts
 from .privacy_files import ALL, RECORDS, VISITS, StatedSets, sets_of, sets_of_json, sets_of_records, sets_of_visits
 from .sets import Sets
 from .terms import record_bits
@@ -97,13 +97,15 @@ class PrivacyPolicy:
         return cls._maximal(sets_of_records(codes))
 
     @classmethod
-    def visits(cls, visits: str | Path | Sequence[Iterable[str]]) -> "PrivacyPolicy":
+    def visits(cls, visits: str | Path | Sequence[Iterable[str]], read_as: VisitsFile | None = None) -> "PrivacyPolicy":
         """Codes that were recorded together, as at one visit.
 
         Parameters
         ----------
         visits : lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
-            a line (``visit_id,code``; without such a column, what was recorded of a patient counts as one visit)
+            a line (``visit_id,code``; without such a column, what was recorded of a patient counts as one visit);
+            ids of visits must differ also between patients
+        read_as : of a file, its columns and how it is written, where that must be told
 
         Raises
         ------
@@ -112,7 +114,7 @@ class PrivacyPolicy:
         """
         if not isinstance(visits, str | Path):
             return cls.of(visits, VISITS)
-        return cls._maximal(sets_of_visits(visits))
+        return cls._maximal(sets_of_visits(visits, read_as))
 
     @classmethod
     def from_json(cls, path: str | Path) -> "PrivacyPolicy":
@@ -183,13 +185,17 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     required = distinct.chosen(occurs)
     if len(apart):
         holders = Holders.of(_records(codes), codes.n_codes)
-        parts = [part for number in range(len(apart)) for part in maximal_parts(apart.members(number), holders)]
-        required = maximal(required.joined(Sets.of(parts)))
+        parts = joined([maximal_parts(apart.members(number), holders) for number in range(len(apart))])
+        required = maximal(required.joined(parts))
     return PrivacyConstraints(given, required, apart)
 
 
-def parse_privacy(spec: str, codes: CodeSets) -> PrivacyPolicy:
+def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None) -> PrivacyPolicy:
     """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file.
+
+    Parameters
+    ----------
+    read_as : how a file of visits is read
 
     Raises
     ------
@@ -200,7 +206,7 @@ def parse_privacy(spec: str, codes: CodeSets) -> PrivacyPolicy:
     if spec == RECORDS:
         return PrivacyPolicy.records(codes)
     if kind == VISITS and colon:
-        return PrivacyPolicy.visits(rest)
+        return PrivacyPolicy.visits(rest, read_as)
     if kind != ALL or not colon:
         return PrivacyPolicy.from_json(spec)
     if not rest.isascii() or not rest.isdigit():

@@ -174,7 +174,7 @@ def _until_protected(
         released, _ = released_as(codes, terms.term_of, request)
         rare = unprotected_parts(constraints.apart, released)
         first = released.terms.items[released.terms.offsets[:-1]]
-        waiting = maximal(Sets.of([first[part] for part in rare]))
+        waiting = maximal(Sets(rare.offsets, first[rare.items]))
 
 
 def _figures(

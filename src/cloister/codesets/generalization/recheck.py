@@ -10,21 +10,31 @@ import polars as pl
 from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import CODES, ID
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
-from cloister.codesets.manifest import columns_of, one_row, records_agree
+from cloister.codesets.manifest import columns_of, one_row
 from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text, as_written_failures
-from cloister.release import CODEBOOK, MANIFEST, check_files, data_file, read_data, stated
+from cloister.release import (
+    CODEBOOK,
+    MANIFEST,
+    check_files,
+    data_file,
+    is_of_this_version,
+    read_data,
+    same,
+    stated,
+)
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .data import Generalization
+from .left_out import counts_agree, counts_of
 from .manifest import rules_of, sentences_of
 from .privacy_files import ALL
-from .recheck_policies import known_policy, known_privacy
+from .recheck_policies import known_policy, known_privacy, sets_named
 from .sets import Integers, Sets
 from .stated import Stated, read_stated
-from .verify import Promise, Secret, verify
+from .verify import HOW_COMPARED, Promise, Secret, checks_before_release, verify
 from .verify_figures import figures_agree, rarity_of
 from .written import data_frame, order_in_file, read_released, record_texts
 
@@ -60,26 +70,35 @@ def recheck_generalized(
     if not len(released.terms):
         return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
     codes = None if original is None else original.given.codes
+    n_empty = 0 if original is None else original.given.n_empty
     policy = known_policy(asked, released, expectation.policy, codes)
     failures = _contradictions(folder, manifest, asked, released, frame)
     if codes is not None:
         failures += _misfits(released, codes, asked)
+        told = counts_of(released.n_records, n_empty, codes.n_records - released.n_records, released.k)
+        failures += [] if same(manifest["records"], told) else [NO_COUNTS]
     if failures:
         return Verdict(False, f"{name} was read", (), tuple(failures))
     if codes is not None:
         released = _with_suppressed(released, codes)
     privacy = known_privacy(asked, expectation, codes)
+    counted = () if privacy is None else (_counted(sets_named(privacy, released, codes), len(privacy.sets)),)
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
     promise = Promise(privacy, policy if asked.by_sets else None, asked.uncovered_together)
     secret = None if original is None else Secret(original.given.codes, _origin(original, released))
     promised = released if asked.m is not None or privacy is not None else replace(released, m=expectation.m)
     verdict = verify(promised, promise, secret)
     failures += [*verdict.failures, *_unexpected(released, expectation, promise)]
-    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
+    return Verdict(not failures, verdict.how, (*verdict.checks, *counted, *CHECKED), tuple(failures))
 
 
 SETTINGS = INPUT | {"k", "m", "privacy", "policy", "uncovered", "loss", "code_hierarchy"}
 NO_FIGURES = "utility does not follow from the data file"
+NO_COUNTS = "records are not those of the original"
+
+
+def _counted(named: int, sets: int) -> str:
+    return f"of the privacy policy {named:,} of {sets:,} {'set has' if sets == 1 else 'sets have'} codes of the release"
 
 
 def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
@@ -113,11 +132,16 @@ def _contradictions(
             == sentences_of(released, asked.privacy),
             "settings.privacy does not fit settings.m": (asked.privacy == f"{ALL}:{asked.m}") is (asked.m is not None),
             "guarantee.verified is not true": guarantee["verified"] is True,
+            "guarantee.checks or guarantee.verified_how are not what is checked of a release": not is_of_this_version(
+                manifest
+            )
+            or same(
+                (guarantee["verified_how"], guarantee["checks"]),
+                (HOW_COMPARED, checks_before_release(released, by_sets=asked.by_sets)),
+            ),
             "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
             in {one_row(manifest["settings"]["input_columns"]["id"], has_ids) for has_ids in (False, True)},
-            "records do not add up, or tell a number that must be kept back": records_agree(
-                manifest, released.n_records, released.k
-            ),
+            "records do not add up, or tell a number that must be kept back": counts_agree(manifest, released),
             "risk is not that of the data file": manifest["risk"] == rarity_of(released),
             f"{CODEBOOK} does not say what the data file says": _codebook_agrees(folder, asked, released),
         }

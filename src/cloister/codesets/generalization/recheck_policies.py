@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.expectation import CodesExpectation
 from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, parse_policy
 from cloister.errors import InputError
@@ -43,11 +44,36 @@ def known_policy(
     present = _all_codes(released) if codes is None else codes
     if isinstance(given, UtilityPolicy):
         return given
-    if given is not None:
+    words = asked.policy.partition("/")[0]
+    if given is not None and not (str(given) == words and words.startswith(BUILT)):
         return parse_policy(str(given), present)
     if asked.policy != GWAS and not asked.policy.startswith(LEVEL if codes is None else BUILT):
         return None
     return _made_anew(asked, present)
+
+
+def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
+    """Return how many sets of a privacy policy have a code of the release, or of the original.
+
+    Raises
+    ------
+    InputError
+        None has, so that nothing would be checked.
+    """
+    present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
+    names = privacy.vocabulary
+    if released.repeats:
+        present = {plain_code(code, repeats=True) for code in present}
+        names = tuple((occurrence(name) or (name, 1))[0] for name in names)
+    sets, known = privacy.sets, np.array([name in present for name in names], dtype=np.bool_)
+    found = len(set(sets.owners()[known[sets.items]].tolist()))
+    if not found:
+        raise InputError(
+            f"None of the {len(sets)} sets of the privacy policy {privacy.spec} has a code of the release, so nothing "
+            "was checked. Give the policy that the release names, with codes as the data write them, or the original "
+            "with --original."
+        )
+    return found
 
 
 def _made_anew(asked: Stated, codes: CodeSets) -> UtilityPolicy:
@@ -83,7 +109,8 @@ def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets 
         words = str(given)
         if words.startswith(f"{ALL}:"):
             raise InputError("Sets of up to so many codes are checked with -m, as in -m 2. Leave --privacy out.")
-        return sets_of_visits(words.partition(":")[2]) if words.startswith(f"{VISITS}:") else sets_of_json(words)
+        kind, colon, path = words.partition(":")
+        return sets_of_visits(path, expectation.visits) if colon and kind == VISITS else sets_of_json(words)
     if RECORDS in (given, asked.privacy) and codes is not None:
         return sets_of_records(codes)
     if asked.m is None and expectation.m is None:

@@ -40,6 +40,49 @@ class Promise:
 
 NO_SETS = UtilityPolicy((), ())
 
+HOW = "sets of terms were counted anew in the released records"
+HOW_COMPARED = f"{HOW}, and every record was compared with the original"
+FORM = (
+    "k and m are 1 or more",
+    "the codes are in order",
+    "terms are sets of codes, in the order of their smallest codes",
+    "every code is in one term, or suppressed",
+    "records are sets of terms",
+    "records stand in the order of their terms",
+    "every term is held by some record",
+)
+NESTED = "whoever has the term of an occurrence of a code has those of all earlier ones"
+KNOWN, ENOUGH = "a privacy policy is known", "there are terms, and k records or more"
+INSIDE = "the codes of each term are in one set of the utility policy"
+COMPARED = (
+    "the codes and the number of records are those of the original",
+    "every record has the terms of its codes, and no others",
+)
+
+
+def checks_before_release(released: Generalization, *, by_sets: bool) -> tuple[str, ...]:
+    """Return the checks that a release passes before it is one, with its policies and its original at hand.
+
+    Parameters
+    ----------
+    by_sets : whether terms keep to the sets of a utility policy
+    """
+    counted = _by_policy(released.k) if released.m is None else _by_size(released.k, released.m)
+    nested, inside = ((NESTED,) if released.repeats else ()), ((INSIDE,) if by_sets else ())
+    return (*FORM, *nested, _empty(released.k), KNOWN, ENOUGH, counted, *inside, *COMPARED)
+
+
+def _empty(k: int) -> str:
+    return f"records without any term are none, or {k} or more"
+
+
+def _by_size(k: int, m: int) -> str:
+    return f"every set of up to {m} terms is held by no record or by {k} or more"
+
+
+def _by_policy(k: int) -> str:
+    return f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
+
 
 def promise_of(request: GeneralizationRequest) -> Promise:
     """Return what a release that was asked for is to keep; AA follows the hierarchy, whatever the utility policy."""
@@ -74,12 +117,10 @@ def verify(released: Generalization, promise: Promise, secret: Secret | None = N
             _check_privacy(checks, released, promise)
         if promise.utility is not None:
             holds = _is_inside(released, promise.utility.constraints, promise.uncovered_together)
-            checks.require(holds, "the codes of each term are in one set of the utility policy")
+            checks.require(holds, INSIDE)
         if secret is not None:
             _check_original(checks, released, secret)
-    how = "sets of terms were counted anew in the released records" + (
-        ", and every record was compared with the original" if secret is not None else ""
-    )
+    how = HOW if secret is None else HOW_COMPARED
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
 
 
@@ -100,20 +141,19 @@ def _check_form(checks: Checks, released: Generalization) -> bool:
     vocabulary, terms = released.vocabulary, released.terms
     n_codes, n_terms = len(vocabulary), terms.offsets.size - 1
     placed = np.concatenate([terms.items, released.suppressed])
+    sizes, in_order, are_terms, each_once, are_records, ordered, held = FORM
     return (
-        checks.require(released.k >= 1 and (released.m is None or released.m >= 1), "k and m are 1 or more")
-        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), "the codes are in order")
+        checks.require(released.k >= 1 and (released.m is None or released.m >= 1), sizes)
+        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), in_order)
         and checks.require(
             _is_sound(terms, n_codes, may_be_empty=False)
             and np.all(np.diff(terms.items[terms.offsets[:-1]], prepend=np.int32(-1)) > 0),
-            "terms are sets of codes, in the order of their smallest codes",
+            are_terms,
         )
-        and checks.require(
-            np.array_equal(np.sort(placed), np.arange(n_codes)), "every code is in one term, or suppressed"
-        )
-        and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), "records are sets of terms")
-        and checks.require(_is_ordered(released.records), "records stand in the order of their terms")
-        and checks.require(np.unique(released.records.items).size == n_terms, "every term is held by some record")
+        and checks.require(np.array_equal(np.sort(placed), np.arange(n_codes)), each_once)
+        and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), are_records)
+        and checks.require(_is_ordered(released.records), ordered)
+        and checks.require(np.unique(released.records.items).size == n_terms, held)
     )
 
 
@@ -126,27 +166,21 @@ def _is_ordered(records: Sets) -> bool:
 def _check_repeats(checks: Checks, released: Generalization) -> bool:
     if not released.repeats:
         return True
-    told = "whoever has the term of an occurrence of a code has those of all earlier ones"
-    return checks.require(is_nested(released), told)
+    return checks.require(is_nested(released), NESTED)
 
 
 def _check_privacy(checks: Checks, released: Generalization, promise: Promise) -> None:
     k, records = released.k, released.records
     empty = int(np.sum(np.diff(records.offsets) == 0))
-    checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
-    checks.require(promise.privacy is not None or released.m is not None, "a privacy policy is known")
-    checks.require(released.terms.offsets.size > 1 and len(records) >= k, "there are terms, and k records or more")
+    checks.require(not 0 < empty < k, _empty(k))
+    checks.require(promise.privacy is not None or released.m is not None, KNOWN)
+    checks.require(released.terms.offsets.size > 1 and len(records) >= k, ENOUGH)
     if released.m is not None:
-        checks.require(
-            not has_rare_itemset(records.offsets, records.items, k, released.m),
-            f"every set of up to {released.m} terms is held by no record or by {k} or more",
-        )
+        checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), _by_size(k, released.m))
     if promise.privacy is not None:
         wanted = _as_terms(released, promise.privacy)
         rare = has_rare_part(records.offsets, records.items, released.terms.offsets.size - 1, wanted, k)
-        checks.require(
-            not rare, f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
-        )
+        checks.require(not rare, _by_policy(k))
 
 
 def _term_of(released: Generalization) -> dict[str, int]:
@@ -188,7 +222,7 @@ def _check_original(checks: Checks, released: Generalization, secret: Secret) ->
     kept = _kept(expected, released.k)
     fits = checks.require(
         occurring == released.vocabulary and len(released.records) == len(kept),
-        "the codes and the number of records are those of the original",
+        COMPARED[0],
     )
     if not fits:
         return
@@ -200,7 +234,7 @@ def _check_original(checks: Checks, released: Generalization, secret: Secret) ->
         )
     else:
         same = sorted(expected[record] for record in kept) == sorted(found)
-    checks.require(same, "every record has the terms of its codes, and no others")
+    checks.require(same, COMPARED[1])
 
 
 def _kept(expected: Sequence[tuple[int, ...]], k: int) -> list[int]:

@@ -1,61 +1,147 @@
 """Sets of terms in released records, counted anew: every itemset of some size, and the sets of a privacy policy."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.errors import InputError
+
 Integers = NDArray[np.int64]
 Table = NDArray[np.int32]
+Flags = NDArray[np.bool_]
 
 SETS_AT_ONCE = 1024
 """Sets whose records are looked at together."""
 
 BYTE = 8
 
+MOST_STEPS = 10_000_000
+"""Itemsets that are continued, some minutes to an hour; more are refused."""
+
+
+FEW, MANY = 64, 4
+"""Records that are looked at one by one, where so many terms or more are still to come."""
+
 
 def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     """Whether some set of up to m terms is held by 1 to k - 1 records.
 
+    Every part of a set that k records hold is held by k. So only records that fewer than k are like are open; of one
+    of up to m terms all terms together are counted, and of a longer one every set of m, until it cannot be longer.
+
     Parameters
     ----------
     offsets, items : the records, ascending terms
+
+    Raises
+    ------
+    InputError
+        There are too many sets to look at.
     """
     distinct = Counter(_tuples(offsets, items))
+    counting = _Counting.of(distinct, k)
     lengths = np.array([len(record) for record in distinct], dtype=np.int64)
-    flat = np.array([term for record in distinct for term in record], dtype=np.int64)
-    ends = np.repeat(np.cumsum(lengths), lengths)
-    weights = np.repeat(np.array(list(distinct.values()), dtype=np.int64), lengths)
-    return _is_rare(np.arange(len(flat)), flat, ends, weights, (k, m))
-
-
-def _is_rare(places: Integers, items: Integers, ends: Integers, weights: Integers, bounds: tuple[int, int]) -> bool:
-    """Whether one of the items at these places is rare, or is so with up to m - 1 items that follow it in its record.
-
-    Parameters
-    ----------
-    items, ends, weights : of each place: the item, where its record ends, how many records are like it
-    bounds : k and m
-    """
-    k, m = bounds
-    found = items[places]
-    counts = np.bincount(found, weights=weights[places])
-    if np.any((counts > 0) & (counts < k)):
+    is_few = np.array(list(distinct.values()), dtype=np.int64) < k
+    short = [record for record, few in zip(distinct, is_few.tolist(), strict=True) if few and 0 < len(record) <= m]
+    if any(counting.is_rare(record) for record in short):
         return True
-    if m == 1 or not len(places):
-        return False
-    order = np.argsort(found, kind="stable")
-    cuts = np.flatnonzero(np.diff(found[order])) + 1
-    return any(
-        _is_rare(_following(same, ends), items, ends, weights, (k, m - 1)) for same in np.split(places[order], cuts)
-    )
+    places = np.arange(len(counting.items))
+    return counting.has_rare(places, np.repeat(is_few & (lengths > m), lengths), (), m)
 
 
-def _following(places: Integers, ends: Integers) -> Integers:
-    """All places after each of some places, in the same record."""
-    later = ends[places] - places - 1
+@dataclass(eq=False, repr=False)
+class _Counting:
+    """Distinct records one after the other, and how far the search has come.
+
+    Attributes
+    ----------
+    items, ends, weights : of each place: the term, where its record ends, how many records are like it
+    bits : (n_terms + 1, n_bytes) records of each term
+    likes : (n_distinct,) how many records are like each
+    k : what is promised
+    steps : itemsets that were continued
+    """
+
+    items: Integers
+    ends: Integers
+    weights: Integers
+    bits: NDArray[np.uint8]
+    likes: Integers
+    k: int
+    steps: int = 0
+
+    @classmethod
+    def of(cls, distinct: Counter[Sequence[int]], k: int) -> "_Counting":
+        lengths = np.array([len(record) for record in distinct], dtype=np.int64)
+        likes = np.array(list(distinct.values()), dtype=np.int64)
+        flat = np.array([term for record in distinct for term in record], dtype=np.int64)
+        ends = np.cumsum(lengths)
+        offsets = np.concatenate([[0], ends]).astype(np.int64)
+        bits = _bits(offsets, flat.astype(np.int32), int(flat.max(initial=-1)) + 1)
+        return cls(flat, np.repeat(ends, lengths), np.repeat(likes, lengths), bits, likes, k)
+
+    def is_rare(self, terms: Sequence[int]) -> bool:
+        """Whether fewer than k records hold all of some terms that one holds."""
+        common = np.bitwise_and.reduce(self.bits[list(terms)])
+        return int(self.likes[np.flatnonzero(np.unpackbits(common, count=len(self.likes)))].sum()) < self.k
+
+    def has_rare(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
+        """Whether a set that was begun is rare with the term of a place, or with it and up to m - 1 that follow.
+
+        Parameters
+        ----------
+        places : all that follow the set in the records that hold it
+        is_open : whether sets of the record of each place are not known to be held by k
+        begun : the set
+        """
+        if not is_open.any():
+            return False
+        found = self.items[places]
+        counts = np.bincount(found, weights=self.weights[places])
+        if np.any((counts > 0) & (counts < self.k)):
+            return True
+        if m == 1:
+            return False
+        order = np.argsort(found, kind="stable")
+        cuts = np.flatnonzero(np.diff(found[order])) + 1
+        groups = zip(np.split(places[order], cuts), np.split(is_open[order], cuts), strict=True)
+        return any(
+            self._continued(same, opened, (*begun, int(self.items[same[0]])), m - 1)
+            for same, opened in groups
+            if opened.any()
+        )
+
+    def _continued(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
+        """Go on with the set that ends at these places.
+
+        With all that follows it in a record it is a set that k records hold, and the record is closed; or it is rare if
+        that is not too much; or it is looked at part by part. Where little is left to try, that is quicker.
+        """
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise InputError(
+                f"The records have too many sets of terms to count all of the size asked for (more than {MOST_STEPS:,} "
+                "were continued). Ask for sets of fewer codes."
+            )
+        left = self.ends[places] - places - 1
+        is_open = is_open & (left > 0)
+        if m >= MANY:
+            few = np.count_nonzero(is_open) <= FEW
+            for at in np.flatnonzero(is_open & (few | (left <= m))).tolist():
+                tail = self.items[places[at] + 1 : self.ends[places[at]]].tolist()
+                rare = self.is_rare((*begun, *tail))
+                if rare and len(tail) <= m:
+                    return True
+                is_open[at] = rare
+        return self.has_rare(_following(places, left), np.repeat(is_open, left), begun, m)
+
+
+def _following(places: Integers, later: Integers) -> Integers:
+    """All places after each of some places, so many as are left in the same record."""
     before = np.repeat(np.cumsum(later) - later, later)
     following: Integers = np.repeat(places + 1, later) + np.arange(len(before)) - before
     return following
@@ -71,14 +157,46 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
     """
     sets = _distinct(np.where(wanted < 0, n_terms, wanted).astype(np.int32), n_terms)
     bits = _bits(offsets, items, n_terms)
-    for start in range(0, len(sets), SETS_AT_ONCE):
-        some = sets[start : start + SETS_AT_ONCE]
+    holders = _Holders.of(offsets, items, n_terms)
+    for some in _at_a_time(sets):
         held = _held(bits, some)
         if np.any((held > 0) & (held < k)):
             return True
-        if np.any(held == 0) and _parts_rare(offsets, items, some[held == 0], n_terms, k):
-            return True
+        for terms in some[held == 0].tolist():
+            parts = holders.parts([term for term in terms if term < n_terms], n_terms)
+            if any(np.any(_held(bits, block) < k) for block in _at_a_time(parts)):
+                return True
     return False
+
+
+def _at_a_time(sets: Table) -> Iterator[Table]:
+    return (sets[start : start + SETS_AT_ONCE] for start in range(0, len(sets), SETS_AT_ONCE))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Holders:
+    """Records by term: those of term ``t`` are ``records[starts[t]:starts[t + 1]]``, ascending."""
+
+    starts: Integers
+    records: Integers
+
+    @classmethod
+    def of(cls, offsets: Integers, items: Table, n_terms: int) -> "_Holders":
+        starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=n_terms))]).astype(np.int64)
+        record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        return cls(starts, record[np.argsort(items, kind="stable")])
+
+    def parts(self, terms: Iterable[int], n_terms: int) -> Table:
+        """What records have of some terms, each once: rows of terms, ``n_terms`` beyond the end."""
+        found = [(term, self.records[self.starts[term] : self.starts[term + 1]]) for term in sorted(terms)]
+        term = np.repeat([number for number, _ in found], [len(records) for _, records in found])
+        record = np.concatenate([records for _, records in found]) if found else np.empty(0, dtype=np.int64)
+        order = np.argsort(record, kind="stable")
+        row = np.cumsum(np.diff(record[order], prepend=-1) > 0) - 1
+        sizes = np.bincount(row)
+        table = np.full((len(sizes), int(sizes.max(initial=0))), n_terms, dtype=np.int32)
+        table[np.arange(table.shape[1]) < sizes[:, None]] = term[order]
+        return np.unique(table, axis=0) if table.size else table
 
 
 def _distinct(sets: Table, n_terms: int) -> Table:
@@ -106,21 +224,6 @@ def _held(bits: NDArray[np.uint8], sets: Table) -> Integers:
         common &= bits[column]
     held: Integers = np.bitwise_count(common).sum(axis=1, dtype=np.int64)
     return held
-
-
-def _parts_rare(offsets: Integers, items: Table, sets: Table, n_terms: int, k: int) -> bool:
-    """Whether what some record has of a set that none has as a whole is rare."""
-    records = Counter(frozenset(record) for record in _tuples(offsets, items))
-    for terms in sets.tolist():
-        wanted = frozenset(terms) - {n_terms}
-        parts: Counter[frozenset[int]] = Counter()
-        for record, count in records.items():
-            parts[record & wanted] += count
-        del parts[frozenset()]
-        for part in parts:
-            if sum(count for other, count in parts.items() if part <= other) < k:
-                return True
-    return False
 
 
 def _tuples(offsets: Integers, items: Table) -> Iterator[Sequence[int]]:

@@ -17,6 +17,7 @@ from .stated import Stated
 AGREEMENT = 1e-9
 """How far a loss may be from the one recomputed."""
 
+GWAS = "gwas"
 CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
 CLASSIFICATIONS = ("icd9", "icd10")
 TOP = 4
@@ -80,9 +81,15 @@ def loss_of_terms(released: Generalization, n_codes: int, classification: str) -
 
 
 def _height(released: Generalization, codes: Sequence[str], classification: str) -> int:
-    """The height of the lowest node above several codes; a code that is not classified is under the root alone."""
+    """The height of the lowest node above several codes; a code that is not classified is under the root alone.
+
+    Occurrences of one code are of one category.
+    """
     tables = load_classification(classification)
-    paths = [tables.path(plain_code(code, repeats=released.repeats)) for code in codes]
+    names = {plain_code(code, repeats=released.repeats) for code in codes}
+    if len(names) == 1:
+        return 1
+    paths = [tables.path(name) for name in names]
     if any(path is None for path in paths):
         return TOP
     found = [_nodes(path) for path in paths if path is not None]
@@ -127,11 +134,20 @@ def _constraints_agree(utility: dict[str, Any], asked: Stated, released: General
         return False
     if policy is None:
         return True
-    kept, whole = constraints_kept(released, policy.constraints)
-    unseen = sets - len(policy.constraints)
+    constraints = _with_a_term(released, policy.constraints) if asked.policy == GWAS else policy.constraints
+    kept, whole = constraints_kept(released, constraints)
+    unseen = sets - len(constraints)
+    if unseen and asked.policy == GWAS:
+        return False
     if released.suppressed.size:
         return bool(unseen == 0 and (satisfied, preserved) == (kept, whole))
     return bool(0 <= unseen <= asked.suppressed and satisfied == kept + unseen)
+
+
+def _with_a_term(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    """Sets of which a code is released: of public sets no others are counted."""
+    present = {plain_code(code, repeats=released.repeats) for term in released.named_terms() for code in term}
+    return tuple(each for each in constraints if each & present)
 
 
 def constraints_kept(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[int, int]:

@@ -1,0 +1,106 @@
+"""Counting sets of released terms: exact, and not by all sets where a few say the same."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles import generalization as oracle
+
+import cloister as cl
+from cloister.codesets.generalization import verify_counts
+from cloister.codesets.generalization.parts import Holders, maximal_parts, rare_parts
+from cloister.codesets.generalization.sets import Sets
+from cloister.codesets.generalization.verify_counts import has_rare_itemset, has_rare_part
+
+SMALL = st.lists(st.frozensets(st.integers(0, 7), max_size=8), min_size=1, max_size=20)
+ALIKE = st.lists(st.sampled_from([frozenset(range(9)) - {gone} for gone in range(12)]), min_size=1, max_size=25)
+
+
+def arrays(records):
+    """Records as the verifier gets them."""
+    found = Sets.of(map(sorted, records))
+    return found.offsets, found.items
+
+
+@settings(max_examples=300)
+@given(SMALL | ALIKE, st.integers(1, 5), st.integers(1, 9))
+def test_rare_itemsets_are_found(records, k, m):
+    """By brute force over all sets of up to m, also where m is as long as records or longer."""
+    assert bool(oracle.rare_itemsets(records, k, m)) == has_rare_itemset(*arrays(records), k, m)
+
+
+@settings(max_examples=300)
+@given(SMALL, st.lists(st.frozensets(st.integers(0, 7), min_size=1), min_size=1, max_size=5), st.integers(1, 5))
+def test_rare_parts_are_found(records, sets, k):
+    """By brute force over all parts of all sets."""
+    width = max(map(len, sets))
+    wanted = np.array([sorted(each) + [-1] * (width - len(each)) for each in sets], dtype=np.int32)
+    safe = oracle.is_protected(records, [frozenset([code]) for code in range(8)], sets, k)
+
+    assert has_rare_part(*arrays(records), 8, wanted, k) == (not safe)
+
+
+@settings(max_examples=200)
+@given(SMALL, st.frozensets(st.integers(0, 7), min_size=1), st.integers(1, 5))
+def test_parts_are_those_of_the_definition(records, codes, k):
+    """The largest parts that occur, and those of few records of what each record has."""
+    found = Sets.of(map(sorted, records))
+    holders, members = Holders.of(found, 8), np.array(sorted(codes), dtype=np.int32)
+
+    largest, rare = maximal_parts(members, holders), rare_parts(members, holders, k)
+    assert oracle.maximal(codes & record for record in records) == named(largest)
+    assert oracle.rare_among(records, codes, k) == named(rare)
+    assert len(largest) == len(named(largest))
+    assert len(rare) == len(named(rare))
+
+
+def named(sets):
+    """Sets as frozen sets."""
+    return {frozenset(sets.items[start:end].tolist()) for start, end in pairwise(sets.offsets.tolist())}
+
+
+def steps_of(records, k, m):
+    """How many itemsets are continued."""
+    distinct = Counter(tuple(sorted(record)) for record in records)
+    counting = verify_counts._Counting.of(distinct, k)
+    lengths = [len(record) for record in distinct]
+    is_open = np.repeat([count < k for count in distinct.values()], lengths)
+    assert not counting.has_rare(np.arange(len(counting.items)), is_open, (), m)
+    return counting.steps
+
+
+@pytest.mark.parametrize("m", [8, 10, 12, 18])
+def test_long_records_are_not_looked_at_set_by_set(m):
+    """Of 20 terms, most records with 19: a million sets, of which a few thousand are continued."""
+    records = [frozenset(range(20)) - {gone} for gone in range(20)] * 3
+
+    assert steps_of(records, 4, m) < 5000
+    assert not has_rare_itemset(*arrays(records), 4, m)
+    assert has_rare_itemset(*arrays(records), 4, 19)
+
+
+def test_too_many_sets_are_refused(monkeypatch):
+    """No verdict is given on sets that were not all looked at."""
+    monkeypatch.setattr(verify_counts, "MOST_STEPS", 20)
+    records = [frozenset(range(12)) - {gone} for gone in range(12)] * 3
+
+    with pytest.raises(cl.InputError, match="Ask for sets of fewer codes"):
+        has_rare_itemset(*arrays(records), 4, 6)
+
+
+def test_one_set_of_all_codes():
+    """Thousands of patients with as many distinct sets, and one set of all codes: each record is a part of it."""
+    drawn = np.random.default_rng(5)
+    records = [[f"{code:03d}" for code in drawn.integers(1, 400, drawn.integers(2, 12)).tolist()] for _ in range(3000)]
+    codes = cl.CodeSets.from_records(records)
+    privacy = cl.PrivacyPolicy.of([codes.vocabulary])
+    release = cl.generalize_codes(codes, k=3, privacy=privacy, policy=cl.UtilityPolicy.similar(codes, 60))
+
+    found = {frozenset(terms) for terms in release.generalized.named_records()} - {frozenset()}
+    every = [frozenset(terms) for terms in release.generalized.named_records()]
+
+    assert len(found) > 50
+    assert min(sum(one <= other for other in every) for one in found) >= 3

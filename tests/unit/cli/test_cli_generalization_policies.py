@@ -1,0 +1,250 @@
+"""Policies of ``protect codes`` by generalization, as they are given, told and checked again."""
+
+import json
+
+import pytest
+from tests.tampering import restated
+
+HEADER = "id,codes\n"
+RARE = ["A00.0", "B01.1", "C02.2", "E10.9", "I10.0", "J45.0", "K50.0"]
+COMMON = ["250.00 401.9", "250.01 401.9", "250.00 401.1", "250.02 401.9"]
+MIXED = (
+    HEADER + "".join(f"P{n},{COMMON[n % 4]}\n" for n in range(20)) + "".join(f"R{n},{c}\n" for n, c in enumerate(RARE))
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Write a file of patients."""
+
+    def write(text):
+        (tmp_path / "data.csv").write_text(text)
+
+    write(MIXED)
+    return write
+
+
+@pytest.fixture
+def protect(cloister, data, tmp_path):
+    """Generalize the patients' codes; more words come after."""
+
+    def command(*words, k=3, out="release", method="cba"):
+        return cloister("protect", "codes", "data.csv", "--method", method, "-k", k, *words, "--out", tmp_path / out)
+
+    return command
+
+
+@pytest.mark.parametrize("method", ["cba", "ugaclip", "apriori"])
+def test_classifications_by_their_words(protect, cloister, manifest, method):
+    """``--code-hierarchy icd9`` is the tree that weights are taken from without it; the release holds."""
+    assert protect("-q", "--code-hierarchy", "icd9", "--policy", "level:1/icd9", method=method).code == 0
+    assert manifest()["settings"]["code_hierarchy"] == "icd9"
+
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", "--original", "data.csv").code == 0
+
+
+def test_a_hierarchy_file_called_like_a_classification(protect, cloister, data, tmp_path):
+    """From Python a file may be called icd9; it is not taken for the classification."""
+    import cloister as cl
+
+    data(HEADER + "".join(f"P{n},{COMMON[n % 4]}\n" for n in range(20)))
+    codes = ["250.00", "250.01", "250.02", "401.1", "401.9"]
+    (tmp_path / "icd9").write_text("".join(f"{code};one;*\n" for code in codes))
+    given = cl.CodeSets.read(tmp_path / "data.csv")
+    release = cl.generalize_codes(given, k=7, hierarchy=cl.hierarchy_file(tmp_path / "icd9"))
+    release.write(tmp_path / "release")
+
+    assert release.summary()["settings"]["code_hierarchy"] == "given"
+    assert cl.verify_folder(tmp_path / "release").holds
+
+
+def test_levels_of_codes_that_are_suppressed(protect, cloister, tmp_path, manifest):
+    """Most codes are of ICD-10-CM and suppressed; the policy is checked by that all the same, also with a hierarchy."""
+    codes = sorted({code for line in MIXED.splitlines()[1:] for code in line.partition(",")[2].split(" ")})
+    (tmp_path / "closeness.csv").write_text("".join(f"{code};one;*\n" for code in codes))
+    words = ("--policy", "level:1", "--code-hierarchy", "closeness.csv")
+    assert protect("-q", *words, k=7).code == 0
+    assert manifest()["settings"]["policy"] == "level:1/icd10"
+
+    for more in ((), ("--policy", "level:1"), ("--original", "data.csv")):
+        checked = cloister("verify", "release", *more)
+        assert checked.code == 0, checked.err
+
+
+def test_a_privacy_policy_that_hardly_fits_is_pointed_out(protect, cloister, tmp_path):
+    """Sets whose codes the data write otherwise protect nothing: a note says how many, and a check of none is none."""
+    (tmp_path / "sets.json").write_text(json.dumps([["250.00", "401.9"], ["25000"], ["4019"]]))
+    (tmp_path / "other.json").write_text(json.dumps([["25000", "4019"]]))
+    told = "1 of 3 sets of the privacy policy have codes that occur; the others protect nothing"
+    assert told in protect("--privacy", "sets.json").err
+    assert told in protect("--privacy", "sets.json", "--json", "--overwrite").json["notes"]
+    (tmp_path / "one.json").write_text(json.dumps([["250.00"]]))
+    assert "protect nothing" not in protect("--privacy", "one.json", out="again").err
+
+    checked = cloister("verify", "release", "--privacy", "sets.json")
+    assert "of the privacy policy 1 of 3 sets have codes of the release" in checked.out
+    refused = cloister("verify", "release", "--privacy", "other.json")
+    assert refused.code == 2
+    assert "None of the 1 sets" in refused.err
+    assert "holds" not in refused.out
+
+
+def test_a_policy_of_suppressed_codes_is_checked_with_the_original(protect, cloister, tmp_path):
+    """Where all codes of a policy are suppressed, the original shows that they were codes of the data."""
+    (tmp_path / "rare.json").write_text(json.dumps([["A00.0"], ["B01.1"]]))
+    assert protect("-q", "--privacy", "rare.json", "--uncovered", "suppress", k=3).code == 0
+
+    assert cloister("verify", "release", "--privacy", "rare.json").code == 2
+    assert cloister("verify", "release", "--privacy", "rare.json", "--original", "data.csv").code == 0
+
+
+CHECKS = {
+    "another check": lambda m: m["guarantee"]["checks"].append("all is well"),
+    "a check less": lambda m: m["guarantee"]["checks"].pop(),
+    "none": lambda m: m["guarantee"].update(checks=[]),
+    "how": lambda m: m["guarantee"].update(verified_how="by hand"),
+}
+
+
+@pytest.mark.parametrize("words", [(), ("--policy", "level:1"), ("--method", "apriori"), ("--repeats",)], ids=" ".join)
+@pytest.mark.parametrize("change", CHECKS.values(), ids=CHECKS)
+def test_the_manifest_names_the_checks_that_are_made(protect, cloister, change, words):
+    """``guarantee.checks`` and ``verified_how`` are compared with what is checked of such a release."""
+    assert protect("-q", *words).code == 0
+    assert cloister("verify", "release").code == 0
+    restated_checks = cloister_folder(protect)
+    restated(restated_checks, change)
+    refused = cloister("verify", "release")
+
+    assert refused.code == 1
+    assert "guarantee.checks or guarantee.verified_how" in refused.err
+
+
+def cloister_folder(protect):
+    """The folder that was written."""
+    from pathlib import Path
+
+    return Path("release")
+
+
+def lines(few, empty):
+    """Twenty patients, and some with rare codes only or with none."""
+    kept = [f"P{n},250.00 401.9\n" for n in range(20)]
+    rare = [f"R{n},E{n}0.1\n" for n in range(few)]
+    return HEADER + "".join([*kept, *rare, *(f"N{n},\n" for n in range(empty))])
+
+
+LEFT_OUT = {
+    "nobody": (0, 0, {"in": 20, "released": 20, "suppressed": 0}),
+    "few without codes": (0, 2, {"in": "<25", "released": 20, "suppressed": "<5"}),
+    "many without codes": (0, 7, {"in": 27, "released": 20, "suppressed": 7}),
+    "few with rare codes": (3, 0, {"in": "<25", "released": 20, "suppressed": "<5"}),
+    "few of both": (3, 4, {"in": "<29", "released": 20, "suppressed": "<9"}),
+    "many and few": (3, 7, {"in": "<32", "released": 20, "suppressed": "<12"}),
+    "many and fewer": (1, 7, {"in": "<32", "released": 20, "suppressed": "<12"}),
+}
+
+
+@pytest.mark.parametrize(("few", "empty", "told"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_how_many_are_left_out(protect, cloister, data, manifest, few, empty, told):
+    """No number tells of fewer than k patients with rare codes, also where those without codes are known."""
+    data(lines(few, empty))
+    words = ("--drop-empty", "--policy", "level:1", "--uncovered", "suppress")
+    assert protect("-q", *words, k=5).code == 0
+
+    assert manifest()["records"] == told
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", "--original", "data.csv").code == 0
+
+
+@pytest.mark.parametrize("stated", ["<6", "<8", "<0", "8", 3, {"in": 23, "suppressed": 3}])
+def test_other_numbers_left_out_do_not_pass(protect, cloister, data, stated):
+    """A bound that tells of few, or a number of its own, is refused; another possible one by the original."""
+    data(lines(3, 4))
+    assert protect("-q", "--drop-empty", "--policy", "level:1", "--uncovered", "suppress", k=5).code == 0
+    parts = stated if isinstance(stated, dict) else {"suppressed": stated}
+    if isinstance(stated, str) and stated[0] == "<":
+        parts["in"] = f"<{20 + int(stated[1:])}"
+    restated(cloister_folder(protect), lambda m: m["records"].update(parts))
+    assert cloister("verify", "release").code == 1
+
+
+def test_the_original_shows_how_many_were_left_out(protect, cloister, data):
+    """A bound that could be, but is not that of the original, passes without it only."""
+    data(lines(3, 4))
+    assert protect("-q", "--drop-empty", "--policy", "level:1", "--uncovered", "suppress", k=5).code == 0
+    restated(cloister_folder(protect), lambda m: m["records"].update({"in": "<32", "suppressed": "<12"}))
+
+    assert cloister("verify", "release").code == 0
+    assert "records are not those of the original" in cloister("verify", "release", "--original", "data.csv").err
+
+
+DISEASES = HEADER + "".join(f"P{n},493.00 401.9\n" for n in range(20)) + "Q0,296.00 401.9\n"
+
+
+def test_diseases_of_few_are_not_counted(protect, cloister, data, manifest):
+    """Everybody knows the 18 diseases, so that one that is suppressed is not among those that are counted."""
+    data(DISEASES)
+    assert protect("-q", "--policy", "gwas", "--uncovered", "suppress").code == 0
+    told = manifest()["utility"]
+    assert (told["suppressed_codes"], told["constraints"], told["constraints_preserved"]) == (1, 1, 1)
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", "--original", "data.csv").code == 0
+
+    restated(cloister_folder(protect), lambda m: m["utility"].update(constraints=2, constraints_satisfied=2))
+    assert cloister("verify", "release").code == 1
+    assert cloister("verify", "release", "--original", "data.csv").code == 1
+
+
+VISITS = [("V1", "250.00"), ("V1", "401.9"), ("V2", "250.01"), ("V2", "401.9"), ("V3", "A00.0")]
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "between", "words"),
+    [
+        ("latin", "visit,code", ",", ("--encoding", "latin-1")),
+        ("semicolon", "encounter;dx", ";", ("--visit", "encounter", "--code", "dx")),
+        ("bar", "visit_id|code", "|", ("--delimiter", "|")),
+        ("usual", "visit_id,code", ",", ()),
+        ("missing", "stay,code", ",", ("--visit", "stay", "--missing", "NA")),
+    ],
+)
+def test_files_of_visits(protect, cloister, data, tmp_path, name, header, between, words):
+    """A file of visits is read as the options say, by ``protect`` and again by ``verify``."""
+    rows = [*VISITS, *([("V9", "NA")] if name == "missing" else [])]
+    text = header + "\n" + "".join(f"{visit}{between}{code}\n" for visit, code in rows)
+    (tmp_path / "visits.csv").write_bytes(text.encode("latin-1"))
+    column = "dx" if "--code" in words else "code"
+    pairs = [(f"P{n}", code) for n in range(20) for code in COMMON[n % 4].split(" ")]
+    sep = "|" if "--delimiter" in words else ","
+    data(f"id{sep}{column}\n" + "".join(f"{patient}{sep}{code}\n" for patient, code in pairs))
+    assert protect("-q", "--privacy", "visits:visits.csv", *words).code == 0
+
+    again = [word for word in words if word not in ("--code", "dx")]
+    checked = cloister("verify", "release", "--privacy", "visits:visits.csv", *again)
+    assert checked.code == 0, checked.err
+    assert "of the privacy policy 2 of 3 sets have codes of the release" in checked.out
+
+
+BAD_VISITS = {
+    "no name": (("--privacy", "visits:"), "", "names no file, as in visits:visits.csv"),
+    "no such column": (("--privacy", "visits:visits.csv", "--visit", "stay"), "visit_id,code\n1,401.9\n", "--visit"),
+    "no visits": (("--privacy", "visits:visits.csv"), "stay,code\n1,401.9\n", "Name it with --visit"),
+    "no codes": (("--privacy", "visits:visits.csv"), "visit_id,dx\n1,401.9\n", "has no column of codes"),
+    "no file of visits": (("--privacy", "records", "--visit", "stay"), "", "Give --privacy visits:FILE"),
+    "another method": (("--method", "apriori", "--visit", "stay"), "", "--visit is for the method cba or ugaclip"),
+    "a hierarchy that lacks codes": (("--code-hierarchy", "few.csv"), "", "that --code-hierarchy names"),
+}
+
+
+@pytest.mark.parametrize(("words", "text", "said"), BAD_VISITS.values(), ids=BAD_VISITS)
+def test_what_is_wrong_is_said_in_words_of_the_command(protect, tmp_path, words, text, said):
+    """One sentence that names options that ``protect codes`` has."""
+    (tmp_path / "visits.csv").write_text(text)
+    (tmp_path / "few.csv").write_text("250.00;*\n")
+    refused = protect(*words)
+
+    assert refused.code == 2
+    assert said in refused.err
+    assert "--values-to" not in refused.err
