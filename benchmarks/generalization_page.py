@@ -88,7 +88,7 @@ The paper reports errors that are 6 times smaller for disassociation with `level
 times with `sup:1.25`, on average. By the reading above, ours are smaller by as much or more, but for drawn queries
 with `sup:1.25` (5.9 and 7.2 times). If a code of a term of s is there with one chance in s (*inverse size*), answers
 of CBA are closer: for drawn queries disassociation is then 1 to 3 times better only, and with `level:1` on
-diabetes130 worse for three or four codes. By size, with `level:1`:
+diabetes130 worse for four codes, and about as good for three. By size, with `level:1`:
 
 <!-- sizes -->
 

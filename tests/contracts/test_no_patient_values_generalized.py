@@ -162,7 +162,7 @@ def tampered(folder):
         ("release.json", '"method": "cba"', f'"method": "{MARKER}"'),
         ("release.json", '"k": 5', f'"k": "{MARKER}"'),
         ("release.json", '"all:2"', f'"{MARKER}"'),
-        ("release.json", '"level:1"', f'"{MARKER}"'),
+        ("release.json", '"level:1/icd9"', f'"{MARKER}"'),
         ("release.json", '"icd9"', f'"{MARKER}"'),
         ("release.json", '"generalize"', f'"{MARKER}"'),
         ("release.json", '"released"', f'"{MARKER}"'),
