@@ -30,8 +30,8 @@ FEW, MANY = 64, 4
 def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     """Whether some set of up to m terms is held by 1 to k - 1 records.
 
-    Every part of a set that k records hold is held by k. So only records that fewer than k are like are open; of one
-    of up to m terms all terms together are counted, and of a longer one every set of m, until it cannot be longer.
+    Every part of a set that k records hold is held by k. So only records that fewer than k are like are open; if m is
+    not small, all terms of one of up to m are counted together, and of a longer one the sets that may be rare.
 
     Parameters
     ----------
@@ -46,11 +46,12 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     counting = _Counting.of(distinct, k)
     lengths = np.array([len(record) for record in distinct], dtype=np.int64)
     is_few = np.array(list(distinct.values()), dtype=np.int64) < k
-    short = [record for record, few in zip(distinct, is_few.tolist(), strict=True) if few and 0 < len(record) <= m]
+    is_short = is_few & (lengths <= m) if m >= MANY else np.zeros(len(lengths), dtype=np.bool_)
+    short = (record for record, alone in zip(distinct, is_short.tolist(), strict=True) if alone and record)
     if any(counting.is_rare(record) for record in short):
         return True
     places = np.arange(len(counting.items))
-    return counting.has_rare(places, np.repeat(is_few & (lengths > m), lengths), (), m)
+    return counting.has_rare(places, np.repeat(is_few & ~is_short, lengths), (), m)
 
 
 @dataclass(eq=False, repr=False)
@@ -87,6 +88,8 @@ class _Counting:
     def is_rare(self, terms: Sequence[int]) -> bool:
         """Whether fewer than k records hold all of some terms that one holds."""
         common = np.bitwise_and.reduce(self.bits[list(terms)])
+        if int(np.bitwise_count(common).sum(dtype=np.int64)) >= self.k:
+            return False
         return int(self.likes[np.flatnonzero(np.unpackbits(common, count=len(self.likes)))].sum()) < self.k
 
     def has_rare(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
