@@ -17,8 +17,8 @@ class Tree:
     """The values of an attribute as leaves, and above them every node that some of them meet in.
 
     Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
-    to many; the root is last, and always `*`. A node of the hierarchy with a single value below is left out: values never meet in it.
-    Where labels of several levels cover the same values, the finest stands.
+    to many; the root is last, and always `*`. A node of the hierarchy with a single value below is left out: values
+    never meet in it. Where labels of several levels cover the same values, the finest stands.
 
     **Recorded and coarse under one label.** A value that was recorded and is also the label of others, `401` beside
     `401.1`, is a leaf of its own under that label. Alignment tells the two apart. Text cannot: `401` in a release means
