@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy.ladder import Hierarchy
+from cloister.hierarchy.ladder import ROOT, Hierarchy
 
 from .tree import Tree
 
@@ -188,7 +188,7 @@ class TrajectoriesRequest:
     weights : of codes and of ages in the loss, each from 0 on, together 1
     cost : whether a merged pair loses once or for each patient that it stands for
     block : most patients that are compared with each other; "off": all; "auto": all where that is feasible
-    drop_empty : leave out pairs of which neither code nor age is told (root, root)
+    drop_empty : leave out pairs of which neither code nor age is told (`*`, `*`)
     diversity : what is asked of sensitive codes or a sensitive side column
     constraints : disjoint sets of codes that must not be generalized with others
     """
@@ -309,7 +309,7 @@ class AnonymizedTrajectories:
         here = slice(int(self.offsets[cluster]), int(self.offsets[cluster + 1]))
         pairs = zip(self.codes[here].tolist(), self.ages[here].tolist(), strict=True)
         rows = [(self.code_tree.labels[code], self.age_tree.labels[age]) for code, age in pairs]
-        return rows or [(self.code_tree.labels[-1], self.age_tree.labels[-1])]
+        return rows or [(ROOT, ROOT)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,8 +17,9 @@ class Tree:
     """The values of an attribute as leaves, and above them every node that some of them meet in.
 
     Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
-    to many; the root is last, and always `*`. A node of the hierarchy with a single value below is left out: values
-    never meet in it. Where labels of several levels cover the same values, the finest stands.
+    to many; the root is last. A node of the hierarchy with a single value below is left out: values never meet in it.
+    Where labels of several levels cover the same values, the finest stands; what only the hierarchy's root covers is
+    `*`.
 
     **Recorded and coarse under one label.** A value that was recorded and is also the label of others, `401` beside
     `401.1`, is a leaf of its own under that label. Alignment tells the two apart. Text cannot: `401` in a release means
@@ -40,7 +41,7 @@ class Tree:
     >>> from cloister.hierarchy import intervals
     >>> tree = Tree.of(intervals(2, 4).bind("age", ["33", "34", "35"]), ["33", "34", "35"])
     >>> tree.labels, tree.leaves.tolist(), tree.parent.tolist()
-    (('33', '34', '35', '[34-35]', '*'), [0, 0, 0, 2, 3], [4, 3, 3, 4, -1])
+    (('33', '34', '35', '[34-35]', '[32-35]'), [0, 0, 0, 2, 3], [4, 3, 3, 4, -1])
     """
 
     labels: tuple[str, ...] = field(repr=False)
@@ -66,7 +67,7 @@ class Tree:
         """
         position = {value: number for number, value in enumerate(ladder.values)}
         where = [position[value] for value in values]
-        levels = [[level[at] for at in where] for level in ladder.labels[1:]]
+        levels = [[level[at] for at in where] for level in ladder.labels[1:-1]]
         return cls.from_levels(list(leaf_labels or values), levels)
 
     @classmethod
@@ -91,7 +92,7 @@ class Tree:
 
     @property
     def root(self) -> int:
-        """The node above all others."""
+        """The node above all others; called `*`, unless something finer than the hierarchy's root covers all values."""
         return self.n_nodes - 1
 
     def covers(self, node: int, other: int) -> bool:
@@ -141,7 +142,7 @@ def _numbered(labels: list[str], parent: list[int], n: int) -> Tree:
     over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
     leaves = np.array([0] * n + [len(below[node]) for node in order[n:]], dtype=np.int64)
     low, high = _intervals(over, np.maximum(leaves, 1))
-    names = (*(labels[node] for node in order[:-1]), ROOT)
+    names = tuple(labels[node] for node in order)
     plain = Tree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
     return replace(plain, released=_told_apart(plain))
 
