@@ -123,44 +123,55 @@ def _take(domain, data, scratch, sequence):
 
 
 @jit
-def _bounded(data, scratch, m, whole, sequence):
-    """A loss that aligning X with a sequence has at least."""
-    begin = data.start[sequence]
-    end = data.start[sequence + 1]
-    bound = np.int64(0)
-    for at in range(begin, end):
-        bound += scratch.least[data.symbol[at]]
-    if end - begin < m:
-        cheapest = scratch.lost[0]
-        for h in range(1, m):
-            cheapest = min(cheapest, scratch.lost[h])
-        bound += (m - (end - begin)) * cheapest
-    return max(bound, (end - begin - m) * whole)
+def _bound_all(data, scratch, alive, m, whole, cap):
+    """A loss that aligning X with each sequence left has at least; return where the least bound is, -1 for nowhere."""
+    start, symbols, least, bounds = data.start, data.symbol, scratch.least, scratch.bound
+    cheapest = whole
+    for h in range(m):
+        cheapest = min(cheapest, scratch.lost[h])
+    lowest = FORBIDDEN
+    first = -1
+    for i in range(alive):
+        sequence = scratch.alive[i]
+        bounds[i] = FORBIDDEN
+        value = data.value[sequence]
+        if data.count[sequence] == 0 or (value >= 0 and scratch.held[value] >= cap):
+            continue
+        begin = start[sequence]
+        end = start[sequence + 1]
+        bound = np.int64(0)
+        for at in range(begin, end):
+            bound += least[symbols[at]]
+        longer = m - (end - begin)
+        bound = bound + longer * cheapest if longer > 0 else max(bound, -longer * whole)
+        bounds[i] = bound
+        if bound < lowest:
+            lowest = bound
+            first = i
+    return first
 
 
 @jit
-def _distance(data, scratch, m, whole, sequence, limit):
+def _distance(symbols, scratch, m, whole, limit):
     """The loss of aligning X with a sequence; some number above the limit if it is above."""
-    begin = data.start[sequence]
-    end = data.start[sequence + 1]
-    row = scratch.row
+    row, price, lost, least = scratch.row, scratch.price, scratch.lost, scratch.least
     row[0] = 0
     for h in range(m):
-        row[h + 1] = row[h] + scratch.lost[h]
+        row[h + 1] = row[h] + lost[h]
     left = np.int64(0)
-    for at in range(begin, end):
-        left += scratch.least[data.symbol[at]]
-    for at in range(begin, end):
-        symbol = data.symbol[at]
-        left -= scratch.least[symbol]
+    for at in range(symbols.shape[0]):
+        left += least[symbols[at]]
+    for at in range(symbols.shape[0]):
+        symbol = symbols[at]
+        left -= least[symbol]
         diagonal = row[0]
-        row[0] += whole
-        here = row[0]
+        here = diagonal + whole
+        row[0] = here
         lowest = here
         base = symbol * m
         for h in range(m):
             above = row[h + 1]
-            here = min(diagonal + scratch.price[base + h], above + whole, here + scratch.lost[h])
+            here = min(diagonal + price[base + h], above + whole, here + lost[h])
             row[h + 1] = here
             diagonal = above
             lowest = min(lowest, here)
@@ -170,50 +181,41 @@ def _distance(data, scratch, m, whole, sequence, limit):
 
 
 @jit
-def _distance_by_index(data, scratch, m, whole, sequence):
+def _distance_by_index(symbols, scratch, m, whole):
     """The loss of matching X with a sequence by index."""
-    begin = data.start[sequence]
-    n = data.start[sequence + 1] - begin
+    n = symbols.shape[0]
     loss = np.int64(0)
     for h in range(min(m, n)):
-        loss += scratch.price[data.symbol[begin + h] * m + h]
+        loss += scratch.price[symbols[h] * m + h]
     for h in range(n, m):
         loss += scratch.lost[h]
     return loss + max(0, n - m) * whole
 
 
 @jit
-def _measured(domain, data, scratch, m, whole, sequence, limit):
-    """The distance of X to a sequence, by the method asked for; above the limit it may be too small, but not below."""
-    if domain.by_index:
-        return _distance_by_index(data, scratch, m, whole, sequence)
-    return _distance(data, scratch, m, whole, sequence, limit)
+def _measured(by_index, symbols, scratch, m, whole, limit):
+    """The distance of X to a sequence, by the method asked for; some number above the limit if it is above."""
+    if by_index:
+        return _distance_by_index(symbols, scratch, m, whole)
+    return _distance(symbols, scratch, m, whole, limit)
 
 
 @jit
 def _closest(domain, data, scratch, alive, m, weight, cap):
     """The sequence left that X is closest to, of a tie the first; none with a value that the cluster has enough of."""
     whole = _prepare(domain, data, scratch, m, weight)
-    best = FORBIDDEN
-    first = -1
-    for i in range(alive):
-        sequence = scratch.alive[i]
-        scratch.bound[i] = FORBIDDEN
-        value = data.value[sequence]
-        if data.count[sequence] == 0 or (value >= 0 and scratch.held[value] >= cap):
-            continue
-        scratch.bound[i] = _bounded(data, scratch, m, whole, sequence)
-        if scratch.bound[i] < best:
-            best = scratch.bound[i]
-            first = i
+    first = _bound_all(data, scratch, alive, m, whole, cap)
     if first < 0:
         return first
+    by_index = domain.by_index
     found = scratch.alive[first]
-    best = _measured(domain, data, scratch, m, whole, found, FORBIDDEN)
+    symbols = data.symbol[data.start[found] : data.start[found + 1]]
+    best = _measured(by_index, symbols, scratch, m, whole, FORBIDDEN)
     for i in range(alive):
         sequence = scratch.alive[i]
         if scratch.bound[i] < best or (scratch.bound[i] == best and sequence < found):
-            loss = _measured(domain, data, scratch, m, whole, sequence, best)
+            symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
+            loss = _measured(by_index, symbols, scratch, m, whole, best)
             if loss < best or (loss == best and sequence < found):
                 best = loss
                 found = sequence
@@ -236,7 +238,8 @@ def _farthest(domain, data, scratch, alive, origin):
         if all_lost + length * whole < best:
             break
         if data.count[sequence] > 0:
-            loss = _measured(domain, data, scratch, m, whole, sequence, FORBIDDEN)
+            symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
+            loss = _measured(domain.by_index, symbols, scratch, m, whole, FORBIDDEN)
             if loss > best or (loss == best and sequence < found):
                 best = loss
                 found = sequence
