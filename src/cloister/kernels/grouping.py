@@ -24,7 +24,7 @@ class Sequences(NamedTuple):
     start : (n + 1,) int64, where each begins in ``symbol``
     symbol : int32, numbers of the pairs
     code, age : (n_symbols,) int32, ranks of the leaves of each pair
-    count : (n,) int64, how often each sequence occurs; counted down
+    times : (n,) int64, how often each sequence occurs; counted down
     value : (n,) int32, a sensitive value that all of them have; -1: none
     """
 
@@ -32,7 +32,7 @@ class Sequences(NamedTuple):
     symbol: NDArray[np.int32]
     code: NDArray[np.int32]
     age: NDArray[np.int32]
-    count: NDArray[np.int64]
+    times: NDArray[np.int64]
     value: NDArray[np.int32]
 
 
@@ -135,7 +135,7 @@ def _bound_all(data, scratch, alive, m, whole, cap):
         sequence = scratch.alive[i]
         bounds[i] = FORBIDDEN
         value = data.value[sequence]
-        if data.count[sequence] == 0 or (value >= 0 and scratch.held[value] >= cap):
+        if data.times[sequence] == 0 or (value >= 0 and scratch.held[value] >= cap):
             continue
         begin = start[sequence]
         end = start[sequence + 1]
@@ -237,7 +237,7 @@ def _farthest(domain, data, scratch, alive, origin):
         length = data.start[sequence + 1] - data.start[sequence]
         if all_lost + length * whole < best:
             break
-        if data.count[sequence] > 0:
+        if data.times[sequence] > 0:
             symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
             loss = _measured(domain.by_index, symbols, scratch, m, whole, FORBIDDEN)
             if loss > best or (loss == best and sequence < found):
@@ -252,8 +252,8 @@ def _most_frequent(data, scratch, alive):
     found = scratch.alive[0]
     for i in range(1, alive):
         sequence = scratch.alive[i]
-        count = data.count[sequence]
-        if count > data.count[found] or (count == data.count[found] and sequence < found):
+        count = data.times[sequence]
+        if count > data.times[found] or (count == data.times[found] and sequence < found):
             found = sequence
     return found
 
@@ -263,7 +263,7 @@ def _sweep(data, scratch, groups):
     """Drop the sequences of which none is left."""
     kept = 0
     for i in range(groups.cursor[ALIVE]):
-        if data.count[scratch.alive[i]] > 0:
+        if data.times[scratch.alive[i]] > 0:
             scratch.alive[kept] = scratch.alive[i]
             kept += 1
     groups.cursor[ALIVE] = kept
@@ -272,7 +272,7 @@ def _sweep(data, scratch, groups):
 @jit
 def _enter(data, scratch, groups, sequence):
     """Take one of a sequence out of what is left and put it into the cluster; return where its positions go."""
-    data.count[sequence] -= 1
+    data.times[sequence] -= 1
     if data.value[sequence] >= 0:
         scratch.held[data.value[sequence]] += 1
     groups.member[groups.cursor[MEMBERS]] = sequence
@@ -357,7 +357,7 @@ def _form(domain, data, scratch, groups, seed, size, cap):
 @jit
 def _group(domain, data, scratch, groups, k, diversity):
     """Algorithm 3: clusters of k around the farthest; what is left below 2 k is the last."""
-    left = data.count.sum()
+    left = data.times.sum()
     while left >= 2 * k:
         frequent = _most_frequent(data, scratch, groups.cursor[ALIVE])
         far = _farthest(domain, data, scratch, groups.cursor[ALIVE], frequent)
@@ -396,7 +396,7 @@ def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups
 
     Parameters
     ----------
-    data : at least one sequence; ``count`` is left as it is
+    data : at least one sequence; ``times`` is left as it is
     k : at least 1, at most as many as there are patients
     diversity : at most one in so many patients of a cluster shall have the same sensitive value; kept while others are
         left, so that the caller must look
@@ -406,20 +406,24 @@ def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups
     ValueError
         The arrays do not fit together, or there are fewer than k patients.
     """
-    n_patients = int(data.count.sum())
+    n_patients = int(data.times.sum())
     if not 1 <= k <= n_patients:
         raise ValueError(f"k is {k}, but there are {n_patients} patients")
-    if data.start.size != data.count.size + 1 or data.value.size != data.count.size or data.start[-1] != data.symbol.size:
-        raise ValueError("every sequence must have a start, a count and a value")
+    if (
+        data.start.size != data.times.size + 1
+        or data.value.size != data.times.size
+        or data.start[-1] != data.symbol.size
+    ):
+        raise ValueError("every sequence must have a start, a number of times and a value")
     if data.symbol.size and not 0 <= data.symbol.min() <= data.symbol.max() < data.code.size:
         raise ValueError("a sequence names symbols that there are not")
-    pairs = int((np.diff(data.start) * data.count).sum())
+    pairs = int((np.diff(data.start) * data.times).sum())
     clusters = n_patients // k
     narrow = [np.empty(size, dtype=np.int32) for size in (n_patients, pairs, pairs, pairs)]
     sizes = [np.zeros(size, dtype=np.int64) for size in (clusters, clusters, 2, 6)]
     groups = Groups(narrow[0], narrow[1], sizes[0], sizes[1], narrow[2], narrow[3], sizes[2], sizes[3])
-    groups.cursor[ALIVE] = data.count.size
-    _group(domain, data._replace(count=data.count.copy()), _room(domain, data), groups, k, diversity)
+    groups.cursor[ALIVE] = data.times.size
+    _group(domain, data._replace(times=data.times.copy()), _room(domain, data), groups, k, diversity)
     found, nodes = int(groups.cursor[CLUSTERS]), int(groups.length.sum())
     return groups._replace(
         size=groups.size[:found], length=groups.length[:found], code=groups.code[:nodes], age=groups.age[:nodes]

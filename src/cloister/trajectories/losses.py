@@ -9,9 +9,7 @@ from .tree import Tree
 Values = NDArray[np.float64]
 
 
-def measure(
-    original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, gained: Integers
-) -> Losses:
+def measure(original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, gained: Integers) -> Losses:
     """Return the losses of codes and of ages.
 
     A pair of the original loses the share of the domain that its released value covers; nothing if it is released as
