@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from .tree import Tree
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
+Word = TypeVar("Word", bound=StrEnum)
 Number = str | int | float | Decimal | Fraction
 
 LARGEST = 2**31 - 1
@@ -208,6 +209,8 @@ class TrajectoriesRequest:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
         object.__setattr__(self, "weights", weights_of(*self.weights))
+        object.__setattr__(self, "method", _word(Method, self.method, "method"))
+        object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
         self._check_block()
         self._check_constraints()
 
@@ -222,6 +225,13 @@ class TrajectoriesRequest:
         named = [code for constraint in self.constraints for code in constraint.codes]
         if len(named) != len(set(named)):
             raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
+
+
+def _word(words: type[Word], word: str, what: str) -> Word:
+    """One of the words of a setting."""
+    if word not in tuple(words):
+        raise InputError(f"The {what} is {word!r}, but must be one of: {', '.join(words)}.")
+    return words(word)
 
 
 def weights_of(code: Number, age: Number) -> tuple[Fraction, Fraction]:
