@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from tests.oracles import trajectories as slow
 from tests.trajectories import cases, covered, numbered, setting, trees
 
+from cloister.errors import NoSafeRelease
 from cloister.hierarchy import suppress
-from cloister.trajectories.data import Constraint, Cost, Method, TrajectoriesRequest
+from cloister.trajectories.blocks import cut
+from cloister.trajectories.data import Constraint, Cost, Diversity, Method, Side, TrajectoriesRequest
+from cloister.trajectories.problem import pose
 from cloister.trajectories.protect import anonymize_under
 
 
@@ -39,7 +42,7 @@ def by_text(clusters):
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(cases(), st.sampled_from(Method), st.sampled_from(Cost), st.integers(1, 4))
 def test_clusters_are_those_of_the_exhaustive_scan(case, method, cost, k):
     """Bounds and abandoned alignments change nothing: clusters, sequences and losses are those of the definition."""
@@ -114,3 +117,108 @@ def test_the_order_of_patients_tells_nothing(case, k, random):
     assert one.released.ages.tolist() == other.released.ages.tolist()
     assert one.losses == other.losses
     assert found_clusters(records, one) == found_clusters(shuffled, other)
+
+
+@settings(max_examples=80)
+@given(cases(most=20), st.integers(1, 3), st.integers(2, 4), st.sampled_from(Cost), st.data())
+def test_sensitive_side_values_are_spread(case, k, share, cost, data):
+    """Of the patients of a cluster, at most one in l has any one sensitive value; missing is none; nobody is lost."""
+    records, codes, ages, weights = case
+    k = min(k, len(records))
+    values = data.draw(st.lists(st.integers(-1, 3), min_size=len(records), max_size=len(records)))
+    side = Side(np.array(values, dtype=np.int64), np.array(values, dtype=np.int32))
+    request = asked(k, weights, cost=cost, diversity=Diversity(share, column="diagnosis"))
+    most = max(Counter(value for value in values if value >= 0).values(), default=0)
+    original, bound = numbered(records, len(codes[0]), len(ages[0])), trees(codes, ages)
+    if most * share > len(records):
+        with pytest.raises(NoSafeRelease):
+            anonymize_under(original, request, bound, side)
+        return
+    found = anonymize_under(original, request, bound, side)
+
+    for cluster, size in enumerate(found.released.sizes.tolist()):
+        own = np.array(values)[found.alignment.cluster_of == cluster]
+        assert size == own.size >= k
+        assert all(count * share <= size for value, count in Counter(own.tolist()).items() if value >= 0)
+    check_pairs(records, found)
+
+
+@settings(max_examples=60)
+@given(cases(most=20), st.integers(1, 3), st.integers(2, 4))
+def test_sensitive_codes_are_not_given_away(case, k, share):
+    """Of the patients of a cluster, at most one in l has a sensitive code behind a released one."""
+    records, codes, ages, weights = case
+    k = min(k, len(records))
+    request = asked(k, weights, diversity=Diversity(share, codes=frozenset(["c0", "c1"])))
+    found = anonymize_under(numbered(records, len(codes[0]), len(ages[0])), request, trees(codes, ages))
+    told, at = Counter(), 0
+    for record, cluster in zip(records, found.alignment.cluster_of.tolist()):
+        places = found.alignment.position[at : at + len(record)].tolist()
+        at += len(record)
+        told[cluster] += any(place >= 0 and code in (0, 1) for (code, _), place in zip(record, places))
+
+    assert all(count * share <= found.released.sizes[cluster] for cluster, count in told.items())
+    check_pairs(records, found)
+
+
+@settings(max_examples=60)
+@given(cases(), st.sampled_from(Method), st.integers(1, 4))
+def test_constraints_are_kept(case, method, k):
+    """No released code covers one of a set and one beyond it, and what the sets lost is counted."""
+    records, codes, ages, weights = case
+    k = min(k, len(records))
+    rules = (Constraint("first", frozenset(["c0", "c1"])), Constraint("second", frozenset(["c2"])))
+    request = asked(k, weights, method=method, constraints=rules)
+    found = anonymize_under(numbered(records, len(codes[0]), len(ages[0])), request, trees(codes, ages))
+    flat = [code for record in records for code, _ in record]
+    lost = found.alignment.position < 0
+
+    for outcome, one in zip(found.outcomes, (frozenset([0, 1]), frozenset([2]))):
+        nodes = [covered(found.released.code_tree, node) for node in found.released.codes.tolist()]
+        assert outcome.kept
+        assert not any(slow.is_mixed(node, [one]) for node in nodes)
+        assert (outcome.pairs, outcome.suppressed) == (
+            sum(code in one for code in flat),
+            sum(code in one and gone for code, gone in zip(flat, lost.tolist())),
+        )
+
+
+@settings(max_examples=60)
+@given(cases(most=40), st.integers(1, 3), st.integers(0, 12), st.randoms(use_true_random=False))
+def test_blocks_do_not_depend_on_the_order(case, k, more, random):
+    """Every content is in one block, blocks have k patients or more; other orders, other threads: the same release."""
+    records, codes, ages, weights = case
+    k = min(k, len(records))
+    request = asked(k, weights, block=3 * k + more)
+    shuffled = list(records)
+    random.shuffle(shuffled)
+    found = []
+    for rows, threads in ((records, 1), (shuffled, 2)):
+        original, bound = numbered(rows, len(codes[0]), len(ages[0])), trees(codes, ages)
+        problem = pose(original, bound, request)
+        blocks = cut(problem, request.block, k)
+        assert sorted(np.concatenate(blocks).tolist()) == list(range(problem.first.size))
+        assert all(problem.counts()[block].sum() >= k for block in blocks)
+        found.append(anonymize_under(original, request, bound, threads=threads))
+        assert found[-1].blocks == len(blocks)
+        assert all(k <= size < 2 * k for size in found[-1].released.sizes.tolist())
+        check_pairs(rows, found[-1])
+
+    assert found[0].released.sizes.tolist() == found[1].released.sizes.tolist()
+    assert found[0].released.codes.tolist() == found[1].released.codes.tolist()
+    assert found[0].released.ages.tolist() == found[1].released.ages.tolist()
+
+
+def check_pairs(records, found):
+    """Every patient is in one cluster, every pair is released as what covers it, in order, or suppressed."""
+    released, alignment = found.released, found.alignment
+    at = 0
+    assert Counter(alignment.cluster_of.tolist()) == dict(enumerate(released.sizes.tolist()))
+    for record, cluster in zip(records, alignment.cluster_of.tolist()):
+        places = alignment.position[at : at + len(record)].tolist()
+        at += len(record)
+        begin, end = released.offsets[cluster : cluster + 2].tolist()
+        assert [place for place in places if place >= 0] == list(range(end - begin))
+        for (code, age), place in zip(record, places):
+            assert place < 0 or code in covered(released.code_tree, int(released.codes[begin + place]))
+            assert place < 0 or age in covered(released.age_tree, int(released.ages[begin + place]))

@@ -174,6 +174,17 @@ def _matches(domain, codes, ages, weight, y_codes, y_ages):
     return match
 
 
+@jit
+def _distances(domain, sequences, weights, y_codes, y_ages, loss):
+    """The loss of aligning each of many sequences of nodes, by (start, codes, ages), with Y."""
+    start, codes, ages = sequences
+    for i in range(weights.shape[0]):
+        begin = start[i]
+        end = start[i + 1]
+        table = _tables(domain, codes[begin:end], ages[begin:end], weights[i], y_codes, y_ages)[0]
+        loss[i] = table[0, end - begin, y_codes.shape[0]] + table[1, end - begin, y_codes.shape[0]]
+
+
 def _checked(domain: Domain, nodes: tuple[NDArray[np.int32], ...], ranks: tuple[NDArray[np.int32], ...]) -> None:
     for tree, node, rank in zip((domain.code, domain.age), nodes, ranks, strict=True):
         if node.size and not 0 <= node.min() <= node.max() < tree.parent.size:
@@ -211,3 +222,30 @@ def align(
     _checked(domain, nodes, ranks)
     loss, choice = _tables(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
     return loss, choice, _matches(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
+
+
+def distances(
+    domain: Domain,
+    sequences: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
+    weights: NDArray[np.int64],
+    ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
+) -> NDArray[np.int64]:
+    """Return the loss of aligning each of many sequences with Y, at the least, also where pairs go by index.
+
+    Parameters
+    ----------
+    sequences : where each begins, (n + 1,), codes and ages, as nodes
+    weights : (n,) patients that each stands for, if that is to count; else 1
+    ranks : codes and ages of Y
+
+    Raises
+    ------
+    ValueError
+        The sequences do not belong to the trees.
+    """
+    _checked(domain, sequences[1:], ranks)
+    if sequences[0].shape != (weights.size + 1,) or sequences[0][-1] != sequences[1].size:
+        raise ValueError("every sequence must have a start and a weight")
+    loss = np.empty(weights.size, dtype=np.int64)
+    _distances(domain, sequences, weights, ranks[0], ranks[1], loss)
+    return loss

@@ -74,7 +74,7 @@ class Groups(NamedTuple):
     position : (n_pairs,) int32, place of each of their pairs in the cluster's sequence, -1: suppressed
     size, length : (n_clusters,) int64, patients of each cluster, and pairs of its sequence
     code, age : int32, nodes of the clusters' sequences
-    gained : (2,) int64, leaves that codes and ages gained, as the paper counts them
+    gained : (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
     cursor : (6,) int64
     """
 
@@ -297,25 +297,26 @@ def _join(domain, data, scratch, groups, m, weight, sequence):
     groups.position[at : at + n] = -1
     whole_code = domain.code.leaf.shape[0]
     whole_age = domain.age.leaf.shape[0]
+    gained = groups.gained[groups.cursor[CLUSTERS]]
     kept = 0
     for h in range(m):
         of_code = domain.code.leaves[scratch.code[h]]
         of_age = domain.age.leaves[scratch.age[h]]
         if match[h] < 0:
-            groups.gained[0] += whole_code - of_code
-            groups.gained[1] += whole_age - of_age
+            gained[0] += whole_code - of_code
+            gained[1] += whole_age - of_age
             continue
         code = _meet(domain.code, scratch.code[h], codes[match[h]])
         age = _meet(domain.age, scratch.age[h], ages[match[h]])
-        groups.gained[0] += 2 * domain.code.leaves[code] - of_code
-        groups.gained[1] += 2 * domain.age.leaves[age] - of_age
+        gained[0] += 2 * domain.code.leaves[code] - of_code
+        gained[1] += 2 * domain.age.leaves[age] - of_age
         groups.position[at + match[h]] = kept
         place[h] = kept
         scratch.code[kept] = code
         scratch.age[kept] = age
         kept += 1
-    groups.gained[0] += (n - kept) * whole_code
-    groups.gained[1] += (n - kept) * whole_age
+    gained[0] += (n - kept) * whole_code
+    gained[1] += (n - kept) * whole_age
     _follow(groups, groups.cursor[SINCE], since, place)
     return kept
 
@@ -420,11 +421,16 @@ def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups
     pairs = int((np.diff(data.start) * data.times).sum())
     clusters = n_patients // k
     narrow = [np.empty(size, dtype=np.int32) for size in (n_patients, pairs, pairs, pairs)]
-    sizes = [np.zeros(size, dtype=np.int64) for size in (clusters, clusters, 2, 6)]
-    groups = Groups(narrow[0], narrow[1], sizes[0], sizes[1], narrow[2], narrow[3], sizes[2], sizes[3])
+    sizes = [np.zeros(size, dtype=np.int64) for size in (clusters, clusters, 6)]
+    gained = np.zeros((clusters, 2), dtype=np.int64)
+    groups = Groups(narrow[0], narrow[1], sizes[0], sizes[1], narrow[2], narrow[3], gained, sizes[2])
     groups.cursor[ALIVE] = data.times.size
     _group(domain, data._replace(times=data.times.copy()), _room(domain, data), groups, k, diversity)
     found, nodes = int(groups.cursor[CLUSTERS]), int(groups.length.sum())
     return groups._replace(
-        size=groups.size[:found], length=groups.length[:found], code=groups.code[:nodes], age=groups.age[:nodes]
+        size=groups.size[:found],
+        length=groups.length[:found],
+        code=groups.code[:nodes],
+        age=groups.age[:nodes],
+        gained=groups.gained[:found],
     )

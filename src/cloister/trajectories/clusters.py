@@ -1,7 +1,7 @@
 """From what the compiled search found to the release and the secret beside it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ class Clusters:
     offsets : (n_clusters + 1,) int64, where each cluster's sequence begins
     code, age : int32, nodes
     position : (n_pairs,) int32, where each pair of the original went, -1: suppressed
-    gained : (2,) int64, leaves that codes and ages gained, as the paper counts them
+    gained : (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
     """
 
     patient: Integers
@@ -43,6 +43,25 @@ class Clusters:
         found = np.empty(self.patient.size, dtype=np.int32)
         found[self.patient] = np.repeat(np.arange(self.size.size), self.size)
         return found
+
+    def without(self, dropped: NDArray[np.bool_], problem: Problem) -> "Clusters":
+        """Return the clusters without some pairs of their sequences: (n_nodes,) bool; those behind are suppressed."""
+        if not dropped.any():
+            return self
+        kept_before = np.concatenate([[0], np.cumsum(~dropped)])
+        owner = np.repeat(self.cluster_of(), np.diff(problem.offsets))
+        there = self.position >= 0
+        begin = self.offsets[owner[there]]
+        old = begin + self.position[there]
+        position = self.position.copy()
+        position[there] = np.where(dropped[old], -1, kept_before[old] - kept_before[begin])
+        return replace(
+            self,
+            offsets=kept_before[self.offsets],
+            code=self.code[~dropped],
+            age=self.age[~dropped],
+            position=position,
+        )
 
 
 def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups]) -> Clusters:
@@ -65,7 +84,7 @@ def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups
         np.concatenate([found.code for found in groups]),
         np.concatenate([found.age for found in groups]),
         position,
-        np.sum([found.gained for found in groups], axis=0),
+        np.concatenate([found.gained for found in groups]),
     )
 
 
@@ -119,21 +138,4 @@ def _without_empty(problem: Problem, clusters: Clusters) -> Clusters:
     """Leave out pairs of which neither code nor age is told."""
     nothing = [np.array([label == ROOT for label in tree.labels]) for tree in (problem.code_tree, problem.age_tree)]
     empty = nothing[0][problem.code_tree.released[clusters.code]] & nothing[1][problem.age_tree.released[clusters.age]]
-    if not empty.any():
-        return clusters
-    kept_before = np.concatenate([[0], np.cumsum(~empty)])
-    owner = np.repeat(clusters.cluster_of(), np.diff(problem.offsets))
-    there = clusters.position >= 0
-    old = clusters.offsets[owner[there]] + clusters.position[there]
-    new = kept_before[old] - kept_before[clusters.offsets[owner[there]]]
-    position = clusters.position.copy()
-    position[there] = np.where(empty[old], -1, new)
-    return Clusters(
-        clusters.patient,
-        clusters.size,
-        kept_before[clusters.offsets],
-        clusters.code[~empty],
-        clusters.age[~empty],
-        position,
-        clusters.gained,
-    )
+    return clusters.without(empty, problem)

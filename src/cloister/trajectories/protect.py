@@ -9,8 +9,10 @@ from cloister.kernels.grouping import group
 from .blocks import cut, side_by_side
 from .clusters import gather, release
 from .data import ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
+from .diversity import kept_apart, require_possible
 from .losses import measure
-from .problem import pose
+from .outcomes import outcomes_of
+from .problem import Problem, pose
 from .tree import Tree
 
 
@@ -75,11 +77,21 @@ def anonymize_under(
 ) -> ProtectedTrajectories:
     """Anonymize under trees that are bound already."""
     problem = pose(trajectories, trees, request, side)
-    blocks = cut(problem, request.block, request.k)
-    diversity = 1 if request.diversity is None else request.diversity.l
-    work = [partial(lambda own: group(problem.domain, problem.sequences(own), request.k, diversity), b) for b in blocks]
+    k, share = _sizes(request, problem)
+    blocks = cut(problem, request.block, k)
+    work = [partial(lambda own: group(problem.domain, problem.sequences(own), k, share), block) for block in blocks]
     groups = side_by_side(work, threads or os.cpu_count() or 1)
-    clusters = gather(problem, blocks, groups)
+    clusters = kept_apart(problem, gather(problem, blocks, groups), request.diversity)
     released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty)
-    losses = measure(trajectories, released, alignment, clusters.gained)
-    return ProtectedTrajectories(released, alignment, losses, len(blocks))
+    losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
+    outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
+    return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
+
+
+def _sizes(request: TrajectoriesRequest, problem: Problem) -> tuple[int, int]:
+    """Patients of a cluster, and the l of a diversity over a side column; a cluster needs l patients to have it."""
+    diversity = request.diversity
+    if diversity is None or diversity.column is None:
+        return request.k, 1
+    require_possible(problem, diversity)
+    return min(max(request.k, diversity.l), problem.order.size), diversity.l
