@@ -15,7 +15,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import CodeColumns, from_native, read_table
 from cloister.manifest_head import head_failures
 from cloister.privacy import KAnonymity
-from cloister.release import WITH_CODES, delimiter_told, read_manifest
+from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
 from cloister.results import Manifest, Verdict
 from cloister.table_with_codes.recheck import recheck_with_codes
 from cloister.tabular.recheck import Expectation, recheck

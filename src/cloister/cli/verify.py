@@ -68,7 +68,7 @@ def verify(
     from cloister.hierarchy import hierarchy_file, parse_hierarchy
     from cloister.io import read_table
     from cloister.recheck import verify_folder
-    from cloister.release import delimiter_told
+    from cloister.release_folder import delimiter_told
 
     manifest = release_at(folder)
     if manifest.get("shape") == "codes":

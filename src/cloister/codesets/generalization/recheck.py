@@ -14,7 +14,7 @@ from cloister.codesets.manifest import columns_of, one_row, records_agree
 from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text, as_written_failures
-from cloister.release import CODEBOOK, MANIFEST, check_files, data_file, read_data, stated
+from cloister.release_folder import CODEBOOK, MANIFEST, check_files, data_file, read_data, stated
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
