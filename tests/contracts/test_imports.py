@@ -37,6 +37,17 @@ ALLOWED = {
         "release_folder",
     },
     "codesets": {"codesets", "errors", "results", "io", "hierarchy", "utility", "kernels", "release", "release_folder"},
+    "trajectories": {
+        "trajectories",
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "utility",
+        "kernels",
+        "release",
+        "release_folder",
+    },
     "release": {"errors", "results", "io", "report", "release_folder"},
     "release_folder": {"", "errors", "results", "io", "report"},
     "table_with_codes": {

@@ -144,7 +144,8 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None) 
     def refused(message: str, record: int, column: str | None) -> InputError:
         return refused_at(message, record, column, file, _line(path, source.encoding, source.delimiter, record))
 
-    for name, what in zip(names, ("patient", "code", "date" if found.date else "age", "date to count from")):
+    kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
+    for name, what in zip(names, kinds, strict=False):
         absent = frame[name].is_null() if what != "code" else _is_blank(frame[name], file)
         if absent.any():
             first = int(absent.arg_true()[0]) + 1

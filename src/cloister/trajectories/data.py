@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy.ladder import ROOT, Hierarchy
+from cloister.io import EventColumns, read_code_events
 
+from .encode import EncodedTrajectories, encode
 from .tree import Tree
 
 Integers = NDArray[np.int64]
@@ -92,6 +95,45 @@ class Trajectories:
         np.cumsum([len(pairs) for pairs in numbered], out=offsets[1:])
         flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
         return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), ids)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        id: str | None = None,  # noqa: A002  (as the option is called)
+        code: str | None = None,
+        age: str | None = None,
+        date: str | None = None,
+        anchor: str | None = None,
+        age_unit: Literal["years", "days"] = "years",
+        encoding: str | None = None,
+        delimiter: str | None = None,
+        missing: Sequence[str] = (),
+    ) -> "Trajectories":
+        """Read trajectories from CSV (also gzip'd) or Parquet, one pair a line; codes are text always.
+
+        Parameters
+        ----------
+        path : columns ``id,code,age``, in any order; others are passed over
+        id, code, age : names of the columns; without, the first of the usual names is taken
+        date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
+            (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
+        encoding, delimiter, missing : overrule what is detected; texts that stand for a missing value
+
+        Raises
+        ------
+        InputError
+            The file cannot be read or lacks a column, a line lacks something, or an age is no number from 0 on.
+        """
+        columns = EventColumns(id, code, age, date, anchor, age_unit)
+        source = read_code_events(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
+        return cls.of(encode(source))
+
+    @classmethod
+    def of(cls, encoded: EncodedTrajectories) -> "Trajectories":
+        """Return the trajectories that were read."""
+        return cls(encoded.vocabulary, encoded.age_values, encoded.offsets, encoded.codes, encoded.ages, encoded.ids)
 
     @property
     def n_patients(self) -> int:
