@@ -14,6 +14,7 @@ COMPOSED = {"claims": SHAPES, "table_with_codes": {"tabular", "codesets", "table
 ALLOWED = {
     "errors": set(),
     "results": set(),
+    "checks": set(),
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
@@ -36,9 +37,10 @@ ALLOWED = {
         "release",
         "release_folder",
     },
-    "codesets": {"codesets", "errors", "results", "io", "hierarchy", "utility", "kernels", "release", "release_folder"},
+    "codesets": {"codesets", "checks", "errors", "results", "io", "hierarchy", "utility", "kernels", "release", "release_folder"},
     "trajectories": {
         "trajectories",
+        "checks",
         "errors",
         "results",
         "io",
