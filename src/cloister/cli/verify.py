@@ -35,7 +35,8 @@ def verify(
         Option(metavar="FILE", help="A population table that a rule compares with, by the file's name. Repeatable."),
     ] = None,
     crosswalk: Annotated[
-        Path | None, Option(metavar="FILE", help="Of code sets, with --original: the map written with the release.")
+        Path | None,
+        Option(metavar="FILE", help="With --original, but for tables: the map written with the release."),
     ] = None,
     privacy: Annotated[
         str | None,
@@ -43,6 +44,15 @@ def verify(
     ] = None,
     policy: Annotated[
         str | None, Option(metavar="POLICY", help="Of generalized code sets: the utility policy, where it is a file.")
+    ] = None,
+    side: Annotated[
+        Path | None, Option(metavar="FILE", help="Of trajectories, with --original: the file of what rides along.")
+    ] = None,
+    code_hierarchy: Annotated[
+        str | None, Option(metavar="FILE", help="Of trajectories, with --original: the hierarchy of codes, if a file.")
+    ] = None,
+    age_hierarchy: Annotated[
+        str | None, Option(metavar="FILE", help="Of trajectories, with --original: the hierarchy of ages, if a file.")
     ] = None,
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
@@ -71,6 +81,9 @@ def verify(
     from cloister.release_folder import delimiter_told
 
     manifest = release_at(folder)
+    of_trajectories = (side, code_hierarchy, age_hierarchy)
+    if manifest.get("shape") != "trajectories" and any(word is not None for word in of_trajectories):
+        raise InputError("--side, --code-hierarchy and --age-hierarchy are for trajectories. Leave them out.")
     if manifest.get("shape") == "codes":
         if qi or population or hierarchies is not None:
             raise InputError("Code sets have no quasi-identifiers, hierarchies or populations. Leave them out.")
@@ -83,6 +96,26 @@ def verify(
             missing=missing or (),
             privacy=privacy,
             policy=policy,
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+        _say(folder, verdict, as_json=as_json, quiet=quiet)
+        return
+    if manifest.get("shape") == "trajectories":
+        if qi or population or m is not None or hierarchies is not None or privacy is not None or policy is not None:
+            raise InputError(
+                "Trajectories have -k, --original, --side, --crosswalk and hierarchies by --code-hierarchy and "
+                "--age-hierarchy. Leave out what is for other releases."
+            )
+        words = {"code": code_hierarchy, "age": age_hierarchy}
+        verdict = verify_folder(
+            folder,
+            original=original,
+            hierarchies={column: parse_hierarchy(word) for column, word in words.items() if word is not None},
+            k=k,
+            crosswalk=crosswalk,
+            side=side,
+            missing=missing or (),
             encoding=encoding,
             delimiter=delimiter,
         )

@@ -1,0 +1,118 @@
+"""Protecting trajectories from Python."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from cloister.errors import InputError
+from cloister.flow.trajectories import protect_trajectories
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text, from_native
+from cloister.trajectories.data import Cost, Diversity, Method, Number, Trajectories, TrajectoriesRequest, weights_of
+from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
+from cloister.trajectories.release import TrajectoriesRelease
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories
+from cloister.trajectories.side import SideTable, joined
+from cloister.trajectories.warm import load_kernels
+
+
+def anonymize_trajectories(
+    trajectories: Trajectories,
+    *,
+    k: int,
+    weights: tuple[Number, Number] = (0.5, 0.5),
+    method: str = "a-gs",
+    cost: str = "paper",
+    code_hierarchy: Hierarchy | None = None,
+    age_hierarchy: Hierarchy | None = None,
+    side: Any = None,
+    block: int | Literal["auto", "off"] = "auto",
+    drop_empty_pairs: bool = False,
+    on_unknown_code: str = "error",
+    sensitive: str | None = None,
+    diversity: int = 2,
+    seed: int = 0,
+) -> TrajectoriesRelease:
+    """Return a release of trajectories, verified: every released trajectory is that of at least k patients.
+
+    Parameters
+    ----------
+    trajectories : one sequence of (code, age) pairs a patient
+    k : patients that share every released trajectory
+    weights : of codes and of ages in the loss that is kept low; each from 0 on, together 1
+    method : how two trajectories are aligned: ``"a-gs"`` (least loss), or ``"baseline"`` (pairs in the same places)
+    cost : ``"paper"``, or ``"exact"``: a merged pair's further loss counts for each patient that it stands for
+    code_hierarchy : what codes are generalized to; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless
+        given
+    age_hierarchy : what ages are generalized to; 1, 5, 10, 20 years and 90 and over together unless given
+    side : a dataframe of what rides along, one row a patient, with the ids of the trajectories; released as it is
+    block : most patients that are compared with each other; ``"off"``: all; ``"auto"``: all where that is feasible
+    drop_empty_pairs : leave out pairs of which neither code nor age is told
+    on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
+        where they cannot stay) or ``"drop"``
+    sensitive, diversity : a side column of which at most one in ``diversity`` patients who share a trajectory may have
+        the same value
+    seed : written down; nothing that protects is random
+
+    Returns
+    -------
+    TrajectoriesRelease
+        ``frame`` is what is released, one row a pair; ``side`` what rides along.
+
+    Raises
+    ------
+    InputError
+        The trajectories or the settings cannot be used.
+    NoSafeRelease
+        There are fewer than k patients, or a sensitive value is too frequent.
+
+    Notes
+    -----
+    *Guarantee*: whoever knows any codes of a patient with the ages at which they were recorded finds no trajectory that
+    can be the patient's, or those of at least k patients. Not promised: anything against somebody who knows a side
+    column, which is released as it is; that the k patients differ in what they have. Cost: see
+    `cloister.trajectories.protect`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> records = [[("401.1", 38), ("401.1", 40)], [("401.9", 38), ("401.1", 40)], [("401.1", 38), ("401.9", 40)]]
+    >>> release = cl.anonymize_trajectories(cl.Trajectories.from_records(records), k=3, weights=(0.5, 0.5))
+    >>> release.frame.rows()[:2]
+    [(1, '401', '38'), (1, '401', '40')]
+    >>> release.verify().holds
+    True
+    """
+    check_trajectories(trajectories)
+    _check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
+    _check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
+    request = TrajectoriesRequest(
+        k=k,
+        code_hierarchy=usual_codes(trajectories) if code_hierarchy is None else code_hierarchy,
+        age_hierarchy=USUAL_AGES if age_hierarchy is None else age_hierarchy,
+        method=Method(method),
+        weights=weights_of(*weights),
+        cost=Cost(cost),
+        block=block,
+        drop_empty=drop_empty_pairs,
+        diversity=None if sensitive is None else Diversity(diversity, column=sensitive),
+    )
+    given = GivenTrajectories(trajectories)
+    if side is not None:
+        given = _with_side(given, side)
+    settings = ReleaseSettings(Unknown(on_unknown_code))
+    return protect_trajectories(given, request, settings, seed=seed, load=load_kernels)
+
+
+def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
+    ids = given.trajectories.ids
+    if ids is None:
+        raise InputError("Side columns are joined by id, but the trajectories have none.")
+    table: SideTable = joined(from_native(side).frame, as_text(ids), "side", None, "the trajectories")
+    return replace(given, side=table)
+
+
+def _check_words(*settings: tuple[str, str, tuple[str, ...]]) -> None:
+    """Refuse words that no setting has."""
+    for name, word, known in settings:
+        if word not in known:
+            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")
