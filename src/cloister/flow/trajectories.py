@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from cloister.errors import InternalError
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.codebook import codebook
@@ -16,6 +17,7 @@ from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories
 from cloister.trajectories.side import side_of
 from cloister.trajectories.verify import Promise, verify
+from cloister.trajectories.verify_figures import figures_agree
 from cloister.trajectories.verify_original import Secret
 from cloister.trajectories.written import order_of, written
 
@@ -68,6 +70,8 @@ def protect_trajectories(
         verdict = passed(verify(files, promise, secret))
     with watch.stage("measure"):
         figures = work_out(given, domain, protected, files)
+        if not figures_agree(figures.told["utility"], files, secret):
+            raise InternalError("The figures of the release are not as they were counted anew.")
         manifest = describe(given, request, settings, verdict, figures.told)
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
     return TrajectoriesRelease(

@@ -5,12 +5,16 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from .data import AnonymizedTrajectories, Losses, ProtectedTrajectories
+from cloister.hierarchy.ladder import ROOT
+
+from .data import AnonymizedTrajectories, Losses, Numbers, ProtectedTrajectories
 from .data_file import WrittenTrajectories
 from .domain import Domain
 from .manifest import DECIMALS, records_of
 from .request import GivenTrajectories
+from .tree import Tree
 from .written import Integers
 
 RISK_THRESHOLD = 0.2
@@ -69,7 +73,7 @@ def _utility(released: AnonymizedTrajectories, written: WrittenTrajectories, los
     lengths = np.diff(released.offsets)
     of_row = np.repeat(released.sizes, lengths)
     empty = int(released.sizes[lengths == 0].sum())
-    no_code, no_age = released.codes == released.code_tree.root, released.ages == released.age_tree.root
+    no_code, no_age = _untold(released.code_tree, released.codes), _untold(released.age_tree, released.ages)
     alone = np.repeat(lengths == 1, lengths)
     return {
         "pairs": written.frame.height - int(of_row[no_code & no_age].sum()) - empty,
@@ -80,6 +84,11 @@ def _utility(released: AnonymizedTrajectories, written: WrittenTrajectories, los
         **{name: round(getattr(losses, name), DECIMALS) for name in TOLD},
         "are": None,
     }
+
+
+def _untold(tree: Tree, nodes: Numbers) -> NDArray[np.bool_]:
+    """Whether nodes are written as ``*``; the root has another label where the hierarchy has one for all values."""
+    return np.array([label == ROOT for label in tree.labels], dtype=np.bool_)[nodes]
 
 
 def _sizes(released: AnonymizedTrajectories) -> list[int]:

@@ -62,10 +62,17 @@ def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | Non
             _check_diversity(checks, patients, released.side, promise)
         if secret is not None:
             check_original(checks, released, secret)
-    how = "equal trajectories were counted anew in the released text" + (
-        ", and every pair was compared with the original" if secret is not None else ""
-    )
+    how = "equal trajectories were counted anew in the released text" + ("" if secret is None else _compared(secret))
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+
+
+def _compared(secret: Secret) -> str:
+    """What was compared with the original, as part of a sentence."""
+    if secret.origin is None:
+        return ", and labels and the number of patients were compared with the original"
+    if secret.position is None:
+        return ", and every trajectory was compared with its patient's in the original"
+    return ", and every pair was compared with the one of the original that it stands for"
 
 
 def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
