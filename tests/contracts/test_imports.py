@@ -37,7 +37,18 @@ ALLOWED = {
         "release",
         "release_folder",
     },
-    "codesets": {"codesets", "checks", "errors", "results", "io", "hierarchy", "utility", "kernels", "release", "release_folder"},
+    "codesets": {
+        "codesets",
+        "checks",
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "utility",
+        "kernels",
+        "release",
+        "release_folder",
+    },
     "trajectories": {
         "trajectories",
         "checks",
@@ -160,6 +171,17 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
     assert {f"{room}.{name}" for name in protecting} <= MODULES.keys()
 
 
+def test_the_verifier_of_trajectories_loads_nothing_of_what_it_checks():
+    """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
+    loaded = modules_loaded("cloister.trajectories.verify")
+    protecting = ("clusters", "problem", "losses", "figures", "written", "protect")
+
+    assert {"cloister.trajectories.verify_original", "cloister.trajectories.data"} <= loaded
+    assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
+    assert loaded & {f"cloister.trajectories.{name}" for name in protecting} == set()
+    assert {f"cloister.trajectories.{name}" for name in protecting} <= MODULES.keys()
+
+
 @pytest.mark.parametrize(
     "module",
     [
@@ -167,6 +189,7 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
         "cloister.codesets.disassociation.verify",
         "cloister.codesets.generalization.verify",
         "cloister.table_with_codes.verify",
+        "cloister.trajectories.verify",
         "cloister.recheck",
     ],
 )
@@ -174,7 +197,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
     of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
     of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
-    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", *of_codes)
+    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", "trajectories.protect", *of_codes)
     never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
         f"import sys, {module}\nprint([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"
@@ -190,6 +213,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
         ("tables", "cloister.codesets"),
         ("codes", ("cloister.tabular", "cloister.codesets.generalization")),
         ("generalized_codes", ("cloister.tabular", "cloister.codesets.disassociation")),
+        ("trajectories", ("cloister.tabular", "cloister.codesets")),
     ],
 )
 def test_a_course_loads_nothing_of_other_shapes(course, never):
