@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.table_with_codes.release import TableWithCodesRelease
-    from cloister.trajectories.data import Trajectories
+    from cloister.trajectories.sequences import Trajectories
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
@@ -139,8 +139,8 @@ _HOME = {
     "release": ("Release",),
     "results": ("Verdict",),
     "table_with_codes.release": ("TableWithCodesRelease",),
-    "trajectories.data": ("Trajectories",),
     "trajectories.release": ("TrajectoriesRelease",),
+    "trajectories.sequences": ("Trajectories",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),
     "verbs.trajectories": ("anonymize_trajectories",),

@@ -43,6 +43,7 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
             request,
             settings,
             seed=options.seed,
+            threads=options.threads,
             watch=watch,
             custody=custody_of(options.data, options.internal),
             load=load_kernels,

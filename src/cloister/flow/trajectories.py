@@ -30,6 +30,7 @@ def protect_trajectories(
     settings: ReleaseSettings | None = None,
     *,
     seed: int = 0,
+    threads: int | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
     load: Callable[[], None] | None = None,
@@ -40,6 +41,7 @@ def protect_trajectories(
     ----------
     given : the trajectories as read and numbered, and what rides along
     seed : written down; nothing that protects is random
+    threads : all cores unless given; never changes what is released
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
     load : loads what is compiled
@@ -60,7 +62,7 @@ def protect_trajectories(
         column = None if diversity is None else diversity.column
         side = side_of(given.side, domain.trajectories.n_patients, column)
     with watch.stage("protect"):
-        protected = interruptible(lambda: anonymize(domain.trajectories, fit, side))
+        protected = interruptible(lambda: anonymize(domain.trajectories, fit, side, threads=threads))
     with watch.stage("verify"):
         order = order_of(protected.released, protected.alignment, given.side)
         files = written(protected.released, protected.alignment, given.side, order)

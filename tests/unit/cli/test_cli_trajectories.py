@@ -359,9 +359,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from cloister.cli import main
 from cloister.flow import trajectories
 work = trajectories.anonymize
-def told(*arguments):
+def told(*arguments, **options):
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return work(*arguments)
+    return work(*arguments, **options)
 trajectories.anonymize = told
 sys.exit(main.run({[*words, "--out", str(tmp_path / "release")]!r}))
 """
