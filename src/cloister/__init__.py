@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.table_with_codes.release import TableWithCodesRelease
-    from cloister.trajectories.sequences import Trajectories
     from cloister.trajectories.release import TrajectoriesRelease
+    from cloister.trajectories.sequences import Trajectories
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
