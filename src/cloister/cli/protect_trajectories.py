@@ -53,10 +53,28 @@ def protect_trajectories(
         list[str] | None,
         Option(metavar="COLUMN", help="Column of --side whose values must differ among those who share a trajectory."),
     ] = None,
+    sensitive_codes: Annotated[
+        list[str] | None,
+        Option(
+            metavar="CODES",
+            help="In place of --sensitive: codes, separated by commas, that must not be told of all who share a "
+            "trajectory. Repeatable.",
+        ),
+    ] = None,
     diversity: Annotated[
         int | None,
         Option(
-            metavar="L", help="At most one in L of them has the same value of the sensitive column; 2 if not given."
+            metavar="L",
+            help="At most one in L of them has the same value of the sensitive column, or a sensitive code behind a "
+            "released one; 2 if not given.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        Option(
+            metavar="POLICY",
+            help="Codes that must not be generalized with others: level:1|2|3 (category, section, chapter), sim:5, "
+            "gwas (18 diseases), or a JSON file from name to list of codes.",
         ),
     ] = None,
     block: Annotated[

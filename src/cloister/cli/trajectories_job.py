@@ -11,6 +11,7 @@ from cloister.cli.progress import working
 from cloister.cli.release_options import ENGINES
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.cli.trajectories_summary import notes_on, print_trajectories_summary
+from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import parse_hierarchy
@@ -20,6 +21,7 @@ from cloister.trajectories.data import Cost, Diversity, Method, TrajectoriesRequ
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, read_given
 from cloister.trajectories.warm import load_kernels, must_compile
+from cloister.verbs.trajectories import constraints_of, known_sensitive, parse_constraints
 
 UNITS: tuple[Literal["years", "days"], ...] = ("years", "days")
 USUAL_DIVERSITY = 2
@@ -33,7 +35,10 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
     with watch.stage("read"):
         given = _read(options)
     with watch.stage("encode"):
-        request, settings = _request(options, given), ReleaseSettings(Unknown(options.on_unknown_code))
+        policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
+        request = _request(options, given, policy)
+        told = None if policy is None else policy.spec
+        settings = ReleaseSettings(Unknown(options.on_unknown_code), policy=told)
     quiet = options.quiet or options.as_json
     if must_compile():
         note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
@@ -72,8 +77,8 @@ def _check_words(options: TrajectoriesOptions) -> None:
         raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
     if options.threads is not None and options.threads < 1:
         raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
-    if options.diversity is not None and not options.sensitive:
-        raise InputError("--diversity is about a sensitive column of --side. Name it with --sensitive.")
+    if options.diversity is not None and not (options.sensitive or options.sensitive_codes):
+        raise InputError("--diversity is about something sensitive. Name it with --sensitive or --sensitive-codes.")
     if len(options.sensitive or ()) > 1:
         raise InputError("One sensitive column can be named in this version. Leave out the others.")
 
@@ -90,9 +95,10 @@ def _read(options: TrajectoriesOptions) -> GivenTrajectories:
     )
 
 
-def _request(options: TrajectoriesOptions, given: GivenTrajectories) -> TrajectoriesRequest:
+def _request(
+    options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
+) -> TrajectoriesRequest:
     codes, ages = options.code_hierarchy, options.age_hierarchy
-    sensitive = options.sensitive[0] if options.sensitive else None
     weights = options.weights.split(",")
     if len(weights) != 2:
         raise InputError("--weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5.")
@@ -105,8 +111,18 @@ def _request(options: TrajectoriesOptions, given: GivenTrajectories) -> Trajecto
         cost=Cost(options.cost),
         block=_block(options.block),
         drop_empty=options.drop_empty_pairs,
-        diversity=None if sensitive is None else Diversity(options.diversity or USUAL_DIVERSITY, column=sensitive),
+        diversity=_diversity(options, given),
+        constraints=() if policy is None else constraints_of(policy, given.trajectories),
     )
+
+
+def _diversity(options: TrajectoriesOptions, given: GivenTrajectories) -> Diversity | None:
+    column = options.sensitive[0] if options.sensitive else None
+    words = [word for text in options.sensitive_codes or () for word in text.split(",") if word]
+    if column is None and not words:
+        return None
+    share = USUAL_DIVERSITY if options.diversity is None else options.diversity
+    return Diversity(share, known_sensitive(words, given.trajectories), column)
 
 
 def _block(text: str) -> int | Literal["auto", "off"]:

@@ -19,7 +19,9 @@ class TrajectoriesOptions(ReleaseOptions):
     block: str = "auto"
     drop_empty_pairs: bool = False
     on_unknown_code: str = "error"
+    sensitive_codes: list[str] | None = None
     diversity: int | None = None
+    policy: str | None = None
     code: str | None = None
     age: str | None = None
     date: str | None = None

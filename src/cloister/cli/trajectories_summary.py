@@ -48,6 +48,9 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("loss of codes", f"{utility['ilm_exact']:.3f} (0 nothing, 1 all; {utility['ilm']:.3f} as the paper counts)"),
         ("loss of ages", f"{utility['alm_exact']:.3f} (0 nothing, 1 all; {utility['alm']:.3f} as the paper counts)"),
     ]
+    if utility["constraints"] is not None:
+        kept = f"{utility['constraints_kept']:,} of {utility['constraints']:,} sets kept apart from others"
+        rows.append(("policy", f"{manifest['settings']['policy']}: {kept}"))
     if utility["patients_untold"]:
         rows.append(("nothing told", f"of {utility['patients_untold']:,} patients, who are one row of * each"))
     if manifest["clustering"]["blocks"] > 1:

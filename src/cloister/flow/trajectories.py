@@ -68,11 +68,11 @@ def protect_trajectories(
         files = written(protected.released, protected.alignment, given.side, order)
         beside = None if given.side is None else given.side.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
-        promise = Promise(request.k, request.drop_empty, None if diversity is None else diversity.l, column)
+        promise = Promise.of(request.k, diversity, drop_empty=request.drop_empty)
         verdict = passed(verify(files, promise, secret))
     with watch.stage("measure"):
-        figures = work_out(given, domain, protected, files)
-        if not figures_agree(figures.told["utility"], files, secret):
+        figures = work_out(given, settings, domain, protected, files)
+        if not figures_agree(figures.told["utility"], files, secret, settings.policy):
             raise InternalError("The figures of the release are not as they were counted anew.")
         manifest = describe(given, request, settings, verdict, figures.told)
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)

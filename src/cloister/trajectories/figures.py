@@ -13,7 +13,7 @@ from .data import AnonymizedTrajectories, Losses, Numbers, ProtectedTrajectories
 from .data_file import WrittenTrajectories
 from .domain import Domain
 from .manifest import DECIMALS, records_of
-from .request import GivenTrajectories
+from .request import GivenTrajectories, ReleaseSettings
 from .tree import Tree
 from .written import Integers
 
@@ -42,7 +42,11 @@ class TrajectoriesFigures:
 
 
 def work_out(
-    given: GivenTrajectories, domain: Domain, protected: ProtectedTrajectories, written: WrittenTrajectories
+    given: GivenTrajectories,
+    settings: ReleaseSettings,
+    domain: Domain,
+    protected: ProtectedTrajectories,
+    written: WrittenTrajectories,
 ) -> TrajectoriesFigures:
     """Return the figures of a release.
 
@@ -53,7 +57,7 @@ def work_out(
     released = protected.released
     told = {
         "records": records_of(released.n_patients),
-        "utility": _utility(released, written, protected.losses),
+        "utility": _utility(released, written, protected.losses) | _constraints(protected, settings),
         "risk": _risk(released),
         "clustering": {"blocks": protected.blocks},
     }
@@ -83,6 +87,15 @@ def _utility(released: AnonymizedTrajectories, written: WrittenTrajectories, los
         "trajectories": len(_sizes(released)),
         **{name: round(getattr(losses, name), DECIMALS) for name in TOLD},
         "are": None,
+    }
+
+
+def _constraints(protected: ProtectedTrajectories, settings: ReleaseSettings) -> dict[str, Any]:
+    """How many sets of codes there are, and how many no released code reaches beyond."""
+    outcomes = None if settings.policy is None else protected.outcomes
+    return {
+        "constraints": None if outcomes is None else len(outcomes),
+        "constraints_kept": None if outcomes is None else sum(outcome.kept for outcome in outcomes),
     }
 
 

@@ -62,6 +62,7 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest, settings
         "age_hierarchy": request.age_hierarchy.spec,
         "on_unknown_code": str(settings.unknown),
         "sensitive": None if diversity is None else diversity.column,
+        "sensitive_codes": None if diversity is None or not diversity.codes else sorted(diversity.codes),
         "diversity": None if diversity is None else diversity.l,
         "policy": settings.policy,
         "workload": settings.workload,
@@ -103,6 +104,8 @@ def rules_of(k: int, diversity: Diversity | None) -> list[dict[str, Any]]:
     rules: list[dict[str, Any]] = [{"model": K_ANONYMITY, "k": k}]
     if diversity is not None and diversity.column is not None:
         rules.append({"model": DIVERSITY, "l": diversity.l, "column": diversity.column})
+    elif diversity is not None:
+        rules.append({"model": DIVERSITY, "l": diversity.l, "codes": sorted(diversity.codes)})
     return rules
 
 
@@ -116,6 +119,11 @@ def sentences_of(k: int, diversity: Diversity | None) -> list[str]:
         sentences.append(
             f"Of the patients who share a trajectory, at most one in {diversity.l} has the same value of "
             f"{diversity.column!r}; a missing value is none"
+        )
+    elif diversity is not None:
+        sentences.append(
+            f"Of the patients who share a trajectory, a released code stands for a sensitive one of at most one in "
+            f"{diversity.l}"
         )
     return sentences
 

@@ -75,16 +75,10 @@ def recheck_trajectories(
     except InputError as error:
         return Verdict(False, f"{name} was read", (), (error.message.rstrip("."),))
     secret = None if original is None else _secret(original, asked, released)
-    diversity = asked.diversity
-    promise = Promise(
-        asked.k,
-        asked.drop_empty,
-        None if diversity is None else diversity.l,
-        None if diversity is None else diversity.column,
-    )
+    promise = Promise.of(asked.k, asked.diversity, drop_empty=asked.drop_empty)
     verdict = verify(released, promise, secret)
     failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released)]
-    failures += [] if failures or figures_agree(manifest["utility"], released, secret) else [NO_FIGURES]
+    failures += [] if failures or figures_agree(manifest["utility"], released, secret, asked.policy) else [NO_FIGURES]
     if k is not None and k > asked.k:
         more = verify(released, replace(promise, k=k))
         failures += [f"as asked, with k = {k}: {failure}" for failure in more.failures]

@@ -15,7 +15,17 @@ from .domain import Unknown
 PROMISER = "a release of trajectories"
 
 SETTINGS = frozenset({"source", "k", "weights", "cost", "block", "drop_empty_pairs", "code_hierarchy", "age_hierarchy"})
-SETTINGS |= {"on_unknown_code", "sensitive", "diversity", "policy", "workload", "side", "ids", "input_columns"}
+SETTINGS |= {
+    "on_unknown_code",
+    "sensitive",
+    "sensitive_codes",
+    "diversity",
+    "policy",
+    "workload",
+    "side",
+    "ids",
+    "input_columns",
+}
 SETTINGS |= {"age_unit", "not_released", "delimiter"}
 COLUMNS = frozenset({"id", "code", "age", "date", "anchor"})
 UNITS = ("years", "days")
@@ -29,7 +39,8 @@ class Stated:
     Attributes
     ----------
     k, drop_empty, code_hierarchy, age_hierarchy, unknown : settings
-    diversity : what is promised of a sensitive side column
+    diversity : what is promised of a sensitive side column or of sensitive codes
+    policy : where sets of codes came from that must not be generalized with others
     kinds : of the hierarchies of codes and of ages
     id_column : of the input, where it named one
     """
@@ -40,6 +51,7 @@ class Stated:
     age_hierarchy: str
     unknown: Unknown
     diversity: Diversity | None
+    policy: str | None
     kinds: tuple[str, str]
     id_column: str | None
 
@@ -59,9 +71,6 @@ def _read(manifest: Manifest) -> Stated:
     settings = manifest["settings"]
     Method(manifest["method"])
     Cost(settings["cost"])
-    column, share = settings["sensitive"], settings["diversity"]
-    if (column is None) != (share is None):
-        raise ValueError("half a promise")
     kinds = manifest["columns"]["code"]["hierarchy"], manifest["columns"]["age"]["hierarchy"]
     return Stated(
         k=_whole(settings["k"]),
@@ -69,10 +78,19 @@ def _read(manifest: Manifest) -> Stated:
         code_hierarchy=_text(settings["code_hierarchy"]),
         age_hierarchy=_text(settings["age_hierarchy"]),
         unknown=Unknown(settings["on_unknown_code"]),
-        diversity=None if column is None else Diversity(_whole(share), column=_text(column)),
+        diversity=_diversity(settings["sensitive"], settings["sensitive_codes"], settings["diversity"]),
+        policy=None if settings["policy"] is None else _text(settings["policy"]),
         kinds=(_text(kinds[0]), _text(kinds[1])),
         id_column=None if settings["input_columns"]["id"] is None else _text(settings["input_columns"]["id"]),
     )
+
+
+def _diversity(column: Any, codes: Any, share: Any) -> Diversity | None:
+    if column is None and codes is None and share is None:
+        return None
+    if codes is not None and (not isinstance(codes, list) or sorted(set(map(_text, codes))) != codes):
+        raise ValueError("not codes in order")
+    return Diversity(_whole(share), frozenset(codes or ()), None if column is None else _text(column))
 
 
 def _whole(value: Any) -> int:

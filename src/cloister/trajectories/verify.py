@@ -12,6 +12,7 @@ from cloister.checks import Checks
 from cloister.hierarchy.ladder import ROOT
 from cloister.results import Verdict
 
+from .data import Diversity
 from .data_file import AGE, CODE, COLUMNS, ID, WrittenTrajectories
 from .verify_original import Secret, check_original
 
@@ -31,13 +32,22 @@ class Promise:
     k : patients that share every trajectory
     drop_empty : whether pairs of which nothing is told are left out
     l : a sensitive value is that of at most one in l patients who share a trajectory; None: nothing is sensitive
-    column : the sensitive column of what rides along
+    column : the sensitive column of what rides along; or
+    codes : the sensitive codes, which can be looked for with the place of every pair alone
     """
 
     k: int
     drop_empty: bool = False
     l: int | None = None  # noqa: E741  (as the model is called)
     column: str | None = None
+    codes: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, k: int, diversity: Diversity | None, *, drop_empty: bool) -> "Promise":
+        """Return the promise of a release that was asked for."""
+        if diversity is None:
+            return cls(k, drop_empty)
+        return cls(k, drop_empty, diversity.l, diversity.column, diversity.codes)
 
 
 def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | None = None) -> Verdict:
@@ -58,10 +68,11 @@ def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | Non
         _check_copies(checks, patients, promise.k)
         if promise.drop_empty:
             _check_told(checks, released.frame)
-        if promise.l is not None:
+        if promise.l is not None and not promise.codes:
             _check_diversity(checks, patients, released.side, promise)
         if secret is not None:
             check_original(checks, released, secret)
+            _check_sensitive_codes(checks, patients, secret, promise)
     how = "equal trajectories were counted anew in the released text" + ("" if secret is None else _compared(secret))
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
 
@@ -139,3 +150,19 @@ def _check_diversity(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame 
     rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(side[promise.column].alias("value\0"))
     held = rows.drop_nulls("value\0").group_by(KEY, "value\0").agg(pl.len().alias("held\0"), pl.col(SIZE).first())
     checks.require(not (held["held\0"] * promise.l > held[SIZE]).any(), words)
+
+
+def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+    """Count, for each trajectory, the patients of whom a sensitive code is released, as it is or generalized."""
+    if checks.failures or promise.l is None or not promise.codes or secret.position is None or secret.origin is None:
+        return
+    original = secret.trajectories
+    sensitive = np.array([code in promise.codes for code in original.vocabulary], dtype=np.bool_)
+    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
+    told = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
+    behind = pl.Series("behind\0", np.isin(secret.origin, told))
+    counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
+    checks.require(
+        not (counts["behind\0"] * promise.l > counts[SIZE]).any(),
+        f"a released code stands for a sensitive one of at most one in {promise.l} patients who share a trajectory",
+    )

@@ -57,16 +57,24 @@ def risk_of(released: WrittenTrajectories) -> dict[str, float | int]:
     }
 
 
-def figures_agree(utility: dict[str, Any], released: WrittenTrajectories, secret: Secret | None) -> bool:
+CONSTRAINTS = ("constraints", "constraints_kept")
+
+
+def figures_agree(
+    utility: dict[str, Any], released: WrittenTrajectories, secret: Secret | None, policy: str | None
+) -> bool:
     """Return whether ``utility`` is as counted anew, and its losses are as far as they follow.
 
     Parameters
     ----------
     secret : with the place of every pair, for the exact losses; else they are only bounded: what is told of no code
         was lost, and what is not released too
+    policy : where sets of codes came from; None: there are none, and nothing is told of them
     """
     counts = counts_of(released)
-    if utility.keys() != {*counts, *LOSSES, "are"} or utility["are"] is not None:
+    if utility.keys() != {*counts, *LOSSES, *CONSTRAINTS, "are"} or utility["are"] is not None:
+        return False
+    if not _are_constraints([utility[name] for name in CONSTRAINTS], policy):
         return False
     if not all(type(utility[name]) is int and utility[name] == count for name, count in counts.items()):
         return False
@@ -84,6 +92,13 @@ def figures_agree(utility: dict[str, Any], released: WrittenTrajectories, secret
         loss >= each.least - ROUNDED if each.is_bound else abs(loss - each.least) <= ROUNDED
         for loss, each in zip(told, found, strict=True)
     )
+
+
+def _are_constraints(told: list[Any], policy: str | None) -> bool:
+    """Whether numbers of sets are such; how many are kept is the releaser's word."""
+    if policy is None:
+        return told == [None, None]
+    return all(type(number) is int for number in told) and 0 <= told[1] <= told[0]
 
 
 def _is_rounded(loss: Any) -> bool:

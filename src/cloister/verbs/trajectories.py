@@ -1,13 +1,28 @@
 """Protecting trajectories from Python."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.policy import UtilityPolicy, parse_policy
+from cloister.codesets.policy_words import as_told
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
-from cloister.trajectories.data import Cost, Diversity, Method, Number, Trajectories, TrajectoriesRequest, weights_of
+from cloister.trajectories.data import (
+    Constraint,
+    Cost,
+    Diversity,
+    Method,
+    Number,
+    Trajectories,
+    TrajectoriesRequest,
+    weights_of,
+)
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories
@@ -29,7 +44,9 @@ def anonymize_trajectories(
     drop_empty_pairs: bool = False,
     on_unknown_code: str = "error",
     sensitive: str | None = None,
+    sensitive_codes: Sequence[str] = (),
     diversity: int = 2,
+    policy: UtilityPolicy | None = None,
     seed: int = 0,
 ) -> TrajectoriesRelease:
     """Return a release of trajectories, verified: every released trajectory is that of at least k patients.
@@ -51,6 +68,9 @@ def anonymize_trajectories(
         where they cannot stay) or ``"drop"``
     sensitive, diversity : a side column of which at most one in ``diversity`` patients who share a trajectory may have
         the same value
+    sensitive_codes : in place of ``sensitive``: codes of which one may stand behind a released code of at most one in
+        ``diversity`` patients who share a trajectory
+    policy : sets of codes that must not be generalized with others
     seed : written down; nothing that protects is random
 
     Returns
@@ -94,13 +114,64 @@ def anonymize_trajectories(
         cost=Cost(cost),
         block=block,
         drop_empty=drop_empty_pairs,
-        diversity=None if sensitive is None else Diversity(diversity, column=sensitive),
+        diversity=None
+        if sensitive is None and not sensitive_codes
+        else Diversity(diversity, known_sensitive(sensitive_codes, trajectories), sensitive),
+        constraints=() if policy is None else constraints_of(policy, trajectories),
     )
     given = GivenTrajectories(trajectories)
     if side is not None:
         given = _with_side(given, side)
-    settings = ReleaseSettings(Unknown(on_unknown_code))
+    told = None if policy is None else as_told(policy, _code_set(trajectories)).spec
+    settings = ReleaseSettings(Unknown(on_unknown_code), policy=told)
     return protect_trajectories(given, request, settings, seed=seed, load=load_kernels)
+
+
+def known_sensitive(codes: Sequence[str], trajectories: Trajectories) -> frozenset[str]:
+    """Return sensitive codes if they occur.
+
+    Raises
+    ------
+    InputError
+        Some do not.
+    """
+    absent = len(set(codes) - set(trajectories.vocabulary))
+    if absent:
+        raise InputError(f"{absent} of {len(set(codes))} sensitive codes do not occur in the data. Correct them.")
+    return frozenset(codes)
+
+
+def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
+    """Return the utility policy that words or a JSON file name.
+
+    Raises
+    ------
+    InputError
+        There is no such policy.
+    """
+    return as_told(parse_policy(text, _code_set(trajectories)), _code_set(trajectories))
+
+
+def constraints_of(policy: UtilityPolicy, trajectories: Trajectories) -> tuple[Constraint, ...]:
+    """Return the sets of a policy of which some code occurs.
+
+    Raises
+    ------
+    InputError
+        The sets are frequent ones, which are those of code sets.
+    """
+    if policy.support is not None:
+        raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
+    known = set(trajectories.vocabulary)
+    return tuple(
+        Constraint(name, codes) for name, codes in zip(policy.names, policy.constraints, strict=True) if codes & known
+    )
+
+
+def _code_set(trajectories: Trajectories) -> CodeSets:
+    """All codes as one set, of which policies are made."""
+    items = np.arange(len(trajectories.vocabulary), dtype=np.int32)
+    return CodeSets(trajectories.vocabulary, np.array([0, items.size], dtype=np.int64), items)
 
 
 def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
