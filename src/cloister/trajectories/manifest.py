@@ -96,7 +96,7 @@ def columns_of(codes: str, ages: str) -> dict[str, Any]:
 
 def side_of(columns: Sequence[str]) -> dict[str, Any]:
     """Return what the columns of the side file are."""
-    return {"columns": list(columns)}
+    return {"columns": {name: {"role": "side"} for name in columns}}
 
 
 def rules_of(k: int, diversity: Diversity | None) -> list[dict[str, Any]]:

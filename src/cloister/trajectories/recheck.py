@@ -1,5 +1,6 @@
 """A release folder of trajectories, checked again from its files alone, or with the original and its crosswalk."""
 
+import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,8 +134,8 @@ def _contradictions(folder: Path, manifest: Manifest, asked: Stated, released: W
                 _is_of_kind(spec, kind)
                 for spec, kind in zip((asked.code_hierarchy, asked.age_hierarchy), asked.kinds, strict=True)
             ),
-            f"{WITH_SIDE} does not name the columns of {SIDE}": manifest.get(WITH_SIDE)
-            == (None if beside is None else side_of(beside)),
+            f"{WITH_SIDE} does not name the columns of {SIDE}": json.dumps(manifest.get(WITH_SIDE))
+            == json.dumps(None if beside is None else side_of(beside)),
             "guarantee.rules are not those of the settings": guarantee["rules"] == rules_of(asked.k, asked.diversity),
             "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
             == sentences_of(asked.k, asked.diversity),

@@ -12,17 +12,8 @@ from tests.tampering import resealed, restated
 
 CODES = ("250.00", "250.01", "401.1", "401.9", "V58.66", "E936.1")
 FILES = {"data.csv", "codebook.csv", "release.json", "report.html"}
-KEYS = {
-    "pairs",
-    "codes_untold",
-    "ages_untold",
-    "patients_untold",
-    "trajectories",
-    "ilm",
-    "alm",
-    "ilm_exact",
-    "alm_exact",
-}
+KEYS = {"pairs", "codes_untold", "ages_untold", "patients_untold", "trajectories", "constraints", "constraints_kept"}
+KEYS |= {"ilm", "alm", "ilm_exact", "alm_exact"}
 
 
 def visits(n_patients, seed=1, oldest=95):
@@ -258,7 +249,7 @@ CHANGES = {
     "hierarchy": lambda told: told["settings"].update(age_hierarchy="icd9"),
     "hierarchy kind": lambda told: told["columns"]["age"].update(hierarchy="icd9"),
     "column": lambda told: told["columns"].update(more={"role": "kept"}),
-    "side": lambda told: told["side"].update(columns=["rna"]),
+    "side": lambda told: told["side"].update(columns={"rna": {"role": "side"}}),
     "no side": lambda told: told.pop("side"),
     "side file": lambda told: told["settings"].update(side=None),
     "setting": lambda told: told["settings"].update(more=1),
