@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.kernels.alignment import Branches, Domain
-from cloister.kernels.grouping import Sequences
+from cloister.kernels.nearest import Sequences
 
 from .data import Constraint, Cost, Integers, Method, Numbers, Side, Trajectories, TrajectoriesRequest
 from .tree import Tree
