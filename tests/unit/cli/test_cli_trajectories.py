@@ -220,6 +220,48 @@ def test_a_diverse_release(protect, cloister, manifest, tmp_path):
     assert cloister("verify", tmp_path / "release").code == 1
 
 
+def test_sensitive_codes_are_not_told_of_all(protect, cloister, manifest, tmp_path):
+    """Released codes stand for a sensitive one of at most one in two; said in rules and settings, with the codes."""
+    words = ("--sensitive-codes", "V58.66,E936.1", "--diversity", 2, "--crosswalk", tmp_path / "map.csv")
+    assert protect("-q", *words).code == 0
+    told = manifest()
+    names = dict(pl.read_csv(tmp_path / "map.csv", infer_schema=False).rows())
+
+    assert told["guarantee"]["rules"][1]["codes"] == told["settings"]["sensitive_codes"] == ["E936.1", "V58.66"]
+    assert cloister("verify", tmp_path / "release", "--original", tmp_path / "visits.csv").code == 0
+    frame = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    assert set(frame["id"]) == set(names)
+    assert not frame["code"].is_in(["V58.66", "E936.1"]).any()
+
+
+def test_codes_that_are_nobodys_cannot_be_sensitive(protect, refused):
+    """A sensitive code that does not occur is a mistake."""
+    ran = protect("--sensitive-codes", "410.01")
+
+    assert "1 of 1 sensitive codes do not occur" in refused(ran, new=frozenset({"visits.csv", "samples.csv"}))
+
+
+def test_codes_of_two_sets_are_not_generalized_together(protect, cloister, manifest, tmp_path):
+    """No released label reaches beyond a set of the policy, and the manifest says how many sets that holds for."""
+    (tmp_path / "policy.json").write_text(json.dumps({"one": ["401.1"], "other": ["250.00", "250.01"]}))
+    assert protect("-q", "--policy", tmp_path / "policy.json", "--internal", tmp_path / "secrets").code == 0
+    frame = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    codes = set(frame.filter((pl.col("code") != "*") | (pl.col("age") != "*"))["code"])
+    outcomes = json.loads((tmp_path / "secrets" / "internal.json").read_text())["constraints"]
+
+    assert codes.isdisjoint({"401", "*"})
+    assert (manifest()["utility"]["constraints"], manifest()["utility"]["constraints_kept"]) == (2, 2)
+    assert [(outcome["name"], outcome["kept"]) for outcome in outcomes] == [("one", True), ("other", True)]
+    assert cloister("verify", tmp_path / "release").code == 0
+
+
+def test_a_value_too_frequent_is_no_safe_release(protect, refused):
+    """Where one value is that of more than one in l patients, no clusters will do."""
+    ran = protect("--side", "samples.csv", "--sensitive", "dna", "--diversity", 20)
+
+    assert "more frequent in the data" in refused(ran, 1, new=frozenset({"visits.csv", "samples.csv"}))
+
+
 CHANGES = {
     "k": lambda told: told["settings"].update(k=2),
     "k in the rules": lambda told: told["guarantee"]["rules"][0].update(k=2),
