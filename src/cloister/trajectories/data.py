@@ -55,7 +55,8 @@ class Diversity:
 
     Attributes
     ----------
-    l : at least 2; no sensitive value may be that of more than one in l patients of a cluster
+    l : at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
+        more than one in l patients of a cluster may have a sensitive code behind a released one
     codes : the sensitive codes; or
     column : the sensitive column of the side table; missing values never count as sensitive
     """
@@ -82,7 +83,7 @@ class TrajectoriesRequest:
     method : how two trajectories are aligned
     weights : of codes and of ages in the loss, each from 0 on, together 1
     cost : whether a merged pair loses once or for each patient that it stands for
-    block : most patients that are compared with each other; "off": all; "auto": all where that is feasible
+    block : most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     drop_empty : leave out pairs of which neither code nor age is told (`*`, `*`)
     diversity : what is asked of sensitive codes or a sensitive side column
     constraints : disjoint sets of codes that must not be generalized with others
