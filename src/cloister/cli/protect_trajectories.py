@@ -94,6 +94,14 @@ def protect_trajectories(
             help="What becomes of codes that the hierarchy does not have: refused, * where they cannot stay, left out.",
         ),
     ] = TrajectoriesOptions.on_unknown_code,
+    workload: Annotated[
+        str | None,
+        Option(
+            metavar="frequent:PERCENT",
+            help="Pairs, and sets of pairs, of at least so many percent of the patients: how far counts of them are "
+            "off is measured for --internal.",
+        ),
+    ] = None,
     id: Annotated[  # noqa: A002  (as the option is called)
         str | None, Option("--id", metavar="COLUMN", help="Column that identifies patients.")
     ] = None,

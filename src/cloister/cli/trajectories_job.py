@@ -38,7 +38,7 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
         policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
         request = _request(options, given, policy)
         told = None if policy is None else policy.spec
-        settings = ReleaseSettings(Unknown(options.on_unknown_code), policy=told)
+        settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, told)
     quiet = options.quiet or options.as_json
     if must_compile():
         note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
@@ -54,7 +54,7 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
             load=load_kernels,
         )
     manifest = write(release, options)
-    tell(manifest, notes_on(given, manifest), options, print_trajectories_summary)
+    tell(manifest, notes_on(options, given, manifest), options, print_trajectories_summary)
 
 
 def _check_words(options: TrajectoriesOptions) -> None:

@@ -22,6 +22,7 @@ class TrajectoriesOptions(ReleaseOptions):
     sensitive_codes: list[str] | None = None
     diversity: int | None = None
     policy: str | None = None
+    workload: str | None = None
     code: str | None = None
     age: str | None = None
     date: str | None = None

@@ -6,12 +6,13 @@ from rich.console import Console
 
 from cloister.cli.codes_notes import FORMULA_STARTS
 from cloister.cli.output import facts
+from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.release_folder import REPORT, SIDE
 from cloister.results import Manifest
 from cloister.trajectories.request import GivenTrajectories
 
 
-def notes_on(given: GivenTrajectories, manifest: Manifest) -> list[str]:
+def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: Manifest) -> list[str]:
     """Return what was taken for granted, and what a user should know."""
     notes, settings = list(given.notes), manifest["settings"]
     if settings["on_unknown_code"] == "drop":
@@ -21,6 +22,8 @@ def notes_on(given: GivenTrajectories, manifest: Manifest) -> list[str]:
             f"the columns of {SIDE} ({', '.join(given.side.frame.columns)}) are released as they are: whoever knows a "
             "patient's values there may find the patient by them"
         )
+    if options.workload is not None and options.internal is None:
+        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
     columns = [] if given.side is None else given.side.frame.get_columns()
     texts = [*given.trajectories.vocabulary, *(str(text) for column in columns for text in column.unique())]
     if any(text.startswith(FORMULA_STARTS) for text in texts):

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy.ladder import ROOT
 
+from .answers import average_relative_error, frequent_pairs
 from .data import AnonymizedTrajectories, Losses, Numbers, ProtectedTrajectories
 from .data_file import WrittenTrajectories
 from .domain import Domain
 from .manifest import DECIMALS, records_of
-from .request import GivenTrajectories, ReleaseSettings
+from .request import GivenTrajectories, ReleaseSettings, percent_of
 from .tree import Tree
 from .written import Integers
 
@@ -69,7 +70,15 @@ def work_out(
         **asdict(protected.losses),
         "constraints": [asdict(outcome) for outcome in protected.outcomes],
     }
+    if settings.workload is not None:
+        exact["accuracy"] = _accuracy(domain, released, settings.workload)
     return TrajectoriesFigures(told, exact)
+
+
+def _accuracy(domain: Domain, released: AnonymizedTrajectories, workload: str) -> dict[str, Any]:
+    """How far counts of patients by frequent pairs are off, if they are answered from the release."""
+    asked = frequent_pairs(domain.trajectories, percent_of(workload))
+    return {"workload": workload, "queries": len(asked.queries), "are": average_relative_error(released, asked)}
 
 
 def _utility(released: AnonymizedTrajectories, written: WrittenTrajectories, losses: Losses) -> dict[str, Any]:

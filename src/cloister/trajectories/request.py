@@ -1,5 +1,6 @@
 """What is asked about: trajectories with where they came from and what rides along; settings beside the method's."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,9 @@ from .data import Trajectories
 from .domain import Unknown, unknown_codes
 from .encode import encode
 from .side import SideTable, read_side
+
+WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")
+"""How a workload is written."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,36 @@ class ReleaseSettings:
     Attributes
     ----------
     unknown : what becomes of codes that the hierarchy does not have
-    workload : share of patients, in percent, from which pairs and sets of pairs are asked for; None: no answers
+    workload : which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent
+        of the patients have; None: none
     policy : where the sets of codes came from that must not be generalized with others
     """
 
     unknown: Unknown = Unknown.ERROR
     workload: str | None = None
     policy: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.workload is not None:
+            percent_of(self.workload)
+
+
+def percent_of(workload: str) -> float:
+    """Return the percentage that a workload names.
+
+    Raises
+    ------
+    InputError
+        It names none.
+    """
+    found = WORKLOAD.fullmatch(workload)
+    percent = float(found[1]) if found else 0.0
+    if not 0 < percent <= 100:
+        raise InputError(
+            "A workload is written as frequent:1: pairs of code and age, and sets of them, that at least 1 percent of "
+            "the patients have."
+        )
+    return percent
 
 
 def read_given(

@@ -11,6 +11,7 @@ from cloister.results import Manifest
 
 from .data import Cost, Diversity, Method
 from .domain import Unknown
+from .request import WORKLOAD
 
 PROMISER = "a release of trajectories"
 
@@ -147,10 +148,10 @@ def input_agreements(settings: Mapping[str, Any], *, has_side: bool) -> dict[str
         or (type(block) is int and block >= 3 * settings["k"]),
         "settings.side does not fit the files": (side is not None) is has_side
         and (side is None or (isinstance(side, str) and "/" not in side)),
-        "settings.policy or settings.workload are no texts": all(
-            text is None or (isinstance(text, str) and "/" not in text)
-            for text in (settings["policy"], settings["workload"])
-        ),
+        "settings.policy is no name": settings["policy"] is None
+        or (isinstance(settings["policy"], str) and "/" not in settings["policy"]),
+        "settings.workload is unknown": settings["workload"] is None
+        or WORKLOAD.fullmatch(settings["workload"]) is not None,
     }
 
 

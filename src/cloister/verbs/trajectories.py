@@ -47,6 +47,7 @@ def anonymize_trajectories(
     sensitive_codes: Sequence[str] = (),
     diversity: int = 2,
     policy: UtilityPolicy | None = None,
+    workload: str | None = None,
     seed: int = 0,
 ) -> TrajectoriesRelease:
     """Return a release of trajectories, verified: every released trajectory is that of at least k patients.
@@ -71,6 +72,8 @@ def anonymize_trajectories(
     sensitive_codes : in place of ``sensitive``: codes of which one may stand behind a released code of at most one in
         ``diversity`` patients who share a trajectory
     policy : sets of codes that must not be generalized with others
+    workload : pairs and sets of pairs whose counts are answered from the release, for the custodian: ``"frequent:1"``
+        (percent of the patients who have them)
     seed : written down; nothing that protects is random
 
     Returns
@@ -123,7 +126,7 @@ def anonymize_trajectories(
     if side is not None:
         given = _with_side(given, side)
     told = None if policy is None else as_told(policy, _code_set(trajectories)).spec
-    settings = ReleaseSettings(Unknown(on_unknown_code), policy=told)
+    settings = ReleaseSettings(Unknown(on_unknown_code), workload, told)
     return protect_trajectories(given, request, settings, seed=seed, load=load_kernels)
 
 

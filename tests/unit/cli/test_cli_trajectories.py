@@ -119,6 +119,17 @@ def test_json_is_one_object(protect, tmp_path):
     assert exact["pairs"] == visits(40).count("\n") - 1
 
 
+def test_errors_of_a_workload_are_the_custodians(protect, manifest, tmp_path):
+    """How far answers are off is told in the internal folder, and not in the release."""
+    ran = protect("-q", "--workload", "frequent:5", "--internal", tmp_path / "secrets")
+    accuracy = json.loads((tmp_path / "secrets" / "internal.json").read_text())["accuracy"]
+
+    assert ran.code == 0, ran.err
+    assert (manifest()["settings"]["workload"], manifest()["utility"]["are"]) == ("frequent:5", None)
+    assert accuracy["queries"] > 0
+    assert accuracy["are"] >= 0
+
+
 def test_parquet_comes_back_as_parquet(protect, cloister, tmp_path):
     """A Parquet file gives Parquet, checked in the same way; side.csv is CSV."""
     pl.read_csv(tmp_path / "visits.csv").write_parquet(tmp_path / "visits.parquet")
@@ -177,6 +188,8 @@ def test_hierarchies_from_files(protect, cloister, tmp_path):
         (("--ids", "drop"), 2, "--ids can be number"),
         (("--ids", "hmac:key"), 2, "--ids can be number"),
         (("--on-unknown-code", "keep"), 2, "--on-unknown-code can be"),
+        (("--workload", "random:4"), 2, "A workload is written as frequent:1"),
+        (("--workload", "frequent:0"), 2, "A workload is written as frequent:1"),
         (("--age-unit", "weeks"), 2, "--age-unit can be"),
         (("--diversity", "2"), 2, "Name it with --sensitive or"),
         (("--sensitive", "dna"), 2, "Give one with --side"),
@@ -303,6 +316,7 @@ CHANGES = {
     "unknown": lambda told: told["settings"].update(on_unknown_code="keep"),
     "ids": lambda told: told["settings"].update(ids="drop"),
     "delimiter": lambda told: told["settings"].update(delimiter=";"),
+    "workload": lambda told: told["settings"].update(workload="hello"),
     "policy": lambda told: told["settings"].update(policy="/a/b"),
     "key": lambda told: told.update(message="hello"),
 }
