@@ -30,7 +30,9 @@ def _compiled_kernels() -> None:
     from cloister.codesets.disassociation.warm import load_kernels as load_code_kernels
     from cloister.codesets.generalization.warm import load_kernels as load_generalization_kernels
     from cloister.search.warm import load_kernels
+    from cloister.trajectories.warm import load_kernels as load_trajectory_kernels
 
     load_kernels()
     load_code_kernels()
     load_generalization_kernels()
+    load_trajectory_kernels()

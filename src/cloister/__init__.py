@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.table_with_codes.release import TableWithCodesRelease
+    from cloister.trajectories.release import TrajectoriesRelease
+    from cloister.trajectories.sequences import Trajectories
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
+    from cloister.verbs.trajectories import anonymize_trajectories
 
 __version__ = "0.1.0"
 
@@ -77,9 +80,12 @@ __all__ = [
     "SampleUniqueness",
     "TCloseness",
     "TableWithCodesRelease",
+    "Trajectories",
+    "TrajectoriesRelease",
     "UtilityPolicy",
     "Verdict",
     "anonymize",
+    "anonymize_trajectories",
     "dates",
     "disassociate",
     "generalize_codes",
@@ -133,8 +139,11 @@ _HOME = {
     "release": ("Release",),
     "results": ("Verdict",),
     "table_with_codes.release": ("TableWithCodesRelease",),
+    "trajectories.release": ("TrajectoriesRelease",),
+    "trajectories.sequences": ("Trajectories",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),
+    "verbs.trajectories": ("anonymize_trajectories",),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 

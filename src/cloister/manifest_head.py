@@ -12,7 +12,11 @@ OF_ALL = frozenset({"schema", "cloister", "shape", "method", "settings", "seed",
 OF_ALL |= {"records", "guarantee", "utility", "risk", "seconds", "files"}
 """Keys of every manifest."""
 
-OF_SHAPE = {"table": frozenset({"search", "codes"}), "codes": frozenset({"clusters"})}
+OF_SHAPE = {
+    "table": frozenset({"search", "codes"}),
+    "codes": frozenset({"clusters"}),
+    "trajectories": frozenset({"side", "clustering"}),
+}
 """Keys that a manifest of a shape may have besides."""
 
 GUARANTEE = frozenset({"rules", "sentences", "verified", "verified_how", "checks", "one_row_per_patient"})

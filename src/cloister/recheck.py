@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from cloister.codesets.generalization.recheck import recheck_generalized
 from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import CodeColumns, from_native, read_table
+from cloister.io import CodeColumns, EventColumns, from_native, read_table
 from cloister.manifest_head import head_failures
 from cloister.privacy import KAnonymity
-from cloister.release import WITH_CODES, delimiter_told, read_manifest
+from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
 from cloister.results import Manifest, Verdict
 from cloister.table_with_codes.recheck import recheck_with_codes
 from cloister.tabular.recheck import Expectation, recheck
+from cloister.trajectories.recheck import TrajectoriesOriginal, recheck_trajectories
+from cloister.trajectories.request import read_given as read_trajectories
 
 
 def verify_folder(
@@ -37,24 +40,28 @@ def verify_folder(
     encoding: str | None = None,
     delimiter: str | None = None,
     visit: str | None = None,
+    side: str | Path | None = None,
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
     Parameters
     ----------
     folder : a release
-    original : what it was made from: a dataframe; of code sets, the file
-    hierarchies : by column, those that came from files; needed with ``original`` and ``populations``
+    original : what it was made from: a dataframe; of code sets and trajectories, the file
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
+        and ``populations``
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
     k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
     m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
-    crosswalk : of code sets, the secret map that was written with the release; needed with ``original`` of chunks
-    missing : of code sets and tables with codes, texts of the original that stand for a missing code
+    crosswalk : of code sets and trajectories, the secret map that was written with the release; needed with
+        ``original`` of chunks
+    missing : of all but tables without codes, texts of the original that stand for a missing value
     privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
         or in words
     visit : of a privacy policy that is a file of visits, the column that tells them apart
-    encoding, delimiter : of code sets, of the original and of a file of visits, where what is detected is not right; a
-        delimiter that cannot be detected is that of the release
+    encoding, delimiter : of code sets and trajectories, of the original and of a file of visits, where what is
+        detected is not right; a delimiter that cannot be detected is that of the release
+    side : of trajectories, the file of what rides along; needed with ``original`` where the release has such columns
 
     Raises
     ------
@@ -76,8 +83,15 @@ def verify_folder(
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy, visits)
         given = _original_codes(manifest, original, crosswalk, missing, encoding, delimiter)
         return _held(place, manifest, _recheck_codes(place, manifest, expected, given))
+    if manifest.get("shape") == "trajectories":
+        asked = None if k is None else KAnonymity(k).k
+        words = _Words(missing, encoding, delimiter)
+        known = _original_trajectories(manifest, original, crosswalk, side, hierarchies or {}, words)
+        return _held(place, manifest, recheck_trajectories(place, manifest, asked, known))
     if manifest.get("shape") != "table":
-        raise InputError(f"{place.name} is not a release of a shape that this version can check: table, codes.")
+        raise InputError(
+            f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories."
+        )
     frame = None if original is None else from_native(original).frame
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
@@ -142,3 +156,50 @@ def _original_codes(
         usual_delimiter=delimiter_told(manifest),
     )
     return CodesOriginal(given, None if crosswalk is None else read_table(crosswalk).frame)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """How the original is to be read."""
+
+    missing: Sequence[str]
+    encoding: str | None
+    delimiter: str | None
+
+
+def _original_trajectories(
+    manifest: Manifest,
+    original: Any,
+    crosswalk: str | Path | None,
+    side: str | Path | None,
+    hierarchies: Mapping[str, Hierarchy],
+    words: _Words,
+) -> TrajectoriesOriginal | None:
+    """Read what a release of trajectories was made from, as it was read then."""
+    if original is None:
+        return None
+    if not isinstance(original, str | Path):
+        raise InputError("The original of trajectories is given as the file that they were read from.")
+    given = read_trajectories(
+        original,
+        _event_columns(manifest),
+        side,
+        encoding=words.encoding,
+        delimiter=words.delimiter,
+        missing=tuple(words.missing),
+        usual_delimiter=delimiter_told(manifest),
+    )
+    secret = None if crosswalk is None else read_table(crosswalk).frame
+    return TrajectoriesOriginal(given, secret, hierarchies.get("code"), hierarchies.get("age"))
+
+
+def _event_columns(manifest: Manifest) -> EventColumns:
+    """The columns that a manifest says were read; the usual ones where it says nothing that can be used."""
+    settings = manifest.get("settings")
+    asked = settings if isinstance(settings, dict) else {}
+    named, unit = asked.get("input_columns"), asked.get("age_unit")
+    if not isinstance(named, dict) or named.keys() != {"id", "code", "age", "date", "anchor"}:
+        return EventColumns()
+    if not all(name is None or isinstance(name, str) for name in named.values()):
+        return EventColumns()
+    return EventColumns(**named, unit="days" if unit == "days" else "years")

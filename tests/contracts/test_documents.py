@@ -254,6 +254,22 @@ def test_every_file_and_key_of_a_release_of_generalized_code_sets_is_documented(
         assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
 
 
+def test_every_file_and_key_of_a_release_of_trajectories_is_documented(newcomer):
+    """The pages on trajectories and on the release folder name each file and each key of such a release."""
+    text = "".join(
+        (REPOSITORY / "docs" / page).read_text(encoding="utf-8") for page in ("trajectories.md", "release-folder.md")
+    )
+    (newcomer / "visits.csv").write_text("id,code,age\n" + "".join(f"{number},401.1,33\n" for number in range(9)))
+    (newcomer / "side.csv").write_text("id,sex\n" + "".join(f"{number},{'FM'[number % 2]}\n" for number in range(9)))
+    for more in ((), ("--side", "side.csv", "--policy", "level:1"), ("--sensitive-codes", "401.1", "-k", "9")):
+        options = ["-k", "3", *more, "--out", "timelines", "--overwrite", "--quiet"]
+        assert run(["protect", "trajectories", "visits.csv", *options]) == 0
+        manifest = json.loads(Path("timelines/release.json").read_text(encoding="utf-8"))
+
+        assert [path.name for path in Path("timelines").iterdir() if f"`{path.name}`" not in text] == []
+        assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
+
+
 def test_the_version_is_the_same_everywhere():
     """Package, project, citation and changes speak of one version."""
     version = cloister.__version__

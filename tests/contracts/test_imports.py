@@ -14,6 +14,7 @@ COMPOSED = {"claims": SHAPES, "table_with_codes": {"tabular", "codesets", "table
 ALLOWED = {
     "errors": set(),
     "results": set(),
+    "checks": set(),
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
@@ -34,9 +35,34 @@ ALLOWED = {
         "search",
         "kernels",
         "release",
+        "release_folder",
     },
-    "codesets": {"codesets", "errors", "results", "io", "hierarchy", "utility", "kernels", "release"},
-    "release": {"", "errors", "results", "io", "report"},
+    "codesets": {
+        "codesets",
+        "checks",
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "utility",
+        "kernels",
+        "release",
+        "release_folder",
+    },
+    "trajectories": {
+        "trajectories",
+        "checks",
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "utility",
+        "kernels",
+        "release",
+        "release_folder",
+    },
+    "release": {"errors", "results", "io", "report", "release_folder"},
+    "release_folder": {"", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
         "errors",
@@ -46,17 +72,18 @@ ALLOWED = {
         "privacy",
         "kernels",
         "release",
+        "release_folder",
         "tabular",
         "codesets",
     },
-    "flow": {"flow", "errors", "results", "io", "release", "stopwatch", "search", *SHAPES},
+    "flow": {"flow", "errors", "results", "io", "release", "release_folder", "stopwatch", "search", *SHAPES},
     "manifest_head": {"results", "stopwatch"},
-    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "manifest_head", *SHAPES},
+    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release_folder", "manifest_head", *SHAPES},
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
-SEEN_BY_CLI |= {*SHAPES, "stopwatch", "search", "testing", "recheck"}
+SEEN_BY_CLI |= {*SHAPES, "release_folder", "stopwatch", "search", "testing", "recheck"}
 
 
 def room(path):
@@ -144,6 +171,17 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
     assert {f"{room}.{name}" for name in protecting} <= MODULES.keys()
 
 
+def test_the_verifier_of_trajectories_loads_nothing_of_what_it_checks():
+    """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
+    loaded = modules_loaded("cloister.trajectories.verify")
+    protecting = ("clusters", "problem", "losses", "figures", "written", "protect")
+
+    assert {"cloister.trajectories.verify_original", "cloister.trajectories.data"} <= loaded
+    assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
+    assert loaded & {f"cloister.trajectories.{name}" for name in protecting} == set()
+    assert {f"cloister.trajectories.{name}" for name in protecting} <= MODULES.keys()
+
+
 @pytest.mark.parametrize(
     "module",
     [
@@ -151,6 +189,7 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
         "cloister.codesets.disassociation.verify",
         "cloister.codesets.generalization.verify",
         "cloister.table_with_codes.verify",
+        "cloister.trajectories.verify",
         "cloister.recheck",
     ],
 )
@@ -158,7 +197,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
     of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
     of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
-    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", *of_codes)
+    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", "trajectories.protect", *of_codes)
     never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
         f"import sys, {module}\nprint([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"
@@ -174,6 +213,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
         ("tables", "cloister.codesets"),
         ("codes", ("cloister.tabular", "cloister.codesets.generalization")),
         ("generalized_codes", ("cloister.tabular", "cloister.codesets.disassociation")),
+        ("trajectories", ("cloister.tabular", "cloister.codesets")),
     ],
 )
 def test_a_course_loads_nothing_of_other_shapes(course, never):

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from cloister.cli.output import facts
-from cloister.release import REPORT
+from cloister.release_folder import REPORT
 from cloister.results import Manifest
 
 

@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far a search has come."""
+"""A line on the terminal that says how far a search has come, or what takes its time."""
 
 import sys
 from collections.abc import Iterator
@@ -18,6 +18,16 @@ def watched(*, quiet: bool) -> Iterator[Report | None]:
         return
     with Console(stderr=True, markup=False).status(Text("searching")) as status:
         yield lambda progress: status.update(Text(_words(progress)))
+
+
+@contextmanager
+def working(what: str, *, quiet: bool) -> Iterator[None]:
+    """Say on standard error what takes its time, where somebody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True, markup=False).status(Text(what)):
+        yield
 
 
 def _words(progress: Progress) -> str:

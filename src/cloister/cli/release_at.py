@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from cloister.errors import InputError
-from cloister.release import read_manifest
+from cloister.release_folder import read_manifest
 from cloister.results import Manifest
 
 

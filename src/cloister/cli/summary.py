@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from cloister.cli.output import facts, grid
-from cloister.release import REPORT, WITH_CODES
+from cloister.release_folder import REPORT, WITH_CODES
 from cloister.results import Manifest
 
 FULL_DOMAIN = "full-domain"

@@ -35,7 +35,8 @@ def verify(
         Option(metavar="FILE", help="A population table that a rule compares with, by the file's name. Repeatable."),
     ] = None,
     crosswalk: Annotated[
-        Path | None, Option(metavar="FILE", help="Of code sets, with --original: the map written with the release.")
+        Path | None,
+        Option(metavar="FILE", help="With --original, but for tables: the map written with the release."),
     ] = None,
     privacy: Annotated[
         str | None,
@@ -46,6 +47,15 @@ def verify(
     ] = None,
     policy: Annotated[
         str | None, Option(metavar="POLICY", help="Of generalized code sets: the utility policy, where it is a file.")
+    ] = None,
+    side: Annotated[
+        Path | None, Option(metavar="FILE", help="Of trajectories, with --original: the file of what rides along.")
+    ] = None,
+    code_hierarchy: Annotated[
+        str | None, Option(metavar="FILE", help="Of trajectories, with --original: the hierarchy of codes, if a file.")
+    ] = None,
+    age_hierarchy: Annotated[
+        str | None, Option(metavar="FILE", help="Of trajectories, with --original: the hierarchy of ages, if a file.")
     ] = None,
     missing: Annotated[
         list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
@@ -71,9 +81,13 @@ def verify(
     from cloister.hierarchy import hierarchy_file, parse_hierarchy
     from cloister.io import read_table
     from cloister.recheck import verify_folder
-    from cloister.release import delimiter_told
+    from cloister.release_folder import delimiter_told
 
     manifest = release_at(folder)
+    _check_visit(visit, privacy)
+    of_trajectories = (side, code_hierarchy, age_hierarchy)
+    if manifest.get("shape") != "trajectories" and any(word is not None for word in of_trajectories):
+        raise InputError("--side, --code-hierarchy and --age-hierarchy are for trajectories. Leave them out.")
     if manifest.get("shape") == "codes":
         if qi or population or hierarchies is not None:
             raise InputError("Code sets have no quasi-identifiers, hierarchies or populations. Leave them out.")
@@ -86,13 +100,32 @@ def verify(
             missing=missing or (),
             privacy=privacy,
             policy=policy,
-            visit=_of_visits(visit, privacy),
+            visit=visit,
             encoding=encoding,
             delimiter=delimiter,
         )
         _say(folder, verdict, as_json=as_json, quiet=quiet)
         return
-    _of_visits(visit, privacy)
+    if manifest.get("shape") == "trajectories":
+        if qi or population or m is not None or hierarchies is not None or privacy is not None or policy is not None:
+            raise InputError(
+                "Trajectories have -k, --original, --side, --crosswalk and hierarchies by --code-hierarchy and "
+                "--age-hierarchy. Leave out what is for other releases."
+            )
+        words = {"code": code_hierarchy, "age": age_hierarchy}
+        verdict = verify_folder(
+            folder,
+            original=original,
+            hierarchies={column: parse_hierarchy(word) for column, word in words.items() if word is not None},
+            k=k,
+            crosswalk=crosswalk,
+            side=side,
+            missing=missing or (),
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+        _say(folder, verdict, as_json=as_json, quiet=quiet)
+        return
     if privacy is not None or policy is not None:
         raise InputError("--privacy and --policy are for releases of generalized code sets. Leave them out.")
     if crosswalk is not None or (m is not None and "codes" not in manifest):
@@ -128,13 +161,12 @@ def verify(
     _say(folder, verdict, as_json=as_json, quiet=quiet)
 
 
-def _of_visits(visit: str | None, privacy: str | None) -> str | None:
-    """The column that tells visits apart, if there is a file of visits."""
+def _check_visit(visit: str | None, privacy: str | None) -> None:
+    """Refuse a column that tells visits apart where there is no file of visits."""
     from cloister.errors import InputError
 
     if visit is not None and not (privacy or "").startswith("visits:"):
         raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
-    return visit
 
 
 def _say(folder: Path, verdict: "Verdict", *, as_json: bool, quiet: bool) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cloister.release import same
+from cloister.release_folder import same
 from cloister.results import Manifest
 
 from .data_file import CODES, ID

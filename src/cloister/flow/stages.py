@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from cloister.errors import InternalError
-from cloister.release import SCHEMA
+from cloister.release_folder import SCHEMA
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import Stopwatch
 

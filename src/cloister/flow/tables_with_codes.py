@@ -14,7 +14,8 @@ from cloister.codesets.disassociation.verify import Secret
 from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
-from cloister.release import WITH_CODES, Custody
+from cloister.release import Custody
+from cloister.release_folder import WITH_CODES
 from cloister.results import Manifest, Verdict
 from cloister.search.progress import Report
 from cloister.stopwatch import Stopwatch

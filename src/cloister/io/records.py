@@ -61,6 +61,16 @@ def _marked(data: bytes, delimiter: str) -> bytes:
     return _quoted_cell(delimiter).sub(lambda cell: b"\0" * cell[0].count(b"\n"), data)
 
 
+def line_of_record(data: bytes, delimiter: str, record: int) -> int:
+    """Return the line, counted from 1, at which a record begins, counted from 1 after the header.
+
+    Parameters
+    ----------
+    data : UTF-8 text whose records were counted without complaint
+    """
+    return _line_of(record, _marked(data, delimiter))
+
+
 def _line_of(record: int, marked: bytes) -> int:
     """The line, counted from 1, at which a record begins (0 is the header)."""
     before = marked.split(b"\n", record)[:record]

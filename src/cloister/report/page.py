@@ -7,7 +7,8 @@ from typing import Any
 from cloister.results import Manifest
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
-TEMPLATES = (TABLE, CODES, GENERALIZED, "table_codes.html", "style.css")
+TRAJECTORIES = "trajectories.html"
+TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, "table_codes.html", "style.css")
 
 
 @cache
@@ -44,13 +45,15 @@ def render_report(manifest: Manifest) -> str:
 
     Parameters
     ----------
-    manifest : of a table or of code sets; the hashes of the files need not be there yet
+    manifest : of a table, of code sets or of trajectories; the hashes of the files need not be there yet
     """
     page: str = _environment().get_template(_template(manifest)).render(m=manifest)
     return page
 
 
 def _template(manifest: Manifest) -> str:
+    if manifest["shape"] == "trajectories":
+        return TRAJECTORIES
     if manifest["shape"] != "codes":
         return TABLE
     return CODES if manifest["method"] == "disassociation" else GENERALIZED

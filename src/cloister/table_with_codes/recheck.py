@@ -23,7 +23,7 @@ from cloister.codesets.expectation import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
 from cloister.io import as_text
-from cloister.release import CLUSTERS, WITH_CODES, data_file, read_data, same, stated
+from cloister.release_folder import CLUSTERS, WITH_CODES, data_file, read_data, same, stated
 from cloister.results import Manifest, Verdict
 from cloister.tabular.data import Role
 from cloister.tabular.manifest import promise_of

@@ -10,7 +10,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release, write_clusters
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.reconstruct import ItemSupport, reconstruct
-from cloister.release import CLUSTERS
+from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.release import TableRelease
 

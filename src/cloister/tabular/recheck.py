@@ -14,7 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import as_written_failures
-from cloister.release import CODEBOOK, check_files, data_file, read_data, stated
+from cloister.release_folder import CODEBOOK, check_files, data_file, read_data, stated
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook_of

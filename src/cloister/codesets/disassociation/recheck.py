@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, as_written_failures, sha256
-from cloister.release import (
+from cloister.release_folder import (
     CLUSTERS,
     CODEBOOK,
     DATA,

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from cloister.io import write_csv
-from cloister.release import CLUSTERS, DATA, Release, read_data
+from cloister.release import Release
+from cloister.release_folder import CLUSTERS, DATA, read_data
 from cloister.results import Verdict
 
 from ..data import CodeSets

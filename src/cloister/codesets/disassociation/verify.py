@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.checks import Checks
 from cloister.results import Verdict
 
-from ..checks import Checks
 from ..data import Codes, Integers
 from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation

@@ -7,7 +7,7 @@ fewer than k. Of these no number is told, nor one that it follows from: their su
 
 import re
 
-from cloister.release import same
+from cloister.release_folder import same
 from cloister.results import Manifest
 
 from .data import Generalization

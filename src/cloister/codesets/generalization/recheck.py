@@ -14,7 +14,7 @@ from cloister.codesets.manifest import columns_of, one_row
 from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text, as_written_failures
-from cloister.release import (
+from cloister.release_folder import (
     CODEBOOK,
     MANIFEST,
     check_files,

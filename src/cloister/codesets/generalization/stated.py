@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cloister.release import stated
+from cloister.release_folder import stated
 from cloister.results import Manifest
 
 from .data import Method, TermLoss, Uncovered

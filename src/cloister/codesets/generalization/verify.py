@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.checks import Checks
+from cloister.checks import Checks
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import UtilityPolicy

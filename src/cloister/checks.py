@@ -1,4 +1,4 @@
-"""What the verifiers of code sets found, promise by promise."""
+"""What a verifier found, promise by promise."""
 
 import numpy as np
 

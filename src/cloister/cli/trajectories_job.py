@@ -1,0 +1,133 @@
+"""One run of ``protect trajectories``: from options to a release folder and a summary."""
+
+import time
+from typing import Literal
+
+from cloister.cli.clock import STARTED
+from cloister.cli.ending import tell, write
+from cloister.cli.output import note
+from cloister.cli.places import check_places, custody_of
+from cloister.cli.progress import working
+from cloister.cli.release_options import ENGINES
+from cloister.cli.trajectories_options import TrajectoriesOptions
+from cloister.cli.trajectories_summary import notes_on, print_trajectories_summary
+from cloister.codesets.policy import UtilityPolicy
+from cloister.errors import InputError
+from cloister.flow.trajectories import protect_trajectories
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import EventColumns
+from cloister.stopwatch import Stopwatch
+from cloister.trajectories.data import Cost, Diversity, Method, TrajectoriesRequest, weights_of
+from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, read_given
+from cloister.trajectories.warm import load_kernels, must_compile
+from cloister.verbs.trajectories import constraints_of, known_sensitive, parse_constraints
+
+UNITS: tuple[Literal["years", "days"], ...] = ("years", "days")
+USUAL_DIVERSITY = 2
+
+
+def run_trajectories(options: TrajectoriesOptions) -> None:
+    """Read, protect, write, and say what was done."""
+    watch = Stopwatch({"start": time.perf_counter() - STARTED})
+    _check_words(options)
+    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
+    with watch.stage("read"):
+        given = _read(options)
+    with watch.stage("encode"):
+        policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
+        request = _request(options, given, policy)
+        told = None if policy is None else policy.spec
+        settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, told)
+    quiet = options.quiet or options.as_json
+    if must_compile():
+        note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
+    with working(f"aligning the trajectories of {given.trajectories.n_patients:,} patients", quiet=quiet):
+        release = protect_trajectories(
+            given,
+            request,
+            settings,
+            seed=options.seed,
+            threads=options.threads,
+            watch=watch,
+            custody=custody_of(options.data, options.internal),
+            load=load_kernels,
+        )
+    manifest = write(release, options)
+    tell(manifest, notes_on(options, given, manifest), options, print_trajectories_summary)
+
+
+def _check_words(options: TrajectoriesOptions) -> None:
+    """Refuse words that no option has."""
+    for option, word, known in (
+        ("--method", options.method, tuple(Method)),
+        ("--cost", options.cost, tuple(Cost)),
+        ("--on-unknown-code", options.on_unknown_code, tuple(Unknown)),
+        ("--age-unit", options.age_unit, UNITS),
+        ("--engine", options.engine, ENGINES),
+    ):
+        if word not in known:
+            raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")
+    if options.ids != "number":
+        raise InputError(
+            "--ids can be number alone for trajectories in this version: the number holds the pairs of a patient "
+            "together, so that it cannot be dropped, and it follows from what is released, so that it links nothing."
+        )
+    if options.seed < 0:
+        raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
+    if options.threads is not None and options.threads < 1:
+        raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+    if options.diversity is not None and not (options.sensitive or options.sensitive_codes):
+        raise InputError("--diversity is about something sensitive. Name it with --sensitive or --sensitive-codes.")
+    if len(options.sensitive or ()) > 1:
+        raise InputError("One sensitive column can be named in this version. Leave out the others.")
+
+
+def _read(options: TrajectoriesOptions) -> GivenTrajectories:
+    unit = next(unit for unit in UNITS if unit == options.age_unit)
+    return read_given(
+        options.data,
+        EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit),
+        options.side,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        missing=tuple(options.missing or ()),
+    )
+
+
+def _request(
+    options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
+) -> TrajectoriesRequest:
+    codes, ages = options.code_hierarchy, options.age_hierarchy
+    weights = options.weights.split(",")
+    if len(weights) != 2:
+        raise InputError("--weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5.")
+    return TrajectoriesRequest(
+        k=options.k,
+        code_hierarchy=usual_codes(given.trajectories) if codes is None else parse_hierarchy(codes),
+        age_hierarchy=USUAL_AGES if ages is None else parse_hierarchy(ages),
+        method=Method(options.method),
+        weights=weights_of(*weights),
+        cost=Cost(options.cost),
+        block=_block(options.block),
+        drop_empty=options.drop_empty_pairs,
+        diversity=_diversity(options, given),
+        constraints=() if policy is None else constraints_of(policy, given.trajectories),
+    )
+
+
+def _diversity(options: TrajectoriesOptions, given: GivenTrajectories) -> Diversity | None:
+    column = options.sensitive[0] if options.sensitive else None
+    words = [word for text in options.sensitive_codes or () for word in text.split(",") if word]
+    if column is None and not words:
+        return None
+    share = USUAL_DIVERSITY if options.diversity is None else options.diversity
+    return Diversity(share, known_sensitive(words, given.trajectories), column)
+
+
+def _block(text: str) -> int | Literal["auto", "off"]:
+    if text in ("auto", "off"):
+        return "auto" if text == "auto" else "off"
+    if not text.isascii() or not text.isdigit():
+        raise InputError(f"--block can be auto, off or a number of patients, not {text!r}.")
+    return int(text)

@@ -1,0 +1,260 @@
+"""A file -> coded events: one line for each, with the patient, the code, and the age or the date."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.code_lists import CODE_NAMES, ID_NAMES
+from cloister.io.columns import as_text
+from cloister.io.event_ages import AgeUnit, ages_from_dates, plain_ages
+from cloister.io.read import Source, read_table
+from cloister.io.records import line_of_record
+from cloister.io.text import load_text
+
+AGE_NAMES = ("age", "age_years")
+"""Names that a column of ages is looked for by, the likeliest first."""
+
+FIRST = "first"
+"""Stands for the first date of each patient where a column with the date to count from may be named."""
+
+WHITE_SPACE = re.compile(r"\s")
+
+
+@dataclass(frozen=True)
+class EventColumns:
+    """Columns of a file of events; None: the first of the usual names is taken.
+
+    Attributes
+    ----------
+    id : column that tells patients apart
+    code : column with one code
+    age : column with the age, in any unit
+    date : column with a date, in place of the age
+    anchor : column with the date that ages are counted from, or ``first``: each patient's first date
+    unit : what ages made of dates are counted in
+    """
+
+    id: str | None = None
+    code: str | None = None
+    age: str | None = None
+    date: str | None = None
+    anchor: str | None = None
+    unit: AgeUnit = "years"
+
+    def __post_init__(self) -> None:
+        if (self.date is None) != (self.anchor is None):
+            raise InputError(
+                "--date and --anchor make ages together: a column of dates, and the column with the date to count from "
+                f"(such as that of birth) or {FIRST} for each patient's first date. Give both or neither."
+            )
+        if self.date is not None and self.age is not None:
+            raise InputError("--age names a column of ages, and --date makes ages from dates. Give one of them.")
+        if self.unit not in ("years", "days"):
+            raise InputError("Ages from dates can be counted in years or days. Choose one of them.")
+
+
+@dataclass(frozen=True)
+class EventSource:
+    """Coded events as they were read, none of them incomplete.
+
+    Attributes
+    ----------
+    ids, codes, ages : text, one an event, none missing; ages are numbers from 0 on, each written in the shortest way
+    columns : which column is what
+    not_released : other columns of the file
+    path, encoding : to find the line of a record where a message names one
+    format, delimiter, name, notes : as of `Source`
+    """
+
+    ids: pl.Series = field(repr=False)
+    codes: pl.Series = field(repr=False)
+    ages: pl.Series = field(repr=False)
+    columns: EventColumns
+    not_released: tuple[str, ...]
+    format: Literal["csv", "parquet"]
+    delimiter: str | None
+    name: str
+    notes: tuple[str, ...] = ()
+    path: Path | None = field(default=None, repr=False)
+    encoding: str | None = None
+
+    def refusal(self, message: str, record: int, column: str | None) -> InputError:
+        """Return an error about a record, counted from 1, whose place stands in the message as ``{place}``."""
+        return refused_at(message, record, column, self.name, self._line(record))
+
+    def _line(self, record: int) -> int | None:
+        return _line(self.path, self.encoding, self.delimiter, record)
+
+
+def read_code_events(
+    path: str | Path,
+    *,
+    columns: EventColumns | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+    usual_delimiter: str | None = None,
+) -> EventSource:
+    """The coded events in a CSV file (gzip'd or not) or a Parquet file.
+
+    Parameters
+    ----------
+    path : one event a line, ``id,code,age``; codes are text always
+    columns : which column is what; None, or None within, for the usual names
+    encoding, delimiter, missing, usual_delimiter : as of `read_table`
+
+    Raises
+    ------
+    InputError : the file cannot be read or lacks a column, an event lacks its patient, code or age, or an age is no
+        number from 0 on
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "events.csv")
+    ...     _ = path.write_text("id,code,age\\n1,401.1,33\\n1,401.1,34.50\\n")
+    ...     source = read_code_events(path)
+    >>> source.codes.to_list(), source.ages.to_list()
+    (['401.1', '401.1'], ['33', '34.5'])
+    """
+    source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
+    return code_events(source, columns or EventColumns(), Path(path))
+
+
+def code_events(source: Source, wanted: EventColumns, path: Path | None = None) -> EventSource:
+    """The coded events of a table that was read.
+
+    Raises
+    ------
+    InputError : as of `read_code_events`
+    """
+    frame, file = source.frame, source.name
+    found = _columns(frame.columns, wanted, file)
+    used = [found.id, found.code, found.age or found.date]
+    used += [found.anchor] if found.anchor != FIRST else []
+    names = [name for name in used if name is not None]
+
+    def refused(message: str, record: int, column: str | None) -> InputError:
+        return refused_at(message, record, column, file, _line(path, source.encoding, source.delimiter, record))
+
+    kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
+    for name, what in zip(names, kinds, strict=False):
+        absent = frame[name].is_null() if what != "code" else _is_blank(frame[name], file)
+        if absent.any():
+            first = int(absent.arg_true()[0]) + 1
+            count = int(absent.sum())
+            lines = "1 line has" if count == 1 else f"{count} lines have"
+            raise refused(
+                f"{lines} no {what} in column {name!r} of {file} ({{place}}{' is the first' if count > 1 else ''}). "
+                "Every line needs a patient, a code and an age: complete or remove such lines.",
+                first,
+                name,
+            )
+    ids = as_text(frame[names[0]])
+    if found.date is None:
+        ages = plain_ages(frame[str(found.age)], file, refused)
+    else:
+        anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
+        ages = ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refused)
+    rest = tuple(column for column in frame.columns if column not in names)
+    return EventSource(
+        ids=ids,
+        codes=_text_of_codes(frame[names[1]], file),
+        ages=ages,
+        columns=found,
+        not_released=rest,
+        format=source.format,
+        delimiter=source.delimiter,
+        name=file,
+        notes=(*source.notes, *_notes(found, wanted, rest)),
+        path=path,
+        encoding=source.encoding,
+    )
+
+
+def refused_at(message: str, record: int, column: str | None, file: str, line: int | None) -> InputError:
+    """Return an error about a record of a file, whose place stands in the message as ``{place}``."""
+    place = f"record {record}" if line is None else f"record {record}, line {line}"
+    return InputError(message.replace("{place}", place), file=file, row=record, line=line, column=column)
+
+
+def _line(path: Path | None, encoding: str | None, delimiter: str | None, record: int) -> int | None:
+    """The line of a CSV file at which a record begins."""
+    if path is None or delimiter is None:
+        return None
+    return line_of_record(load_text(path, encoding).data, delimiter, record)
+
+
+def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:
+    """Return which column is what, with all names filled in."""
+    anchor = None if wanted.anchor == FIRST else wanted.anchor
+    for column in (wanted.id, wanted.code, wanted.age, wanted.date, anchor):
+        if column is not None and column not in present:
+            raise _no_such(column, present, file)
+    roles = [("id", wanted.id, ID_NAMES), ("code", wanted.code, CODE_NAMES)]
+    roles += [("age", wanted.age, AGE_NAMES)] if wanted.date is None else []
+    found = {role: asked or next((name for name in usual if name in present), None) for role, asked, usual in roles}
+    for role, _, usual in roles:
+        if found[role] is None:
+            raise InputError(
+                f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
+                f"{', '.join(usual)}. Name it with --{role}. {_listed(present)}",
+                file=file,
+            )
+    taken = [name for name in (*found.values(), wanted.date, anchor) if name is not None]
+    twice = next((name for name in taken if taken.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
+    return EventColumns(found["id"], found["code"], found.get("age"), wanted.date, wanted.anchor, wanted.unit)
+
+
+def _are_names(present: Sequence[str]) -> bool:
+    """Whether columns may be listed: a file without a header has its first patient there."""
+    usual = {*ID_NAMES, *CODE_NAMES, *AGE_NAMES}
+    return len(present) > 1 and bool(usual.intersection(present)) and not any(map(WHITE_SPACE.search, present))
+
+
+def _listed(present: Sequence[str]) -> str:
+    if _are_names(present):
+        return f"Its columns: {', '.join(present)}."
+    return "Its first line must name the columns, as in: id,code,age."
+
+
+def _no_such(column: str, present: Sequence[str], file: str) -> InputError:
+    near = get_close_matches(column, present, 1) if _are_names(present) else []
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    message = f"Column {column!r} was asked for, but {file} has no such column. {hint}{_listed(present)}"
+    return InputError(message, file=file, column=column)
+
+
+def _is_blank(column: pl.Series, file: str) -> pl.Series:
+    text = _text_of_codes(column, file)
+    return text.is_null() | (text == "")
+
+
+def _text_of_codes(column: pl.Series, file: str) -> pl.Series:
+    """The codes, without spaces around; refuses numbers that have lost their text already."""
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        raise InputError(
+            f"Column {column.name!r} of {file} holds decimal numbers, but codes are text: 250.10 and 250.1 differ. "
+            "Export it as text.",
+            file=file,
+            column=column.name,
+        )
+    return as_text(column).str.strip_chars()
+
+
+def _notes(found: EventColumns, wanted: EventColumns, rest: Sequence[str]) -> tuple[str, ...]:
+    """What a user should know of what was taken for what."""
+    roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
+    notes = [f"the column {name!r} was taken as {role}" for role, name, asked in roles if name and asked is None]
+    if rest:
+        notes.append(f"columns not released: {', '.join(rest)}")
+    return tuple(notes)

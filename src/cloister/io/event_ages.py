@@ -1,0 +1,104 @@
+"""Ages of events: numbers written in one way, or counted from dates."""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Literal
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.columns import as_text
+
+AgeUnit = Literal["years", "days"]
+
+NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
+DATE = "%Y-%m-%d"
+
+Refused = Callable[[str, int, str | None], InputError]
+"""Makes the error about a record: message with ``{place}``, record from 1, column."""
+
+
+def plain_ages(column: pl.Series, file: str, refused: Refused) -> pl.Series:
+    """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50.
+
+    Raises
+    ------
+    InputError : one is no number from 0 on, of at most nine digits before the point and nine after it
+    """
+    text = as_text(column)
+    written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
+    odd = [age for age, plain in written.items() if plain is None]
+    if odd:
+        bad = text.is_in(odd)
+        count = int(bad.sum())
+        are = "1 age" if count == 1 else f"{count} ages"
+        raise refused(
+            f"{are} in column {column.name!r} of {file} {'is' if count == 1 else 'are'} no number from 0 on "
+            f"({{place}}{' is the first' if count > 1 else ''}). Correct or remove such lines.",
+            int(bad.arg_true()[0]) + 1,
+            column.name,
+        )
+    return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)
+
+
+def _plain(age: str, *, is_number: bool) -> str | None:
+    """The shortest text of an age; None where it is none."""
+    text = age.strip()
+    if is_number and "e" in text.lower():  # how a floating-point number may be written
+        text = format(Decimal(text), "f")
+    found = NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    whole, fraction = (found[1] or "0").lstrip("0") or "0", (found[2] or found[3] or "").rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def ages_from_dates(
+    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refused: Refused
+) -> pl.Series:
+    """Return ages counted from dates: completed years, or days.
+
+    Parameters
+    ----------
+    anchor : the date to count from, of each event; None: the first date of its patient
+    ids : whose event it is
+
+    Raises
+    ------
+    InputError : something is no date, or a date lies before the one to count from
+    """
+    days = _as_dates(dates, file, refused)
+    if anchor is None:
+        frame = pl.DataFrame({"id": ids, "date": days})
+        starts = frame.select(pl.col("date").min().over("id")).to_series()
+    else:
+        starts = _as_dates(anchor, file, refused)
+    early = days < starts
+    if early.any():
+        raise refused(
+            f"{int(early.sum())} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages "
+            "are counted from ({place} is the first). Correct or remove such lines.",
+            int(early.arg_true()[0]) + 1,
+            dates.name,
+        )
+    if unit == "days":
+        return (days - starts).dt.total_days().cast(pl.String)
+    not_yet = (days.dt.month() * 100 + days.dt.day()) < (starts.dt.month() * 100 + starts.dt.day())
+    return (days.dt.year() - starts.dt.year() - not_yet.cast(pl.Int32)).cast(pl.String)
+
+
+def _as_dates(column: pl.Series, file: str, refused: Refused) -> pl.Series:
+    """Dates of a column of dates, times, or texts that begin with an ISO date."""
+    if column.dtype in (pl.Date, pl.Datetime):
+        return column.cast(pl.Date)
+    found = as_text(column).str.strip_chars().str.head(10).str.to_date(DATE, strict=False)
+    odd = found.is_null()
+    if odd.any():
+        raise refused(
+            f"{int(odd.sum())} of {len(odd)} values in column {column.name!r} of {file} are no dates written as "
+            "YYYY-MM-DD ({place} is the first). Write them so.",
+            int(odd.arg_true()[0]) + 1,
+            column.name,
+        )
+    return found

@@ -1,0 +1,297 @@
+"""The forms of this shape: trajectories, what is asked, what is released, and the secret beside it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Literal, TypeVar
+
+from cloister.errors import InputError
+from cloister.hierarchy.ladder import ROOT, Hierarchy
+
+from .sequences import Integers as Integers
+from .sequences import Number as Number
+from .sequences import Numbers as Numbers
+from .sequences import Trajectories as Trajectories
+from .sequences import age_text as age_text
+from .tree import Tree
+
+Word = TypeVar("Word", bound=StrEnum)
+
+LARGEST = 2**31 - 1
+"""The largest number that a request may state."""
+
+
+class Method(StrEnum):
+    """How two trajectories are aligned."""
+
+    A_GS = "a-gs"
+    BASELINE = "baseline"
+
+
+class Cost(StrEnum):
+    """What a pair that stands for several patients loses: once (as the paper counts), or for each of them."""
+
+    PAPER = "paper"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A set of codes that must not be generalized with others.
+
+    Attributes
+    ----------
+    name : of the set
+    codes : the codes, at least one of which occurs
+    """
+
+    name: str
+    codes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What is asked against learning something sensitive of the patients of a cluster.
+
+    Attributes
+    ----------
+    l : at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
+        more than one in l patients of a cluster may have a sensitive code behind a released one
+    codes : the sensitive codes; or
+    column : the sensitive column of the side table; missing values never count as sensitive
+    """
+
+    l: int  # noqa: E741  (as the model is called)
+    codes: frozenset[str] = frozenset()
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.l, bool) or not isinstance(self.l, int) or not 2 <= self.l <= LARGEST:
+            raise InputError(f"The diversity is {self.l!r}, but must be a whole number from 2 to {LARGEST}.")
+        if bool(self.codes) == (self.column is not None):
+            raise InputError("A diversity is asked over sensitive codes or over one side column. Give one of them.")
+
+
+@dataclass(frozen=True)
+class TrajectoriesRequest:
+    """What is asked of an anonymization of trajectories.
+
+    Attributes
+    ----------
+    k : patients that share every released trajectory, at least 1
+    code_hierarchy, age_hierarchy : what codes and ages are generalized to
+    method : how two trajectories are aligned
+    weights : of codes and of ages in the loss, each from 0 on, together 1
+    cost : whether a merged pair loses once or for each patient that it stands for
+    block : most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
+    drop_empty : leave out pairs of which neither code nor age is told (`*`, `*`)
+    diversity : what is asked of sensitive codes or a sensitive side column
+    constraints : disjoint sets of codes that must not be generalized with others
+    """
+
+    k: int
+    code_hierarchy: Hierarchy
+    age_hierarchy: Hierarchy
+    method: Method = Method.A_GS
+    weights: tuple[Fraction, Fraction] = (Fraction(1, 2), Fraction(1, 2))
+    cost: Cost = Cost.PAPER
+    block: int | Literal["auto", "off"] = "auto"
+    drop_empty: bool = False
+    diversity: Diversity | None = None
+    constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
+            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        object.__setattr__(self, "weights", weights_of(*self.weights))
+        object.__setattr__(self, "method", _word(Method, self.method, "method"))
+        object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
+        self._check_block()
+        self._check_constraints()
+
+    def _check_block(self) -> None:
+        if isinstance(self.block, str):
+            if self.block not in ("auto", "off"):
+                raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
+        elif isinstance(self.block, bool) or not 3 * self.k <= self.block <= LARGEST:
+            raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
+
+    def _check_constraints(self) -> None:
+        named = [code for constraint in self.constraints for code in constraint.codes]
+        if len(named) != len(set(named)):
+            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
+
+
+def _word(words: type[Word], word: str, what: str) -> Word:
+    """One of the words of a setting."""
+    if word not in tuple(words):
+        raise InputError(f"The {what} is {word!r}, but must be one of: {', '.join(words)}.")
+    return words(word)
+
+
+def weights_of(code: Number, age: Number) -> tuple[Fraction, Fraction]:
+    """Return the weights of codes and ages as exact ratios.
+
+    Raises
+    ------
+    InputError
+        They are not two numbers from 0 on that add up to 1.
+
+    Examples
+    --------
+    >>> weights_of("0.3", 0.7)
+    (Fraction(3, 10), Fraction(7, 10))
+    """
+    try:
+        found = Fraction(str(code)), Fraction(str(age))
+    except (ValueError, ZeroDivisionError):
+        found = Fraction(-1), Fraction(-1)
+    if min(found) < 0 or sum(found) != 1:
+        raise InputError(
+            "Weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5 or 1/3,2/3."
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Side:
+    """What rides along with the patients, as far as the methods see it.
+
+    Attributes
+    ----------
+    rank : (n_patients,) int64, rank of each patient's whole side row by content, equal for equal rows; tells patients
+        with equal trajectories apart, so that the order of the input never does
+    sensitive : (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
+    """
+
+    rank: Integers
+    sensitive: Numbers | None = None
+
+    def __repr__(self) -> str:
+        return f"Side({self.rank.size} patients)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnonymizedTrajectories:
+    """What is released: clusters of patients, each with one sequence of generalized pairs that all its patients get.
+
+    Nodes are numbers of the two trees, and those that labels stand for (``Tree.released``). Clusters are in the order
+    of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are equal.
+
+    Attributes
+    ----------
+    k : what is promised
+    code_tree, age_tree : the hierarchies as bound to the domain
+    sizes : (n_clusters,) int64, patients of each cluster, at least k
+    offsets : (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed
+        has an empty one, and is written as the one row (`*`, `*`) a patient
+    codes, ages : int32, nodes of the sequences, in their order
+    """
+
+    k: int
+    code_tree: Tree
+    age_tree: Tree
+    sizes: Integers
+    offsets: Integers
+    codes: Numbers
+    ages: Numbers
+
+    def __repr__(self) -> str:
+        return f"AnonymizedTrajectories({self.n_patients} patients, {self.n_clusters} clusters)"
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        return self.sizes.size
+
+    @property
+    def n_patients(self) -> int:
+        """How many patients are released."""
+        return int(self.sizes.sum())
+
+    def rows_of(self, cluster: int) -> list[tuple[str, str]]:
+        """Return the sequence of a cluster as it is written: (code, age) labels, one (`*`, `*`) where it is empty."""
+        here = slice(int(self.offsets[cluster]), int(self.offsets[cluster + 1]))
+        pairs = zip(self.codes[here].tolist(), self.ages[here].tolist(), strict=True)
+        rows = [(self.code_tree.labels[code], self.age_tree.labels[age]) for code, age in pairs]
+        return rows or [(ROOT, ROOT)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alignment:
+    """Which patient and which pair went where: the secret of the custodian.
+
+    Attributes
+    ----------
+    cluster_of : (n_patients,) int32, the cluster that each patient of the original is in
+    position : (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed.
+        Positions ascend within a patient
+    """
+
+    cluster_of: Numbers
+    position: Numbers
+
+    def __repr__(self) -> str:
+        return f"Alignment({self.cluster_of.size} patients)"
+
+
+@dataclass(frozen=True)
+class ConstraintOutcome:
+    """What became of one set of the utility policy.
+
+    Attributes
+    ----------
+    name : of the set
+    pairs : pairs of the original with one of its codes
+    suppressed : those of them that are suppressed
+    kept : whether no released code covers one of its codes and one beyond it
+    """
+
+    name: str
+    pairs: int
+    suppressed: int
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients.
+
+    Attributes
+    ----------
+    ilm, alm : as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
+    ilm_exact, alm_exact : mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
+    ilm_macro, alm_macro : the same, as a mean over patients of the means over their pairs
+    suppressed : pairs that are suppressed
+    """
+
+    ilm: float
+    alm: float
+    ilm_exact: float
+    alm_exact: float
+    ilm_macro: float
+    alm_macro: float
+    suppressed: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtectedTrajectories:
+    """Anonymized trajectories, and what only the custodian may know.
+
+    Attributes
+    ----------
+    released : what is released
+    alignment : who went where; secret
+    losses : what was lost; secret until rounded
+    blocks : in how many blocks the patients were clustered; 1: all were compared with each other
+    outcomes : sets of the utility policy, in its order
+    """
+
+    released: AnonymizedTrajectories
+    alignment: Alignment = field(repr=False)
+    losses: Losses = field(repr=False)
+    blocks: int = 1
+    outcomes: tuple[ConstraintOutcome, ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        return f"ProtectedTrajectories({self.released!r})"

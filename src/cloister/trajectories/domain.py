@@ -1,0 +1,226 @@
+"""Which codes and ages there are, and what they may become: hierarchies and data fitted to each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+
+import numpy as np
+
+from cloister.errors import InputError
+from cloister.hierarchy import ROOT, Hierarchy, IntervalHierarchy, Ladder, icd9, icd10
+
+from .data import Trajectories
+
+USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
+"""Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks."""
+
+
+class Unknown(StrEnum):
+    """What becomes of codes that the hierarchy does not have."""
+
+    ERROR = "error"
+    ROOT = "root"
+    DROP = "drop"
+
+
+@dataclass(frozen=True)
+class CodesUnderRoot:
+    """A hierarchy in which codes that it does not have are under the root alone.
+
+    Attributes
+    ----------
+    inner : the hierarchy
+    """
+
+    inner: Hierarchy
+
+    @property
+    def kind(self) -> str:
+        """As of the hierarchy."""
+        return self.inner.kind
+
+    @property
+    def spec(self) -> str:
+        """As of the hierarchy."""
+        return self.inner.spec
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002  (as of hierarchies)
+        """None: the root covers all."""
+        return []
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of the known codes, and of the others one without labels between."""
+        beyond = tuple(sorted(set(self.inner.outside(values))))
+        inside = self.inner.bind(column, [value for value in values if value not in beyond])
+        between = [(*level, *(None for _ in beyond)) for level in inside.labels[1:-1]]
+        labels = ((*inside.values, *beyond), *between, (ROOT,) * (len(inside.values) + len(beyond)))
+        counts = np.concatenate([inside.leaves, np.ones((inside.n_levels, len(beyond)), dtype=np.int64)], axis=1)
+        counts[-1] = inside.n_leaves + len(beyond)
+        return Ladder(column, labels[0], labels, counts, inside.n_leaves + len(beyond))
+
+
+@dataclass(frozen=True)
+class GroupedAges:
+    """Intervals in which what lies beyond a bound is one age: `>=90` stands for every age from 90 on.
+
+    Attributes
+    ----------
+    inner : intervals with a bound at the top, the bottom, or both
+    """
+
+    inner: IntervalHierarchy
+
+    @property
+    def kind(self) -> str:
+        """As of the intervals."""
+        return self.inner.kind
+
+    @property
+    def spec(self) -> str:
+        """As of the intervals."""
+        return self.inner.spec
+
+    def text_of(self, age: str) -> str:
+        """Return how an age is written: beyond a bound as the group that it belongs to."""
+        top, bottom = self.inner.top, self.inner.bottom
+        if age in self._stand_ins():
+            return age
+        if top is not None and Decimal(age) >= top:
+            return f">={top}"
+        return f"<{bottom}" if bottom is not None and Decimal(age) < bottom else age
+
+    def _stand_ins(self) -> dict[str, str]:
+        """The texts of the groups, each with a number in it."""
+        top, bottom = self.inner.top, self.inner.bottom
+        found = {} if top is None else {f">={top}": str(top)}
+        return found if bottom is None else found | {f"<{bottom}": str(bottom - 1)}
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that are neither numbers nor groups."""
+        groups = self._stand_ins()
+        return self.inner.outside([value for value in values if value not in groups])
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values."""
+        groups = self._stand_ins()
+        numbers = {groups.get(value, value) if value is not None else None: value for value in values}
+        ladder = self.inner.bind(column, list(numbers))
+        texts = tuple(numbers[value] for value in ladder.values)
+        return Ladder(column, texts, (texts, *ladder.labels[1:]), ladder.leaves, ladder.n_leaves)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """Trajectories and hierarchies that fit each other.
+
+    Attributes
+    ----------
+    trajectories : without what was dropped; ages beyond a bound are one age
+    codes, ages : hierarchies that have all codes and ages
+    dropped : pairs left out, since the hierarchy does not have their codes
+    """
+
+    trajectories: Trajectories
+    codes: Hierarchy
+    ages: Hierarchy
+    dropped: int = 0
+
+    def __repr__(self) -> str:
+        return f"Domain({self.trajectories!r})"
+
+
+def usual_codes(trajectories: Trajectories) -> Hierarchy:
+    """Return ICD-9-CM or ICD-10-CM, whichever knows more of the codes.
+
+    Raises
+    ------
+    InputError
+        Neither knows any.
+    """
+    n_codes = len(trajectories.vocabulary)
+    known = [(n_codes - len(each.outside(trajectories.vocabulary)), each) for each in (icd9(), icd10())]
+    most, best = max(known, key=lambda found: found[0])
+    if most == 0:
+        raise InputError(
+            f"Neither ICD-9-CM nor ICD-10-CM has any of the {n_codes} distinct codes. Name a hierarchy file with "
+            "--code-hierarchy (code_hierarchy in Python): one row a code, from the code to the root."
+        )
+    return best
+
+
+def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> Domain:
+    """Return trajectories and hierarchies that fit each other.
+
+    Raises
+    ------
+    InputError
+        Codes are unknown and must not be, or are all that a patient has; the hierarchy does not have an age.
+    """
+    outside = set(codes.outside(trajectories.vocabulary))
+    dropped = 0
+    if outside and unknown is Unknown.ERROR:
+        raise InputError(unknown_codes(len(outside), len(trajectories.vocabulary), codes))
+    if outside and unknown is Unknown.ROOT:
+        codes = CodesUnderRoot(codes)
+    elif outside:
+        before = trajectories.n_pairs
+        trajectories = _without(trajectories, outside)
+        dropped = before - trajectories.n_pairs
+    if isinstance(ages, IntervalHierarchy) and (ages.top is not None or ages.bottom is not None):
+        ages = GroupedAges(ages)
+        trajectories = _grouped(trajectories, ages)
+    strange = len(ages.outside(trajectories.age_values))
+    if strange:
+        raise InputError(
+            f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add a "
+            "row for each to the file, or use intervals, as in --age-hierarchy interval:5,10,20/top=90."
+        )
+    return Domain(trajectories, codes, ages, dropped)
+
+
+def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:
+    """Return what to say of codes that a hierarchy does not have."""
+    return (
+        f"{count} of {n_codes} distinct codes are not in the hierarchy {hierarchy.spec}. Correct them or name another "
+        "with --code-hierarchy; or say with --on-unknown-code root that they become * where they cannot stay, or with "
+        "--on-unknown-code drop that their lines are left out."
+    )
+
+
+def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
+    """The same without pairs of these codes."""
+    kept = np.array([code not in outside for code in trajectories.vocabulary], dtype=np.bool_)
+    stays = kept[trajectories.codes]
+    owner = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
+    sizes = np.bincount(owner[stays], minlength=trajectories.n_patients)
+    empty = int(np.sum(sizes == 0))
+    if empty:
+        raise InputError(
+            f"{empty} of {trajectories.n_patients} patients have only codes that are not in the hierarchy, and would "
+            "be left without any. Keep such codes with --on-unknown-code root, or leave these patients out."
+        )
+    number = (np.cumsum(kept) - 1).astype(np.int32)
+    present, ages = np.unique(trajectories.ages[stays], return_inverse=True)
+    return replace(
+        trajectories,
+        vocabulary=tuple(code for code in trajectories.vocabulary if code not in outside),
+        age_values=tuple(trajectories.age_values[age] for age in present.tolist()),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        codes=number[trajectories.codes[stays]],
+        ages=ages.astype(np.int32),
+    )
+
+
+def _grouped(trajectories: Trajectories, ages: GroupedAges) -> Trajectories:
+    """The same with one age for all beyond a bound; pairs put in order again."""
+    texts = [ages.text_of(age) for age in trajectories.age_values]
+    values = list(dict.fromkeys(texts))  # ages ascend, and groups are at the ends
+    if values == list(trajectories.age_values):
+        return trajectories
+    place = {text: number for number, text in enumerate(values)}
+    number = np.array([place[text] for text in texts], dtype=np.int32)
+    found = number[trajectories.ages]
+    owner = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
+    order = np.lexsort((trajectories.codes, found, owner))
+    return replace(trajectories, age_values=tuple(values), codes=trajectories.codes[order], ages=found[order])

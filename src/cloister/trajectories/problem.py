@@ -1,0 +1,179 @@
+"""From trajectories and a request to what the compiled search sees: trees, exact losses, distinct sequences."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.kernels.alignment import Branches, Domain
+from cloister.kernels.nearest import Sequences
+
+from .data import Constraint, Cost, Integers, Method, Numbers, Side, Trajectories, TrajectoriesRequest
+from .tree import Tree
+
+LARGEST_LOSS = 2**60
+"""No sum of losses reaches this."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """What is clustered.
+
+    Attributes
+    ----------
+    code_tree, age_tree : the hierarchies bound to the domain
+    domain : the same for the compiled search, with what a leaf is worth
+    offsets, symbols : the pairs of each patient, as numbers
+    code, age : (n_symbols,) int32, rank of the leaves of each pair
+    order : (n_patients,) int64, patients by content: length, pairs, sensitive value, side row
+    first : (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
+    value : (n_patients,) int32, the sensitive value of each patient, -1 for none
+    """
+
+    code_tree: Tree
+    age_tree: Tree
+    domain: Domain
+    offsets: Integers
+    symbols: Numbers
+    code: Numbers
+    age: Numbers
+    order: Integers
+    first: Integers
+    value: Numbers
+
+    def __repr__(self) -> str:
+        return f"Problem({self.order.size} patients, {self.first.size} distinct)"
+
+    def sequences(self, chosen: Integers) -> Sequences:
+        """Return distinct contents, by their numbers in ascending order, for the compiled search."""
+        patients = self.order[self.first[chosen]]
+        lengths = self.offsets[patients + 1] - self.offsets[patients]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        within = np.arange(start[-1]) - np.repeat(start[:-1], lengths)
+        symbols = self.symbols[np.repeat(self.offsets[patients], lengths) + within]
+        present, symbol = np.unique(symbols, return_inverse=True)
+        return Sequences(
+            start.astype(np.int64),
+            symbol.astype(np.int32),
+            self.code[present],
+            self.age[present],
+            self.counts()[chosen],
+            self.value[patients],
+        )
+
+    def counts(self) -> Integers:
+        """Return how many patients have each distinct content."""
+        return np.diff(self.first, append=self.order.size)
+
+
+def units(weights: tuple[Fraction, Fraction], n_codes: int, n_ages: int) -> tuple[int, int]:
+    """Return what one leaf of codes and of ages is worth, as the smallest whole numbers in the right proportion.
+
+    Examples
+    --------
+    >>> units((Fraction(1, 2), Fraction(1, 2)), 2, 8)
+    (4, 1)
+    """
+    code, age = weights[0] / n_codes, weights[1] / n_ages
+    scale = math.lcm(code.denominator, age.denominator)
+    pair = int(code * scale), int(age * scale)
+    return pair[0] // math.gcd(*pair), pair[1] // math.gcd(*pair)
+
+
+def pose(
+    trajectories: Trajectories, trees: tuple[Tree, Tree], request: TrajectoriesRequest, side: Side | None = None
+) -> Problem:
+    """Return the problem of clustering these trajectories.
+
+    Raises
+    ------
+    InputError
+        The weights are too fine to compare losses exactly.
+    """
+    code_tree, age_tree = trees
+    value = np.full(trajectories.n_patients, -1, dtype=np.int32)
+    if side is not None and side.sensitive is not None and request.diversity is not None:
+        value = side.sensitive.astype(np.int32)
+    keys = trajectories.ages.astype(np.int64) * len(trajectories.vocabulary) + trajectories.codes
+    present, symbols = np.unique(keys, return_inverse=True)
+    ages, codes = np.divmod(present, max(1, len(trajectories.vocabulary)))
+    order, first = _by_content(trajectories.offsets, symbols, value, None if side is None else side.rank)
+    domain = domain_of(trees, request)
+    _check_range(domain, int(np.diff(trajectories.offsets).max(initial=0)), request.k)
+    return Problem(
+        code_tree,
+        age_tree,
+        domain,
+        trajectories.offsets,
+        symbols.astype(np.int32),
+        code_tree.low[codes],
+        age_tree.low[ages],
+        order,
+        first,
+        value,
+    )
+
+
+def domain_of(trees: tuple[Tree, Tree], request: TrajectoriesRequest) -> Domain:
+    """Return trees, values and way of counting for the compiled search."""
+    code_unit, age_unit = units(request.weights, trees[0].n_values, trees[1].n_values)
+    return Domain(
+        _branches(trees[0], crossing(trees[0], request.constraints)),
+        _branches(trees[1], np.zeros(trees[1].n_nodes, dtype=np.bool_)),
+        code_unit,
+        age_unit,
+        request.cost is Cost.EXACT,
+        request.method is Method.BASELINE,
+    )
+
+
+def crossing(tree: Tree, constraints: tuple[Constraint, ...]) -> NDArray[np.bool_]:
+    """Return which nodes stand in a release for codes of a constraint and for others: (n_nodes,) bool."""
+    found = np.zeros(tree.n_nodes, dtype=np.bool_)
+    if not constraints:
+        return found
+    group = np.full(tree.n_values, -1, dtype=np.int64)
+    labels = tree.labels[: tree.n_values]
+    for number, constraint in enumerate(constraints):
+        group[[leaf for leaf, label in enumerate(labels) if label in constraint.codes]] = number
+    for node in range(tree.n_nodes):
+        of_leaves = group[tree.leaves_below(int(tree.released[node]))]
+        found[node] = bool((of_leaves >= 0).any() and (of_leaves != of_leaves[0]).any())
+    return found
+
+
+def _branches(tree: Tree, closed: NDArray[np.bool_]) -> Branches:
+    leaf = np.argsort(tree.low[: tree.n_values], kind="stable").astype(np.int32)
+    return Branches(tree.parent, tree.leaves, tree.low, tree.high, leaf, closed)
+
+
+def _check_range(domain: Domain, longest: int, k: int) -> None:
+    whole = domain.code_unit * domain.code.leaf.size + domain.age_unit * domain.age.leaf.size
+    if whole * 4 * max(1, longest) * (2 * k if domain.weighted else 1) >= LARGEST_LOSS:
+        raise InputError(
+            "The weights are so fine that losses cannot be compared exactly. Give them with fewer decimal places."
+        )
+
+
+def _by_content(
+    offsets: Integers, symbols: NDArray[np.int64], value: Numbers, rank: Integers | None
+) -> tuple[Integers, Integers]:
+    """Patients by length, pairs, sensitive value and side row; where each distinct content (side rows aside) begins."""
+    lengths = np.diff(offsets)
+    side = np.zeros(lengths.size, dtype=np.int64) if rank is None else rank
+    orders, firsts, done = [], [], 0
+    for length in np.unique(lengths).tolist():
+        patients = np.flatnonzero(lengths == length)
+        pairs = symbols[offsets[patients][:, None] + np.arange(length)]
+        content = np.column_stack([pairs, value[patients]])
+        order = np.lexsort([side[patients], *content.T[::-1]])
+        content = content[order]
+        fresh = np.ones(order.size, dtype=np.bool_)
+        fresh[1:] = (content[1:] != content[:-1]).any(axis=1)
+        orders.append(patients[order])
+        firsts.append(done + np.flatnonzero(fresh))
+        done += order.size
+    return np.concatenate(orders), np.concatenate(firsts)

@@ -1,0 +1,97 @@
+"""Anonymizing trajectories: clusters of patients, each released with one sequence of generalized pairs."""
+
+import os
+from functools import partial
+
+from cloister.errors import InputError, NoSafeRelease
+from cloister.kernels.grouping import group
+
+from .blocks import cut, side_by_side
+from .clusters import gather, release
+from .data import ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
+from .diversity import kept_apart, require_possible
+from .losses import measure
+from .outcomes import outcomes_of
+from .problem import Problem, pose
+from .tree import Tree
+
+
+def anonymize(
+    trajectories: Trajectories, request: TrajectoriesRequest, side: Side | None = None, *, threads: int | None = None
+) -> ProtectedTrajectories:
+    """Give the patients of every cluster one sequence of generalized pairs.
+
+    *Guarantee* (Definition 1 of the paper): k patients or more share every released sequence, so any set of (code, age)
+    pairs, however large, matches k patients or none. It holds against somebody who knows everything of a patient's
+    trajectory, which patients are in the data, and the release. Not promised: that nothing is learned of the patients
+    of a cluster together (a code that a cluster's sequence tells, all its patients have; ask for a diversity); anything
+    against somebody who knows what rides along at the side, who knows many other patients of the cluster, or who has
+    several releases of changing data; how much is lost. Cost: quadratic in the number of distinct trajectories, or in
+    the size of a block.
+
+    The result does not depend on the order of the patients, nor on the number of threads. Deviations from the paper,
+    which leaves them open: where several trajectories are the most frequent, farthest or closest, the shortest is
+    taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
+    left, not a random one. Patients with equal trajectories are told apart by what rides along, then not at all.
+
+    Parameters
+    ----------
+    side : what rides along with the patients
+    threads : that blocks are clustered on; all cores if None
+
+    Raises
+    ------
+    InputError
+        There are no patients, a hierarchy does not have all values, or weights are too fine.
+    NoSafeRelease
+        There are fewer than k patients, or no clusters of the diversity asked for.
+
+    References
+    ----------
+    Tamersoy, Loukides, Nergiz, Saygin, Malin (2012), "Anonymization of longitudinal electronic medical records", IEEE
+    Transactions on Information Technology in Biomedicine 16(3), 413-423: Algorithms 1 to 4.
+    """
+    if not trajectories.n_patients:
+        raise InputError("There are no patients.")
+    if trajectories.n_patients < request.k:
+        raise NoSafeRelease(
+            f"There are {trajectories.n_patients} patients, fewer than k = {request.k}. Give a smaller k, or more data."
+        )
+    return anonymize_under(trajectories, request, bind(trajectories, request), side, threads=threads)
+
+
+def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[Tree, Tree]:
+    """Return the trees of codes and ages."""
+    codes = request.code_hierarchy.bind("code", trajectories.vocabulary)
+    ages = request.age_hierarchy.bind("age", trajectories.age_values)
+    return Tree.of(codes, trajectories.vocabulary), Tree.of(ages, trajectories.age_values)
+
+
+def anonymize_under(
+    trajectories: Trajectories,
+    request: TrajectoriesRequest,
+    trees: tuple[Tree, Tree],
+    side: Side | None = None,
+    *,
+    threads: int | None = None,
+) -> ProtectedTrajectories:
+    """Anonymize under trees that are bound already."""
+    problem = pose(trajectories, trees, request, side)
+    k, share = _sizes(request, problem)
+    blocks = cut(problem, request.block, k)
+    work = [partial(lambda own: group(problem.domain, problem.sequences(own), k, share), block) for block in blocks]
+    groups = side_by_side(work, threads or os.cpu_count() or 1)
+    clusters = kept_apart(problem, gather(problem, blocks, groups), request.diversity)
+    released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty)
+    losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
+    outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
+    return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
+
+
+def _sizes(request: TrajectoriesRequest, problem: Problem) -> tuple[int, int]:
+    """Patients of a cluster, and the l of a diversity over a side column; a cluster needs l patients to have it."""
+    diversity = request.diversity
+    if diversity is None or diversity.column is None:
+        return request.k, 1
+    require_possible(problem, diversity)
+    return min(max(request.k, diversity.l), problem.order.size), diversity.l

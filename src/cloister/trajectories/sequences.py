@@ -1,0 +1,162 @@
+"""Trajectories as read and numbered: the form that every method starts from."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.io import EventColumns, read_code_events
+
+from .encode import EncodedTrajectories, encode
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Number = str | int | float | Decimal | Fraction
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectories:
+    """One sequence of (code, age) pairs a patient: a multiset, in the order of age, then of code.
+
+    Attributes
+    ----------
+    vocabulary : the codes of the domain, without repetition, in the order of their UTF-8 bytes
+    age_values : the ages of the domain as they are written, without repetition, ascending as numbers
+    offsets : (n_patients + 1,) int64, where each patient's pairs begin
+    codes : (n_pairs,) int32, positions in the vocabulary
+    ages : (n_pairs,) int32, positions in ``age_values``
+    ids : (n_patients,) the patients' ids, if there are any; never released
+
+    Examples
+    --------
+    >>> jane = Trajectories.from_records([[("401.1", 40), ("401.1", 38)]])
+    >>> jane.age_values, jane.codes.tolist(), jane.ages.tolist()
+    (('38', '40'), [0, 0], [0, 1])
+    """
+
+    vocabulary: tuple[str, ...]
+    age_values: tuple[str, ...]
+    offsets: Integers
+    codes: Numbers
+    ages: Numbers
+    ids: pl.Series | None = None
+
+    def __repr__(self) -> str:
+        return f"Trajectories({self.n_patients} patients, {self.n_pairs} pairs)"
+
+    @classmethod
+    def from_records(
+        cls,
+        records: Sequence[Iterable[tuple[str, Number]]],
+        ids: pl.Series | None = None,
+        *,
+        vocabulary: Iterable[str] = (),
+        age_values: Iterable[Number] = (),
+    ) -> "Trajectories":
+        """Make trajectories of lists of pairs; pairs are put in order.
+
+        Parameters
+        ----------
+        records : the (code, age) pairs of each patient, in any order; a repeated pair is kept
+        ids : as many as there are records
+        vocabulary, age_values : codes and ages that are in the domain whether they occur or not
+
+        Raises
+        ------
+        InputError
+            A patient has no pairs, an age is no number from 0 on, or there are more or fewer ids than records.
+        """
+        rows = [[(code, age_text(age, row)) for code, age in record] for row, record in enumerate(records, start=1)]
+        for row, pairs in enumerate(rows, start=1):
+            if not pairs:
+                raise InputError(f"Patient {row} has no pairs. Leave such patients out.", row=row)
+        if ids is not None and len(ids) != len(rows):
+            raise InputError(f"There are {len(ids)} ids for {len(rows)} patients. Give one a patient.")
+        codes = sorted({*vocabulary, *(code for pairs in rows for code, _ in pairs)})
+        ages = sorted({*map(age_text, age_values), *(age for pairs in rows for _, age in pairs)}, key=Decimal)
+        code_at = {code: number for number, code in enumerate(codes)}
+        age_at = {age: number for number, age in enumerate(ages)}
+        numbered = [sorted((age_at[age], code_at[code]) for code, age in pairs) for pairs in rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(pairs) for pairs in numbered], out=offsets[1:])
+        flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
+        return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), ids)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        id: str | None = None,  # noqa: A002  (as the option is called)
+        code: str | None = None,
+        age: str | None = None,
+        date: str | None = None,
+        anchor: str | None = None,
+        age_unit: Literal["years", "days"] = "years",
+        encoding: str | None = None,
+        delimiter: str | None = None,
+        missing: Sequence[str] = (),
+    ) -> "Trajectories":
+        """Read trajectories from CSV (also gzip'd) or Parquet, one pair a line; codes are text always.
+
+        Parameters
+        ----------
+        path : columns ``id,code,age``, in any order; others are passed over
+        id, code, age : names of the columns; without, the first of the usual names is taken
+        date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
+            (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
+        encoding, delimiter, missing : overrule what is detected; texts that stand for a missing value
+
+        Raises
+        ------
+        InputError
+            The file cannot be read or lacks a column, a line lacks something, or an age is no number from 0 on.
+        """
+        columns = EventColumns(id, code, age, date, anchor, age_unit)
+        source = read_code_events(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
+        return cls.of(encode(source))
+
+    @classmethod
+    def of(cls, encoded: EncodedTrajectories) -> "Trajectories":
+        """Return the trajectories that were read."""
+        return cls(encoded.vocabulary, encoded.age_values, encoded.offsets, encoded.codes, encoded.ages, encoded.ids)
+
+    @property
+    def n_patients(self) -> int:
+        """How many patients there are."""
+        return self.offsets.size - 1
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs all patients have together."""
+        return self.codes.size
+
+
+def age_text(age: Number, row: int | None = None) -> str:
+    """Return an age as it is written: `33` for 33 and 33.0, `33.5`.
+
+    Raises
+    ------
+    InputError
+        It is no number from 0 on.
+
+    Examples
+    --------
+    >>> age_text("033.50"), age_text(40.0), age_text("0.0")
+    ('33.5', '40', '0')
+    """
+    try:
+        number = Decimal(str(age).strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0:
+        raise InputError("An age is not a number from 0 on. Correct it, or leave the pair out.", row=row)
+    text = format(number, "f")
+    return (text.rstrip("0").rstrip(".") if "." in text else text).lstrip("0").replace("-", "") or "0"

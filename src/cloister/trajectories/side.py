@@ -1,0 +1,173 @@
+"""What is known of patients besides their trajectories: one row a patient, released as it is under the new ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io import as_text, read_table
+from cloister.io.code_lists import ID_NAMES
+
+from .data import Side
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SideTable:
+    """Side columns of the patients of some trajectories, in their order.
+
+    Attributes
+    ----------
+    frame : (n_patients,) rows of text, null where missing; without the id
+    name : of the file, or what else it was
+    id : the column of the file that tells patients apart
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    name: str
+    id: str
+
+    def __repr__(self) -> str:
+        return f"SideTable({self.frame.height} patients, {self.frame.width} columns)"
+
+
+def read_side(
+    path: str | Path,
+    ids: pl.Series,
+    *,
+    id: str | None = None,  # noqa: A002  (as the option is called)
+    events: str = "the trajectories",
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    usual_delimiter: str | None = None,
+) -> SideTable:
+    """Read what rides along with patients.
+
+    Parameters
+    ----------
+    path : CSV or Parquet, one row a patient
+    ids : the patients, as text, each once
+    id : column that tells patients apart; without, the first of the usual names is taken
+    events : name of the file of the trajectories, for messages
+    encoding, missing, usual_delimiter : as of `cloister.io.read_table`
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, has not one row for each patient, or another column that identifies patients.
+    """
+    source = read_table(path, encoding=encoding, missing=missing, usual_delimiter=usual_delimiter)
+    return joined(source.frame, ids, source.name, id, events)
+
+
+def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> SideTable:  # noqa: A002
+    """Return the side columns in the order of the patients.
+
+    Raises
+    ------
+    InputError
+        As of `read_side`.
+    """
+    column = _id_column(frame.columns, name, id)
+    keys = as_text(frame[column])
+    _check_keys(keys, column, name)
+    _check_same_patients(keys, ids, name, events)
+    rest = [as_text(frame[other]).alias(other) for other in frame.columns if other != column]
+    _check_columns(rest, keys, name, column)
+    order = pl.DataFrame({"key": ids}).join(
+        pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
+    )
+    return SideTable(pl.DataFrame(rest)[order["row"].to_numpy()], name, column)
+
+
+def _id_column(present: Sequence[str], name: str, asked: str | None) -> str:
+    found = asked if asked in present else next((usual for usual in ID_NAMES if usual in present), None)
+    if found is None:
+        usual = ", ".join(ID_NAMES if asked is None else (asked, *ID_NAMES))
+        raise InputError(f"{name} has no column of patients: none is called {usual}. Call it so.", file=name)
+    return found
+
+
+def _check_keys(keys: pl.Series, column: str, name: str) -> None:
+    if keys.null_count():
+        first = int(keys.is_null().arg_true()[0]) + 1
+        raise InputError(
+            f"{keys.null_count()} of {len(keys)} rows of {name} have no patient in column {column!r} (record {first} "
+            "is the first). Complete or remove them.",
+            file=name,
+            row=first,
+            column=column,
+        )
+    if keys.n_unique() != len(keys):
+        raise InputError(
+            f"{name} must have one row a patient, but has {len(keys)} rows of {keys.n_unique()} patients. Make one row "
+            "of each.",
+            file=name,
+            column=column,
+        )
+
+
+def _check_same_patients(keys: pl.Series, ids: pl.Series, name: str, events: str) -> None:
+    absent, unknown = int((~ids.is_in(keys.implode())).sum()), int((~keys.is_in(ids.implode())).sum())
+    if absent or unknown:
+        raise InputError(
+            f"{events} and {name} must have the same patients, but {absent} of {len(ids)} patients of {events} are not "
+            f"in {name}, and {unknown} of {len(keys)} of {name} are not in {events}. Give a row for each and no more.",
+            file=name,
+        )
+
+
+def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id: str) -> None:  # noqa: A002
+    if not columns:
+        raise InputError(
+            f"{name} has no column besides {id!r}, so there is nothing to release. Leave it out.", file=name
+        )
+    for column in columns:
+        if column.name in ID_NAMES or (column == keys).fill_null(False).all():
+            raise InputError(
+                f"Column {column.name!r} of {name} identifies patients, and original ids are never released. Remove "
+                "it, or give it another name if it holds something else.",
+                file=name,
+                column=column.name,
+            )
+
+
+def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> Side:
+    """Return what the methods see of side columns.
+
+    Parameters
+    ----------
+    sensitive : column whose values are to differ within a cluster
+
+    Raises
+    ------
+    InputError
+        There is no such column.
+    """
+    if table is None:
+        if sensitive is not None:
+            raise InputError(f"The sensitive column {sensitive!r} is looked for in a side file. Give one with --side.")
+        return Side(np.zeros(n_patients, dtype=np.int64))
+    if sensitive is not None and sensitive not in table.frame.columns:
+        raise InputError(
+            f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: {', '.join(table.frame.columns)}.",
+            file=table.name,
+            column=sensitive,
+        )
+    return Side(ranks(table.frame), None if sensitive is None else _numbered(table.frame[sensitive]))
+
+
+def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the rank of each row by content, column by column, missing first; equal for equal rows."""
+    rank = np.zeros(frame.height, dtype=np.int64)
+    for column in frame.get_columns():
+        dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        rank = np.unique(rank * (int(dense.max(initial=0)) + 1) + dense, return_inverse=True)[1].astype(np.int64)
+    return rank
+
+
+def _numbered(column: pl.Series) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
+    dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    return dense.astype(np.int32)

@@ -1,0 +1,172 @@
+"""A hierarchy bound to the values present, as a tree: what two values have in common, and how much that covers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.hierarchy.ladder import ROOT, Ladder
+
+Nodes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """The values of an attribute as leaves, and above them every node that some of them meet in.
+
+    Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
+    to many; the root is last. A node of the hierarchy with a single value below is left out: values never meet in it.
+    Where labels of several levels cover the same values, the finest stands; what only the hierarchy's root covers is
+    `*`.
+
+    **Recorded and coarse under one label.** A value that was recorded and is also the label of others, `401` beside
+    `401.1`, is a leaf of its own under that label. Alignment tells the two apart. Text cannot: `401` in a release means
+    "401 or any code below it", never "401 and no more was said". So whatever shares a label is *released as* the lowest
+    node that covers it all (``released``), and counts as that node in exact losses, in answers to queries and in what
+    is verified. The reader never takes the coarse for the exact.
+
+    Attributes
+    ----------
+    labels : what each node is called in a release
+    parent : (n_nodes,) int32, the node above; -1 for the root
+    leaves : (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
+    n_values : leaves of the tree, the size of the domain
+    low, high : (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
+    released : (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
+
+    Examples
+    --------
+    >>> from cloister.hierarchy import intervals
+    >>> tree = Tree.of(intervals(2, 4).bind("age", ["33", "34", "35"]), ["33", "34", "35"])
+    >>> tree.labels, tree.leaves.tolist(), tree.parent.tolist()
+    (('33', '34', '35', '[34-35]', '[32-35]'), [0, 0, 0, 2, 3], [4, 3, 3, 4, -1])
+    """
+
+    labels: tuple[str, ...] = field(repr=False)
+    parent: Nodes
+    leaves: Counts
+    n_values: int
+    low: Nodes
+    high: Nodes
+    released: Nodes
+
+    def __repr__(self) -> str:
+        return f"Tree({self.n_values} leaves, {self.n_nodes} nodes)"
+
+    @classmethod
+    def of(cls, ladder: Ladder, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "Tree":
+        """Return the tree of a ladder.
+
+        Parameters
+        ----------
+        ladder : bound to the values
+        values : the same values in the order in which leaves are to be numbered
+        leaf_labels : what the leaves are called in a release, if not as the values (`>=90`)
+        """
+        position = {value: number for number, value in enumerate(ladder.values)}
+        where = [position[value] for value in values]
+        levels = [[level[at] for at in where] for level in ladder.labels[1:-1]]
+        return cls.from_levels(list(leaf_labels or values), levels)
+
+    @classmethod
+    def from_levels(cls, leaf_labels: Sequence[str], levels: Sequence[Sequence[str | None]]) -> "Tree":
+        """Return the tree of labels by level, fine to coarse; values with one label at a level meet there.
+
+        A label of None (a gap in a hierarchy) brings no values together. All meet in the root.
+        """
+        n = len(leaf_labels)
+        labels, parent = list(leaf_labels), [-1] * n
+        top = list(range(n))
+        for level in levels:
+            _join(level, top, labels, parent)
+        if len(set(top)) != 1 or top[0] < n:
+            _join([ROOT] * n, top, labels, parent, force=True)
+        return _numbered(labels, parent, n)
+
+    @property
+    def n_nodes(self) -> int:
+        """Leaves and all nodes above."""
+        return len(self.labels)
+
+    @property
+    def root(self) -> int:
+        """The node above all others; called `*`, unless something finer than the hierarchy's root covers all values."""
+        return self.n_nodes - 1
+
+    def covers(self, node: int, other: int) -> bool:
+        """Whether a node is another or above it."""
+        return bool(self.low[node] <= self.low[other] and self.high[other] <= self.high[node])
+
+    def meet(self, node: int, other: int) -> int:
+        """Return the lowest node that covers both (Definition 5)."""
+        while not self.covers(node, other):
+            node = int(self.parent[node])
+        return node
+
+    def leaves_below(self, node: int) -> list[int]:
+        """Return the leaves that a node covers, ascending; a leaf covers itself."""
+        low = self.low[: self.n_values]
+        return np.flatnonzero((low >= self.low[node]) & (low < self.high[node])).tolist()
+
+
+def _join(
+    level: Sequence[str | None], top: list[int], labels: list[str], parent: list[int], *, force: bool = False
+) -> None:
+    """Put a node above those that have one label at a level, unless there is one only (``force``: even then)."""
+    groups: dict[str, list[int]] = {}
+    for leaf, label in enumerate(level):
+        if label is not None:
+            groups.setdefault(label, []).append(leaf)
+    for label, members in groups.items():
+        joined = sorted({top[leaf] for leaf in members})
+        if len(joined) < 2 and not force:
+            continue
+        for node in joined:
+            parent[node] = len(labels)
+        for leaf in members:
+            top[leaf] = len(labels)
+        labels.append(label)
+        parent.append(-1)
+
+
+def _numbered(labels: list[str], parent: list[int], n: int) -> Tree:
+    """Renumber what is above the leaves by size and smallest leaf, and number leaves so that nodes are intervals."""
+    below: list[list[int]] = [[leaf] for leaf in range(n)] + [[] for _ in labels[n:]]
+    for node, above in enumerate(parent):  # those above were made later
+        if above >= 0:
+            below[above] = sorted(below[above] + below[node])
+    order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (len(below[node]), below[node], node))]
+    number = {node: at for at, node in enumerate(order)}
+    over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
+    leaves = np.array([0] * n + [len(below[node]) for node in order[n:]], dtype=np.int64)
+    low, high = _intervals(over, np.maximum(leaves, 1))
+    names = tuple(labels[node] for node in order)
+    plain = Tree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
+    return replace(plain, released=_told_apart(plain))
+
+
+def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
+    """First and last leaf rank of each node, from the root down."""
+    low = np.zeros(parent.size, dtype=np.int32)
+    free = np.zeros(parent.size, dtype=np.int64)
+    for node in range(parent.size - 2, -1, -1):
+        low[node] = free[parent[node]]
+        free[node] = low[node]
+        free[parent[node]] += width[node]
+    return low, (low + width).astype(np.int32)
+
+
+def _told_apart(tree: Tree) -> Nodes:
+    """The node that each is released as, so that no two released nodes share a label."""
+    released = np.arange(tree.n_nodes, dtype=np.int32)
+    while True:
+        lowest: dict[str, int] = {}
+        for node in released.tolist():
+            label = tree.labels[node]
+            lowest[label] = tree.meet(lowest.get(label, node), node)
+        coarser = np.array([lowest[tree.labels[node]] for node in released.tolist()], dtype=np.int32)
+        if np.array_equal(coarser, released):
+            return released
+        released = coarser

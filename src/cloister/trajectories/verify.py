@@ -1,0 +1,168 @@
+"""The promise of anonymized trajectories, recomputed from what is released alone; with the original, the rest too.
+
+Nothing here imports the kernels or what protects: released text is grouped with Polars.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from cloister.checks import Checks
+from cloister.hierarchy.ladder import ROOT
+from cloister.results import Verdict
+
+from .data import Diversity
+from .data_file import AGE, CODE, COLUMNS, ID, WrittenTrajectories
+from .verify_original import Secret, check_original
+
+BETWEEN = "\0"
+"""Stands between the cells of a trajectory written in one text. No cell holds it, and it comes before all else."""
+
+KEY, SIZE = "trajectory\0", "rows\0"
+"""Columns beside those of a release, whose names are none of theirs."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release is to keep.
+
+    Attributes
+    ----------
+    k : patients that share every trajectory
+    drop_empty : whether pairs of which nothing is told are left out
+    l : a sensitive value is that of at most one in l patients who share a trajectory; None: nothing is sensitive
+    column : the sensitive column of what rides along; or
+    codes : the sensitive codes, which can be looked for with the place of every pair alone
+    """
+
+    k: int
+    drop_empty: bool = False
+    l: int | None = None  # noqa: E741  (as the model is called)
+    column: str | None = None
+    codes: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, k: int, diversity: Diversity | None, *, drop_empty: bool) -> "Promise":
+        """Return the promise of a release that was asked for."""
+        if diversity is None:
+            return cls(k, drop_empty)
+        return cls(k, drop_empty, diversity.l, diversity.column, diversity.codes)
+
+
+def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | None = None) -> Verdict:
+    """Check released trajectories: form, order, k copies, what rides along; with the original every pair.
+
+    Parameters
+    ----------
+    secret : the original, and where its pairs went as far as that is known
+
+    References
+    ----------
+    Tamersoy et al. (2012), Definitions 1 and 3, and the problem statement of section III.G.
+    """
+    checks = Checks()
+    if _check_form(checks, released):
+        patients = _patients(released)
+        _check_order(checks, patients, released.side)
+        _check_copies(checks, patients, promise.k)
+        if promise.drop_empty:
+            _check_told(checks, released.frame)
+        if promise.l is not None and not promise.codes:
+            _check_diversity(checks, patients, released.side, promise)
+        if secret is not None:
+            check_original(checks, released, secret)
+            _check_sensitive_codes(checks, patients, secret, promise)
+    how = "equal trajectories were counted anew in the released text" + ("" if secret is None else _compared(secret))
+    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+
+
+def _compared(secret: Secret) -> str:
+    """What was compared with the original, as part of a sentence."""
+    if secret.origin is None:
+        return ", and labels and the number of patients were compared with the original"
+    if secret.position is None:
+        return ", and every trajectory was compared with its patient's in the original"
+    return ", and every pair was compared with the one of the original that it stands for"
+
+
+def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
+    frame = released.frame
+    return (
+        checks.require(
+            tuple(frame.columns) == COLUMNS
+            and frame[ID].dtype.is_integer()
+            and frame.height > 0
+            and not any(frame.null_count().row(0))
+            and not any(frame[column].str.contains(BETWEEN, literal=True).any() for column in (CODE, AGE)),
+            "every row has the number of a patient, a code and an age",
+        )
+        and checks.require(
+            frame[ID][0] == 1 and frame[ID].diff().slice(1).is_in([0, 1]).all(),
+            "patients are numbered from 1 on, and the pairs of each stand together",
+        )
+        and (
+            released.side is None
+            or checks.require(
+                released.side.columns[:1] == [ID]
+                and released.side.width > 1
+                and np.array_equal(released.side[ID].to_numpy(), np.arange(1, int(frame[ID][-1]) + 1)),
+                "what rides along is one row a patient, under the same numbers",
+            )
+        )
+    )
+
+
+def _patients(released: WrittenTrajectories) -> pl.DataFrame:
+    """One row a patient: the number, the whole trajectory as one text."""
+    pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
+    return released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
+
+
+def _check_order(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None) -> None:
+    content = patients.select(KEY)
+    if side is not None:
+        content = content.hstack(side.drop(ID))
+    ordered = content.sort(content.columns, nulls_last=False)
+    checks.require(
+        content.equals(ordered), "patients stand in the order of their trajectories, then of what rides along"
+    )
+
+
+def _check_copies(checks: Checks, patients: pl.DataFrame, k: int) -> None:
+    fewest = patients.group_by(KEY).len()["len"].min()
+    checks.require(
+        k >= 1 and isinstance(fewest, int) and fewest >= k, f"every trajectory is that of {k} patients or more"
+    )
+
+
+def _check_told(checks: Checks, frame: pl.DataFrame) -> None:
+    rows = frame.with_columns(pl.len().over(ID).alias(SIZE))
+    empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
+    checks.require(not empty.any(), "a pair of which nothing is told stands alone")
+
+
+def _check_diversity(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None, promise: Promise) -> None:
+    words = f"no value of {promise.column!r} is that of more than one in {promise.l} patients who share a trajectory"
+    if side is None or promise.column is None or promise.column not in side.columns or promise.l is None:
+        checks.require(False, words)
+        return
+    rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(side[promise.column].alias("value\0"))
+    held = rows.drop_nulls("value\0").group_by(KEY, "value\0").agg(pl.len().alias("held\0"), pl.col(SIZE).first())
+    checks.require(not (held["held\0"] * promise.l > held[SIZE]).any(), words)
+
+
+def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+    """Count, for each trajectory, the patients of whom a sensitive code is released, as it is or generalized."""
+    if checks.failures or promise.l is None or not promise.codes or secret.position is None or secret.origin is None:
+        return
+    original = secret.trajectories
+    sensitive = np.array([code in promise.codes for code in original.vocabulary], dtype=np.bool_)
+    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
+    told = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
+    behind = pl.Series("behind\0", np.isin(secret.origin, told))
+    counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
+    checks.require(
+        not (counts["behind\0"] * promise.l > counts[SIZE]).any(),
+        f"a released code stands for a sensitive one of at most one in {promise.l} patients who share a trajectory",
+    )

@@ -1,0 +1,198 @@
+"""Every released pair against the original: nobody is lost or invented, order is kept, each label covers its value.
+
+Counted with NumPy, Polars and plain Python from labels of the hierarchies; shares nothing with alignment and trees.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.checks import Checks
+from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
+
+from .data import Trajectories
+from .data_file import AGE, CODE, ID, WrittenTrajectories
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Covered = tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Secret:
+    """The original, and where it went as far as that is known.
+
+    Attributes
+    ----------
+    trajectories : the original, as it was protected
+    codes, ages : the hierarchies
+    side : what rode along, in the order of the patients; None where nothing did
+    origin : (n_patients,) the patient of the original behind each released one; None: not known
+    position : (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed;
+        None: not known
+    """
+
+    trajectories: Trajectories
+    codes: Hierarchy
+    ages: Hierarchy
+    side: pl.DataFrame | None = None
+    origin: Integers | None = None
+    position: Numbers | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels:
+    """What each value of a column may be released as.
+
+    Attributes
+    ----------
+    covering : of each value, itself and all labels above it
+    """
+
+    covering: Covered = field(repr=False)
+
+    @classmethod
+    def of(cls, ladder: Ladder, values: tuple[str, ...]) -> "Labels":
+        """Return the labels of these values."""
+        above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
+        return cls(tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values))
+
+    def all_known(self) -> frozenset[str]:
+        """Return every label that covers some value."""
+        return frozenset().union(*self.covering)
+
+    def cover(self, values: Numbers, labels: pl.Series) -> bool:
+        """Whether each label covers the value beside it."""
+        pairs = pl.DataFrame({"value": values, "label": labels}).unique()
+        return all(label in self.covering[value] for value, label in pairs.iter_rows())
+
+
+def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret) -> None:
+    """Compare what is released with the original."""
+    n_released = int(released.frame[ID][-1])
+    if not checks.require(
+        n_released == secret.trajectories.n_patients, "there are as many patients as in the original"
+    ):
+        return
+    codes, ages = labels_of(secret)
+    _check_side(checks, released.side, secret)
+    if secret.origin is None:
+        columns = ((CODE, codes), (AGE, ages))
+        held = [set(released.frame[name].unique()) <= labels.all_known() for name, labels in columns]
+        checks.require(all(held), "every label covers a value of the original")
+        return
+    if not checks.require(
+        np.array_equal(np.sort(secret.origin), np.arange(n_released)), "every patient of the original is released once"
+    ):
+        return
+    if secret.position is None:
+        fits = _fit(released.frame, secret, codes, ages)
+        checks.require(fits, "every trajectory can be what its patient's pairs become, in their order")
+        return
+    _check_pairs(checks, released.frame, secret, codes, ages)
+
+
+def labels_of(secret: Secret) -> tuple[Labels, Labels]:
+    """Return what codes and ages of the original may be released as."""
+    original = secret.trajectories
+    codes = secret.codes.bind("code", original.vocabulary)
+    ages = secret.ages.bind("age", original.age_values)
+    return Labels.of(codes, original.vocabulary), Labels.of(ages, original.age_values)
+
+
+def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> None:
+    words = "what rides along is as in the original"
+    if side is None or secret.side is None:
+        checks.require(side is None and secret.side is None, words)
+        return
+    found, expected = side.drop(ID), secret.side
+    if found.columns != expected.columns:
+        checks.require(False, words)
+    elif secret.origin is None:
+        checks.require(found.sort(found.columns).equals(expected.sort(expected.columns)), words)
+    elif secret.origin.size == found.height and np.all((secret.origin >= 0) & (secret.origin < expected.height)):
+        checks.require(found.equals(expected[secret.origin]), words)
+    else:
+        checks.require(False, words)
+
+
+def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> None:
+    """Place the kept pairs of the original beside the released rows, one by one."""
+    original, position, origin = secret.trajectories, secret.position, secret.origin
+    if position is None or origin is None or position.size != original.n_pairs:
+        checks.require(position is None, "every pair of the original has its place")
+        return
+    sizes = np.diff(original.offsets)
+    owner = np.repeat(np.arange(original.n_patients), sizes)
+    kept = position >= 0
+    first = np.ones(owner.size, dtype=np.bool_)
+    first[1:] = owner[1:] != owner[:-1]
+    latest = _highest_before(position, first)
+    checks.require(not np.any(kept & (position <= latest)), "pairs stand in the order of the original")
+    number = np.empty(original.n_patients, dtype=np.int64)
+    number[origin] = np.arange(1, original.n_patients + 1)
+    n_kept = np.bincount(owner[kept], minlength=original.n_patients)
+    rows = np.bincount(frame[ID].to_numpy() - 1, minlength=original.n_patients)
+    alone = frame.filter(pl.len().over(ID) == 1)
+    told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
+    told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
+    expected = n_kept[origin]
+    standing_in = (expected == 0) & (rows == 1) & told_nothing
+    if not checks.require(
+        np.all((rows == expected) | standing_in),
+        "every released pair is one of the original, released once, and all others are suppressed",
+    ):
+        return
+    order = np.lexsort((position[kept], number[owner[kept]]))
+    source = np.flatnonzero(kept)[order]
+    paired = frame.filter(~pl.Series(standing_in[frame[ID].to_numpy() - 1]))
+    ids = number[owner[source]]
+    place = np.arange(ids.size) - np.searchsorted(ids, ids)
+    checks.require(
+        np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
+        "every pair of the original that is not suppressed stands where it was placed",
+    )
+    checks.require(codes.cover(original.codes[source], paired[CODE]), "every released code covers the code it replaces")
+    checks.require(ages.cover(original.ages[source], paired[AGE]), "every released age covers the age it replaces")
+
+
+def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
+    """The highest position before each pair among those of its patient, -1 where there is none."""
+    block = np.cumsum(first)
+    width = int(position.max(initial=0)) + 2
+    running = np.maximum.accumulate(block * width + position + 1)
+    before = np.empty(position.size, dtype=np.int64)
+    before[:1] = 0
+    before[1:] = running[:-1]
+    return np.where(first, -1, before - block * width - 1)
+
+
+def _fit(frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> bool:
+    """Whether the released pairs of each patient cover pairs of the original one after another."""
+    if secret.origin is None:
+        return False
+    original = secret.trajectories
+    starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=0)).tolist()
+    told = list(zip(frame[CODE].to_list(), frame[AGE].to_list(), strict=True))
+    pairs = list(zip(original.codes.tolist(), original.ages.tolist(), strict=True))
+    bounds = original.offsets.tolist()
+    for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
+        rows = told[start:end]
+        if rows == [(ROOT, ROOT)]:
+            continue
+        if not _covered_in_order(rows, iter(pairs[bounds[patient] : bounds[patient + 1]]), codes, ages):
+            return False
+    return True
+
+
+def _covered_in_order(
+    rows: list[tuple[str, str]], pairs: Iterator[tuple[int, int]], codes: Labels, ages: Labels
+) -> bool:
+    """Whether each row covers a pair after the one that the row before it covers; the earliest is always good."""
+    return all(
+        any(code in codes.covering[known] and age in ages.covering[at] for known, at in pairs) for code, age in rows
+    )

@@ -1,0 +1,192 @@
+"""Protecting trajectories from Python."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.policy import UtilityPolicy, parse_policy
+from cloister.codesets.policy_words import as_told
+from cloister.errors import InputError
+from cloister.flow.trajectories import protect_trajectories
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text, from_native
+from cloister.trajectories.data import (
+    Constraint,
+    Cost,
+    Diversity,
+    Method,
+    Number,
+    Trajectories,
+    TrajectoriesRequest,
+    weights_of,
+)
+from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
+from cloister.trajectories.release import TrajectoriesRelease
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories
+from cloister.trajectories.side import SideTable, joined
+from cloister.trajectories.warm import load_kernels
+
+
+def anonymize_trajectories(
+    trajectories: Trajectories,
+    *,
+    k: int,
+    weights: tuple[Number, Number] = (0.5, 0.5),
+    method: str = "a-gs",
+    cost: str = "paper",
+    code_hierarchy: Hierarchy | None = None,
+    age_hierarchy: Hierarchy | None = None,
+    side: Any = None,
+    block: int | Literal["auto", "off"] = "auto",
+    drop_empty_pairs: bool = False,
+    on_unknown_code: str = "error",
+    sensitive: str | None = None,
+    sensitive_codes: Sequence[str] = (),
+    diversity: int = 2,
+    policy: UtilityPolicy | None = None,
+    workload: str | None = None,
+    seed: int = 0,
+) -> TrajectoriesRelease:
+    """Return a release of trajectories, verified: every released trajectory is that of at least k patients.
+
+    Parameters
+    ----------
+    trajectories : one sequence of (code, age) pairs a patient
+    k : patients that share every released trajectory
+    weights : of codes and of ages in the loss that is kept low; each from 0 on, together 1
+    method : how two trajectories are aligned: ``"a-gs"`` (least loss), or ``"baseline"`` (pairs in the same places)
+    cost : ``"paper"``, or ``"exact"``: a merged pair's further loss counts for each patient that it stands for
+    code_hierarchy : what codes are generalized to; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless
+        given
+    age_hierarchy : what ages are generalized to; 1, 5, 10, 20 years and 90 and over together unless given
+    side : a dataframe of what rides along, one row a patient, with the ids of the trajectories; released as it is
+    block : most patients that are compared with each other; ``"off"``: all; ``"auto"``: all where that is feasible
+    drop_empty_pairs : leave out pairs of which neither code nor age is told
+    on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
+        where they cannot stay) or ``"drop"``
+    sensitive, diversity : a side column of which at most one in ``diversity`` patients who share a trajectory may have
+        the same value
+    sensitive_codes : in place of ``sensitive``: codes of which one may stand behind a released code of at most one in
+        ``diversity`` patients who share a trajectory
+    policy : sets of codes that must not be generalized with others
+    workload : pairs and sets of pairs whose counts are answered from the release, for the custodian: ``"frequent:1"``
+        (percent of the patients who have them)
+    seed : written down; nothing that protects is random
+
+    Returns
+    -------
+    TrajectoriesRelease
+        ``frame`` is what is released, one row a pair; ``side`` what rides along.
+
+    Raises
+    ------
+    InputError
+        The trajectories or the settings cannot be used.
+    NoSafeRelease
+        There are fewer than k patients, or a sensitive value is too frequent.
+
+    Notes
+    -----
+    *Guarantee*: whoever knows any codes of a patient with the ages at which they were recorded finds no trajectory that
+    can be the patient's, or those of at least k patients. Not promised: anything against somebody who knows a side
+    column, which is released as it is; that the k patients differ in what they have. Cost: see
+    `cloister.trajectories.protect`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> records = [[("401.1", 38), ("401.1", 40)], [("401.9", 38), ("401.1", 40)], [("401.1", 38), ("401.9", 40)]]
+    >>> release = cl.anonymize_trajectories(cl.Trajectories.from_records(records), k=3, weights=(0.5, 0.5))
+    >>> release.frame.rows()[:2]
+    [(1, '401', '38'), (1, '401', '40')]
+    >>> release.verify().holds
+    True
+    """
+    check_trajectories(trajectories)
+    _check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
+    _check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
+    request = TrajectoriesRequest(
+        k=k,
+        code_hierarchy=usual_codes(trajectories) if code_hierarchy is None else code_hierarchy,
+        age_hierarchy=USUAL_AGES if age_hierarchy is None else age_hierarchy,
+        method=Method(method),
+        weights=weights_of(*weights),
+        cost=Cost(cost),
+        block=block,
+        drop_empty=drop_empty_pairs,
+        diversity=None
+        if sensitive is None and not sensitive_codes
+        else Diversity(diversity, known_sensitive(sensitive_codes, trajectories), sensitive),
+        constraints=() if policy is None else constraints_of(policy, trajectories),
+    )
+    given = GivenTrajectories(trajectories)
+    if side is not None:
+        given = _with_side(given, side)
+    told = None if policy is None else as_told(policy, _code_set(trajectories)).spec
+    settings = ReleaseSettings(Unknown(on_unknown_code), workload, told)
+    return protect_trajectories(given, request, settings, seed=seed, load=load_kernels)
+
+
+def known_sensitive(codes: Sequence[str], trajectories: Trajectories) -> frozenset[str]:
+    """Return sensitive codes if they occur.
+
+    Raises
+    ------
+    InputError
+        Some do not.
+    """
+    absent = len(set(codes) - set(trajectories.vocabulary))
+    if absent:
+        raise InputError(f"{absent} of {len(set(codes))} sensitive codes do not occur in the data. Correct them.")
+    return frozenset(codes)
+
+
+def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
+    """Return the utility policy that words or a JSON file name.
+
+    Raises
+    ------
+    InputError
+        There is no such policy.
+    """
+    return as_told(parse_policy(text, _code_set(trajectories)), _code_set(trajectories))
+
+
+def constraints_of(policy: UtilityPolicy, trajectories: Trajectories) -> tuple[Constraint, ...]:
+    """Return the sets of a policy of which some code occurs.
+
+    Raises
+    ------
+    InputError
+        The sets are frequent ones, which are those of code sets.
+    """
+    if policy.support is not None:
+        raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
+    known = set(trajectories.vocabulary)
+    return tuple(
+        Constraint(name, codes) for name, codes in zip(policy.names, policy.constraints, strict=True) if codes & known
+    )
+
+
+def _code_set(trajectories: Trajectories) -> CodeSets:
+    """All codes as one set, of which policies are made."""
+    items = np.arange(len(trajectories.vocabulary), dtype=np.int32)
+    return CodeSets(trajectories.vocabulary, np.array([0, items.size], dtype=np.int64), items)
+
+
+def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
+    ids = given.trajectories.ids
+    if ids is None:
+        raise InputError("Side columns are joined by id, but the trajectories have none.")
+    table: SideTable = joined(from_native(side).frame, as_text(ids), "side", None, "the trajectories")
+    return replace(given, side=table)
+
+
+def _check_words(*settings: tuple[str, str, tuple[str, ...]]) -> None:
+    """Refuse words that no setting has."""
+    for name, word, known in settings:
+        if word not in known:
+            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")

@@ -1,0 +1,78 @@
+"""The figures of Tamersoy et al. (2012): Fig. 5's matrices, Fig. 1(c), the distances and losses that go with it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.trajectories import FIGURE_1, FIGURE_3, FIGURE_4, figure_1, tree_of
+
+from cloister.hierarchy import hierarchy_rows
+from cloister.kernels.alignment import align
+from cloister.trajectories.data import Method, TrajectoriesRequest
+from cloister.trajectories.problem import domain_of, pose
+from cloister.trajectories.protect import anonymize
+
+CODE_LOSS = [[0, 0.5, 1, 1.5], [0.5, 1, 1.5, 2], [1, 0.5, 1, 1.5], [1.5, 1, 0.5, 1], [2, 1.5, 1, 0.5]]
+AGE_LOSS = [[0, 0.5, 1, 1.5], [0.5, 0, 0.5, 1], [1, 0.5, 0.25, 0.75], [1.5, 1, 0.5, 0.75], [2, 1.5, 1, 0.5]]
+CHOICES = ["G<<<", "^G<<", "^GG<", "^^GG", "^^^G"]
+DISTANCES = {(1, 2): 3, (1, 4): 1, (2, 3): 1, (2, 5): 1.5, (3, 5): 2.25, (3, 6): 2, (5, 6): 0.25, (4, 5): 5, (4, 6): 5}
+SYMBOLS = {0: "G", 1: "<", 2: "^"}
+
+
+def numbers(tree, values):
+    """Leaves by value, as int32."""
+    return np.array([tree.labels.index(str(value)) for value in values], dtype=np.int32)
+
+
+def aligned(codes, ages, x, y, method=Method.A_GS):
+    """Matrices i, a, r and the matches of two records, losses as shares of the domain."""
+    request = TrajectoriesRequest(2, FIGURE_4, FIGURE_3, method)
+    domain = domain_of((codes, ages), request)
+    nodes = numbers(codes, [code for code, _ in x]), numbers(ages, [age for _, age in x])
+    leaves = numbers(codes, [code for code, _ in y]), numbers(ages, [age for _, age in y])
+    loss, choice, match = align(domain, nodes, 1, (codes.low[leaves[0]], ages.low[leaves[1]]))
+    whole = domain.code_unit * codes.n_values + domain.age_unit * ages.n_values
+    return loss / whole, choice, match
+
+
+def test_every_entry_of_figure_5():
+    """Aligning T4 with T1 gives the matrices i, a and r of Fig. 5, all 40 entries of the losses and every choice."""
+    codes = tree_of(hierarchy_rows([["401.1", "401", "*"], ["401.9", "401", "*"]]), ["401.1", "401.9"])
+    loss, choice, match = aligned(codes, tree_of(FIGURE_3, range(33, 41)), FIGURE_1[3], FIGURE_1[0])
+
+    assert loss[0].tolist() == CODE_LOSS
+    assert loss[1].tolist() == AGE_LOSS
+    found = ["".join(SYMBOLS[entry] for entry in row) for row in choice.tolist()]
+    assert found == CHOICES  # the entry of two empty beginnings stands for nothing
+    assert match.tolist() == [-1, 0, 1, 2]
+
+
+@pytest.mark.parametrize(("pair", "expected"), DISTANCES.items())
+def test_distances_of_figure_1(pair, expected):
+    """The records of Fig. 1(a) are as far from each other as the definitions say, in both directions."""
+    codes, ages = tree_of(FIGURE_4, ["401.0", "401.1", "401.9"]), tree_of(FIGURE_3, range(33, 41))
+    x, y = (FIGURE_1[number - 1] for number in pair)
+
+    for one, other in ((x, y), (y, x)):
+        loss = aligned(codes, ages, one, other)[0]
+        assert expected == loss[0, -1, -1] + loss[1, -1, -1]
+
+
+def test_figure_1_c():
+    """With k = 2, records 1 and 4, 2 and 3, 5 and 6 share the trajectories of Fig. 1(c); ILM is 0.2 and ALM 0.1."""
+    found = anonymize(figure_1(), TrajectoriesRequest(2, FIGURE_4, FIGURE_3))
+    rows = [found.released.rows_of(cluster) for cluster in found.alignment.cluster_of.tolist()]
+
+    assert rows[0] == rows[3] == [("401.1", "33"), ("401.1", "34"), ("401.1", "35")]
+    assert rows[1] == rows[2] == [("401", "38"), ("401.1", "40")]
+    assert rows[4] == rows[5] == [("401.1", "[39-40]"), ("401.9", "40")]
+    assert (found.losses.ilm, found.losses.alm) == pytest.approx((0.2, 0.1), abs=1e-15)
+
+
+def test_units_are_whole_leaves():
+    """What a leaf of either attribute is worth is exact, whatever the weights."""
+    request = TrajectoriesRequest(2, FIGURE_4, FIGURE_3, weights=(Fraction(1, 3), Fraction(2, 3)))
+    trees = tree_of(FIGURE_4, ["401.0", "401.1", "401.9"]), tree_of(FIGURE_3, range(33, 41))
+    domain = pose(figure_1(), trees, request).domain
+
+    assert (domain.code_unit, domain.age_unit) == (4, 3)  # (1/3)/3 : (2/3)/8

@@ -1,0 +1,135 @@
+"""Laws of whole releases of trajectories over random patients: what is promised holds, and nothing else passes."""
+
+from fractions import Fraction
+
+import polars as pl
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from cloister import NoSafeRelease, hierarchy_rows, intervals
+from cloister.flow.trajectories import protect_trajectories
+from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest
+from cloister.trajectories.data_file import WrittenTrajectories
+from cloister.trajectories.request import GivenTrajectories
+from cloister.trajectories.side import SideTable
+from cloister.trajectories.verify import Promise, verify
+
+CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
+AGES = intervals(2, 4, top=7)
+PAIRS = st.tuples(st.sampled_from(["a", "b", "c", "d", "ab"]), st.sampled_from([0, 1, 2.5, 3, 6, 8, 9]))
+RECORDS = st.lists(st.lists(PAIRS, min_size=1, max_size=4), min_size=2, max_size=9)
+
+
+@st.composite
+def asked(draw):
+    """Patients, what rides along, and a request."""
+    records = draw(RECORDS)
+    side = draw(st.lists(st.sampled_from(["x", "y", None]), min_size=len(records), max_size=len(records)))
+    weight = draw(st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(1)]))
+    request = TrajectoriesRequest(
+        k=draw(st.integers(1, len(records))),
+        code_hierarchy=CODES,
+        age_hierarchy=AGES,
+        method=draw(st.sampled_from(list(Method))),
+        weights=(weight, 1 - weight),
+        cost=draw(st.sampled_from(list(Cost))),
+        drop_empty=draw(st.booleans()),
+        diversity=draw(st.sampled_from([None, Diversity(2, column="s"), Diversity(2, codes=frozenset("a"))])),
+    )
+    return records, side, request
+
+
+def release_of(records, side, request):
+    """The release of these patients; None where there is no safe one."""
+    ids = pl.Series([f"P{number}" for number in range(len(records))])
+    table = SideTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side", "id")
+    given_ = GivenTrajectories(Trajectories.from_records(records, ids), table)
+    try:
+        return protect_trajectories(given_, request)
+    except NoSafeRelease:
+        return None
+
+
+def rows_of(release):
+    """The trajectory of each released patient."""
+    frame = release.frame.group_by("id", maintain_order=True).agg("code", "age")
+    return [tuple(zip(codes, ages)) for codes, ages in frame.select("code", "age").iter_rows()]
+
+
+ABOVE = {"a": {"a", "ab", "*"}, "b": {"b", "ab", "*"}, "c": {"c", "cd", "*"}, "d": {"d", "cd", "*"}, "ab": {"ab", "*"}}
+
+
+def covers(label, age):
+    """Whether a label of an age stands for it, by the definition of the intervals."""
+    if label.startswith("["):
+        low, high = map(int, label[1:-1].split("-"))
+        return low <= age < high + 1 and age < 7
+    return label == "*" or (label == ">=7" and age >= 7) or (age < 7 and label == f"{age:g}")
+
+
+@settings(max_examples=60)
+@given(asked())
+def test_releases_keep_what_is_promised(case):
+    """k copies; nobody lost; every row covers a pair of its patient, in order; side rows with their patients."""
+    records, side, request = case
+    release = release_of(*case)
+    assume(release is not None)
+    found = rows_of(release)
+    number = {name: place for place, name in enumerate(f"P{number}" for number in range(len(records)))}
+    origin = [number[name] for name in release.custody.crosswalk["original"]]
+
+    assert min(found.count(rows) for rows in found) >= request.k
+    assert sorted(origin) == list(range(len(records)))
+    assert release.side["s"].to_list() == [side[patient] for patient in origin]
+    for rows, patient in zip(found, origin):
+        pairs = iter(sorted(records[patient], key=lambda pair: (min(pair[1], 7), pair[0])))
+        told_nothing = rows == (("*", "*"),)
+        assert told_nothing or all(
+            any(code in ABOVE[one] and covers(age, at) for one, at in pairs) for code, age in rows
+        )
+
+
+@settings(max_examples=25)
+@given(asked(), st.randoms(use_true_random=False))
+def test_the_order_of_patients_changes_nothing(case, random):
+    """Patients in another order, under other ids, give the same files."""
+    records, side, request = case
+    release = release_of(*case)
+    assume(release is not None)
+    order = list(range(len(records)))
+    random.shuffle(order)
+    other = release_of([records[at] for at in order], [side[at] for at in order], request)
+
+    assert other.frame.equals(release.frame)
+    assert other.side.equals(release.side)
+
+
+@settings(max_examples=30)
+@given(asked(), st.data())
+def test_a_label_of_another_value_is_noticed(case, data):
+    """With the original, no cell can be replaced by what does not stand for the patient's own pair."""
+    release = release_of(*case)
+    assume(release is not None)
+    frame = release.frame
+    row = data.draw(st.integers(0, frame.height - 1))
+    column, label = data.draw(st.sampled_from([("code", "zz"), ("age", "[100-101]"), ("age", "5")]))
+    cells = frame[column].to_list()
+    assume(cells[row] != "*" or frame.filter(pl.col("id") == frame["id"][row]).height > 1)
+    cells[row] = label
+    changed = WrittenTrajectories(frame.with_columns(pl.Series(column, cells, dtype=pl.String)), release.side)
+
+    assert not release._check(changed).holds
+
+
+@settings(max_examples=25)
+@given(asked())
+def test_more_than_was_promised_is_refused(case):
+    """The k of the rarest trajectory holds, the next one does not."""
+    release = release_of(*case)
+    assume(release is not None)
+    found = rows_of(release)
+    k = min(found.count(rows) for rows in found)
+    files = WrittenTrajectories(release.frame, release.side)
+
+    assert verify(files, Promise(k)).holds
+    assert not verify(files, Promise(k + 1)).holds

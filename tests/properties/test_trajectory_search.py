@@ -1,0 +1,82 @@
+"""The search for the closest and the farthest rules out nothing that would have won, on a hundred records."""
+
+import numpy as np
+import pytest
+from tests.trajectories import numbered, trees
+
+from cloister.hierarchy import suppress
+from cloister.kernels.alignment import align
+from cloister.kernels.grouping import group
+from cloister.trajectories.data import Cost, TrajectoriesRequest
+from cloister.trajectories.problem import pose
+
+CODES = [[f"c{value // 2}" for value in range(12)], [f"C{value // 6}" for value in range(12)]]
+AGES = [[f"a{value // 3}" for value in range(12)]]
+
+
+class Scan:
+    """Algorithms 3 and 4, aligning with everything that is left."""
+
+    def __init__(self, problem, k):
+        self.problem, self.k, self.data = problem, k, problem.sequences(np.arange(problem.first.size))
+        self.times, self.found = self.data.times.copy(), []
+
+    def ranks(self, one):
+        """Codes and ages of a sequence."""
+        symbols = self.data.symbol[self.data.start[one] : self.data.start[one + 1]]
+        return self.data.code[symbols], self.data.age[symbols]
+
+    def nodes(self, one):
+        """The same as leaves."""
+        domain, (codes, ages) = self.problem.domain, self.ranks(one)
+        return domain.code.leaf[codes], domain.age.leaf[ages]
+
+    def losses(self, nodes, weight):
+        """(loss, number) of all sequences that are left."""
+        left = np.flatnonzero(self.times).tolist()
+        tables = [(align(self.problem.domain, nodes, weight, self.ranks(one))[0], one) for one in left]
+        return [(int(table[:, -1, -1].sum()), one) for table, one in tables]
+
+    def form(self, seed, size):
+        """A cluster around a sequence."""
+        members, nodes, domain = [seed], self.nodes(seed), self.problem.domain
+        self.times[seed] -= 1
+        while len(members) < size:
+            weight = len(members) if domain.weighted else 1
+            one = min(self.losses(nodes, weight))[1]
+            match, ranks, own = align(domain, nodes, weight, self.ranks(one))[2], self.ranks(one), self.nodes(one)
+            assert len(ranks[0]) == len(own[0])
+            kept = np.flatnonzero(match >= 0)
+            both = (self.problem.code_tree, self.problem.age_tree)
+            nodes = tuple(
+                np.array([tree.meet(int(x[h]), int(y[match[h]])) for h in kept], dtype=np.int32)
+                for tree, x, y in zip(both, nodes, own)
+            )
+            self.times[one] -= 1
+            members.append(one)
+        self.found.append(members)
+
+    def run(self):
+        """All clusters, by their members in the order of joining."""
+        while (left := int(self.times.sum())) >= 2 * self.k:
+            far = min((-loss, one) for loss, one in self.losses(self.nodes(int(np.argmax(self.times))), 1))[1]
+            self.form(far, self.k)
+            if left >= 3 * self.k:
+                self.form(min((-loss, one) for loss, one in self.losses(self.nodes(far), 1))[1], self.k)
+        self.form(int(np.argmax(self.times)), int(self.times.sum()))
+        return self.found
+
+
+@pytest.mark.parametrize("cost", Cost)
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_that_would_win_is_ruled_out(seed, cost):
+    """A hundred random records: the same members in the same order as aligning with all that is left."""
+    random = np.random.default_rng(seed)
+    records = [
+        [(int(random.integers(12)), int(random.integers(12))) for _ in range(random.integers(1, 8))] for _ in range(100)
+    ]
+    request = TrajectoriesRequest(6, suppress(), suppress(), cost=cost)
+    problem = pose(numbered(records, 12, 12), trees(CODES, AGES), request)
+    found = group(problem.domain, problem.sequences(np.arange(problem.first.size)), 6)
+
+    assert Scan(problem, 6).run() == [each.tolist() for each in np.split(found.member, np.cumsum(found.size)[:-1])]

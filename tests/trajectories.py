@@ -1,0 +1,100 @@
+"""Small trajectories for tests: the records of the paper's Fig. 1, and random ones with random hierarchies."""
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+from tests.oracles import trajectories as slow
+
+from cloister.hierarchy import hierarchy_rows
+from cloister.trajectories.data import Trajectories
+from cloister.trajectories.tree import Tree
+
+FIGURE_1 = [
+    [("401.1", 33), ("401.1", 34), ("401.1", 35)],
+    [("401.1", 38), ("401.1", 40)],
+    [("401.9", 38), ("401.1", 40)],
+    [("401.9", 33), ("401.1", 33), ("401.1", 34), ("401.1", 35)],
+    [("401.1", 39), ("401.9", 40)],
+    [("401.1", 40), ("401.9", 40)],
+]
+"""Fig. 1(a)."""
+
+
+def span(age, width):
+    """The interval of Fig. 3 that an age from 33 to 40 is in."""
+    first = 33 + (age - 33) // width * width
+    return f"[{first}-{first + width - 1}]"
+
+
+FIGURE_3 = hierarchy_rows([[age, span(age, 2), span(age, 4), "*"] for age in range(33, 41)])
+FIGURE_4 = hierarchy_rows([[code, "401", "*"] for code in ("401.0", "401.1", "401.9")])
+
+
+def figure_1():
+    """The records of Fig. 1(a) over the domains of Fig. 3 and Fig. 4."""
+    return Trajectories.from_records(FIGURE_1, vocabulary=["401.0"], age_values=range(33, 41))
+
+
+def tree_of(hierarchy, values):
+    """The tree of a hierarchy over these values."""
+    texts = [str(value) for value in values]
+    return Tree.of(hierarchy.bind("column", texts), texts)
+
+
+def nodes_above(levels):
+    """For each value, the nodes above it as the oracle has them: sets of values, the value first."""
+    n = len(levels[0]) if levels else 1
+    chain = [[frozenset([value]) for value in range(n)]]
+    chain += [
+        [frozenset(other for other in range(n) if level[other] == level[value]) for value in range(n)]
+        for level in levels
+    ]
+    chain.append([frozenset(range(n))] * n)
+    return {value: [nodes[value] for nodes in chain] for value in range(n)}
+
+
+def covered(tree, node):
+    """The values that a node covers, as the oracle has it."""
+    return frozenset(tree.leaves_below(node))
+
+
+@st.composite
+def ladders(draw, prefix, most):
+    """Labels of up to ``most`` values by level, nested, unique over all levels."""
+    n = draw(st.integers(1, most))
+    levels, groups = [], list(range(n))
+    for depth in range(draw(st.integers(0, 2))):
+        merged = {group: draw(st.integers(0, 3)) for group in sorted(set(groups))}
+        groups = [merged[group] for group in groups]
+        levels.append([f"{prefix}{depth}:{group}" for group in groups])
+    return levels or [[f"{prefix}:{value}" for value in range(n)]]
+
+
+@st.composite
+def cases(draw, most=12):
+    """Trajectories as lists of pairs of numbers, both ladders, weights, constraints."""
+    codes, ages = draw(ladders("c", 5)), draw(ladders("a", 5))
+    pair = st.tuples(st.integers(0, len(codes[0]) - 1), st.integers(0, len(ages[0]) - 1))
+    records = draw(st.lists(st.lists(pair, min_size=1, max_size=4), min_size=1, max_size=most))
+    records = [tuple(sorted(record, key=lambda pair: pair[::-1])) for record in records]
+    weight = draw(st.sampled_from([Fraction(1, 2), Fraction(0), Fraction(1), Fraction(3, 10)]))
+    return records, codes, ages, (weight, 1 - weight)
+
+
+def numbered(records, n_codes, n_ages):
+    """Records of pairs of numbers as trajectories whose values are called after their numbers."""
+    pairs = [[(f"c{code}", age) for code, age in record] for record in records]
+    return Trajectories.from_records(
+        pairs, vocabulary=[f"c{code}" for code in range(n_codes)], age_values=range(n_ages)
+    )
+
+
+def trees(codes, ages):
+    """The trees of both ladders."""
+    code_tree = Tree.from_levels([f"c{value}" for value in range(len(codes[0]))], codes)
+    return code_tree, Tree.from_levels([str(value) for value in range(len(ages[0]))], ages)
+
+
+def setting(codes, ages, weights, **options):
+    """The same for the oracle."""
+    return slow.Setting(nodes_above(codes), nodes_above(ages), weights, **options)

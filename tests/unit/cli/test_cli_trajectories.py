@@ -1,0 +1,421 @@
+"""``protect trajectories``, from the words of the command to the folder, and ``verify`` on what it wrote."""
+
+import json
+import random
+import stat
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from tests.tampering import resealed, restated
+
+CODES = ("250.00", "250.01", "401.1", "401.9", "V58.66", "E936.1")
+FILES = {"data.csv", "codebook.csv", "release.json", "report.html"}
+KEYS = {"pairs", "codes_untold", "ages_untold", "patients_untold", "trajectories", "constraints", "constraints_kept"}
+KEYS |= {"ilm", "alm", "ilm_exact", "alm_exact"}
+
+
+def visits(n_patients, seed=1, oldest=95):
+    """Lines of a file of events, in any order."""
+    draw = random.Random(seed)
+    lines = [
+        f"P{patient:04d},{draw.choice(CODES)},{draw.randint(60, oldest)},w{patient % 3}\n"
+        for patient in range(n_patients)
+        for _ in range(draw.randint(1, 4))
+    ]
+    draw.shuffle(lines)
+    return "id,code,age,ward\n" + "".join(lines)
+
+
+@pytest.fixture
+def events(tmp_path):
+    """A file of 40 patients, and what rides along."""
+    (tmp_path / "visits.csv").write_text(visits(40))
+    rows = "".join(f"P{patient:04d},{'AGT'[patient % 3]}{patient % 5}\n" for patient in range(40))
+    (tmp_path / "samples.csv").write_text("id,dna\n" + rows)
+    return tmp_path / "visits.csv"
+
+
+@pytest.fixture
+def protect(cloister, events, tmp_path):
+    """Protect the patients' trajectories; more words come after."""
+
+    def command(*words, out="release", source=events, k=3):
+        return cloister("protect", "trajectories", source, "-k", k, *words, "--out", tmp_path / out)
+
+    return command
+
+
+@pytest.fixture
+def release(protect, tmp_path):
+    """The folder of a release with side columns, and the crosswalk beside it."""
+    assert protect("-q", "--side", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv").code == 0
+    return tmp_path / "release"
+
+
+def test_a_release_is_written(protect, tmp_path, manifest):
+    """All files are there, private, and say what was done; nobody is lost."""
+    ran = protect()
+    told, folder = manifest(), tmp_path / "release"
+
+    assert ran.code == 0, ran.err
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert told["records"] == {"in": 40, "released": 40, "suppressed": 0}
+    assert told["utility"].keys() - KEYS == {"are"}
+    assert told["guarantee"]["rules"] == [{"model": "k-anonymity", "k": 3}]
+    assert "columns not released: ward" in ran.err
+    frame = pl.read_csv(folder / "data.csv", infer_schema=False)
+    assert frame.columns == ["id", "code", "age"]
+    assert frame["id"].n_unique() == 40
+    assert frame["age"].str.contains(r"^9[0-9]").sum() == 0
+
+
+def test_side_columns_ride_along(release, events, tmp_path):
+    """Each patient's row stands in side.csv under the released id, and nothing else of the file."""
+    side = pl.read_csv(release / "side.csv", infer_schema=False)
+    truth = dict(pl.read_csv(tmp_path / "samples.csv", infer_schema=False).rows())
+    names = dict(pl.read_csv(tmp_path / "map.csv", infer_schema=False).rows())
+
+    assert side.columns == ["id", "dna"]
+    assert {number: truth[names[number]] for number in names} == dict(side.rows())
+    assert events.read_text().count("P0001") > 0
+    assert b"P0001" not in b"".join(path.read_bytes() for path in release.iterdir())
+
+
+def test_order_of_lines_and_threads_change_nothing(protect, release, tmp_path):
+    """The same events in another order give the same bytes."""
+    lines = visits(40).splitlines(keepends=True)
+    (tmp_path / "turned.csv").write_text(lines[0] + "".join(reversed(lines[1:])))
+    side = ("--side", tmp_path / "samples.csv")
+
+    assert protect("-q", *side, "--threads", 1, out="other", source=tmp_path / "turned.csv").code == 0
+    for name in ("data.csv", "side.csv", "codebook.csv"):
+        assert (tmp_path / "other" / name).read_bytes() == (release / name).read_bytes()
+
+
+@pytest.mark.parametrize("method", ["a-gs", "baseline"])
+@pytest.mark.parametrize("cost", ["paper", "exact"])
+def test_every_method_holds(protect, cloister, tmp_path, method, cost):
+    """Each method under each cost gives a release that holds, with the original and the crosswalk too."""
+    words = ("--method", method, "--cost", cost, "--weights", "0.3,0.7", "--drop-empty-pairs")
+    assert protect("-q", *words, "--crosswalk", tmp_path / "map.csv").code == 0
+
+    compared = ("--original", tmp_path / "visits.csv", "--crosswalk", tmp_path / "map.csv")
+    assert cloister("verify", tmp_path / "release").code == 0
+    assert cloister("verify", tmp_path / "release", *compared, "-k", 3).code == 0
+    assert cloister("verify", tmp_path / "release", "-k", 40).code == 1
+
+
+def test_json_is_one_object(protect, tmp_path):
+    """With --json the manifest is on standard output, and nothing else."""
+    ran = protect("--json", "--internal", tmp_path / "secrets")
+    exact = json.loads((tmp_path / "secrets" / "internal.json").read_text())
+
+    assert ran.json["shape"] == "trajectories"
+    assert ran.err == ""
+    assert abs(exact["ilm_exact"] - ran.json["utility"]["ilm_exact"]) <= 0.0005
+    assert exact["pairs"] == visits(40).count("\n") - 1
+
+
+def test_errors_of_a_workload_are_the_custodians(protect, manifest, tmp_path):
+    """How far answers are off is told in the internal folder, and not in the release."""
+    ran = protect("-q", "--workload", "frequent:5", "--internal", tmp_path / "secrets")
+    accuracy = json.loads((tmp_path / "secrets" / "internal.json").read_text())["accuracy"]
+
+    assert ran.code == 0, ran.err
+    assert (manifest()["settings"]["workload"], manifest()["utility"]["are"]) == ("frequent:5", None)
+    assert accuracy["queries"] > 0
+    assert accuracy["are"] >= 0
+
+
+def test_parquet_comes_back_as_parquet(protect, cloister, tmp_path):
+    """A Parquet file gives Parquet, checked in the same way; side.csv is CSV."""
+    pl.read_csv(tmp_path / "visits.csv").write_parquet(tmp_path / "visits.parquet")
+    words = ("--side", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv")
+
+    assert protect("-q", *words, source=tmp_path / "visits.parquet").code == 0
+    frame = pl.read_parquet(tmp_path / "release" / "data.parquet")
+    assert frame.schema == {"id": pl.Int64, "code": pl.String, "age": pl.String}
+    compared = ("--original", tmp_path / "visits.parquet", "--side", tmp_path / "samples.csv")
+    assert cloister("verify", tmp_path / "release", *compared, "--crosswalk", tmp_path / "map.csv").code == 0
+
+
+def test_semicolons_come_back(protect, cloister, tmp_path):
+    """Both files are written with the delimiter of the input."""
+    (tmp_path / "semi.csv").write_text(visits(40).replace(",", ";"))
+
+    assert protect("-q", "--side", tmp_path / "samples.csv", source=tmp_path / "semi.csv").code == 0
+    assert (tmp_path / "release" / "side.csv").read_text().startswith("id;dna\n")
+    assert cloister("verify", tmp_path / "release").code == 0
+
+
+def test_dates_become_ages(protect, cloister, tmp_path):
+    """Days from each patient's first date, by an own hierarchy of intervals."""
+    lines = [f"{patient},{code},2020-01-0{1 + patient % 3}\n" for patient in range(9) for code in CODES[:2]]
+    (tmp_path / "dated.csv").write_text("id,code,when\n" + "".join(lines))
+    words = ("--date", "when", "--anchor", "first", "--age-unit", "days", "--age-hierarchy", "interval:30,360")
+
+    assert protect("-q", *words, source=tmp_path / "dated.csv").code == 0
+    assert cloister("verify", tmp_path / "release", "--original", tmp_path / "dated.csv").code == 0
+
+
+def test_hierarchies_from_files(protect, cloister, tmp_path):
+    """Files are given again to compare with the original; without, it is said which."""
+    (tmp_path / "codes.csv").write_text("".join(f"{code};{code[0]};*\n" for code in CODES))
+    (tmp_path / "ages.csv").write_text("".join(f"{age};{age // 10}x;*\n" for age in range(60, 96)))
+    words = ("--code-hierarchy", tmp_path / "codes.csv", "--age-hierarchy", tmp_path / "ages.csv")
+    assert protect("-q", *words, "--crosswalk", tmp_path / "map.csv").code == 0
+    compared = ("--original", tmp_path / "visits.csv", "--crosswalk", tmp_path / "map.csv")
+
+    assert cloister("verify", tmp_path / "release").code == 0
+    assert cloister("verify", tmp_path / "release", *compared, *words).code == 0
+    ran = cloister("verify", tmp_path / "release", *compared)
+    assert (ran.code, "codes.csv, that is not in it. Give --code-hierarchy" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("-k", "41"), 1, "fewer than k = 41"),
+        (("-k", "0"), 2, "k is 0"),
+        (("--method", "best"), 2, "--method can be"),
+        (("--weights", "0.5"), 2, "--weights are two numbers"),
+        (("--weights", "0.5,0.6"), 2, "add up to 1"),
+        (("--block", "some"), 2, "--block can be"),
+        (("--block", "5"), 2, "3 k = 9"),
+        (("--ids", "drop"), 2, "--ids can be number"),
+        (("--ids", "hmac:key"), 2, "--ids can be number"),
+        (("--on-unknown-code", "keep"), 2, "--on-unknown-code can be"),
+        (("--workload", "random:4"), 2, "A workload is written as frequent:1"),
+        (("--workload", "frequent:0"), 2, "A workload is written as frequent:1"),
+        (("--age-unit", "weeks"), 2, "--age-unit can be"),
+        (("--diversity", "2"), 2, "Name it with --sensitive or"),
+        (("--sensitive", "dna"), 2, "Give one with --side"),
+        (("--threads", "0"), 2, "at least 1"),
+        (("--seed", "-1"), 2, "The seed is -1"),
+        (("--code-hierarchy", "icd10"), 2, "distinct codes are not in the hierarchy icd10 (visits.csv, record"),
+        (("--code-hierarchy", "nowhere.csv"), 2, "neither a hierarchy file"),
+        (("--date", "age"), 2, "--date and --anchor"),
+        (("--id", "ward", "--side", "samples.csv"), 2, "must have the same patients"),
+        (("--internal", "release"), 2, "outside the release folder"),
+    ],
+)
+def test_what_cannot_be_is_refused(protect, refused, words, code, said):
+    """A refusal is one sentence or two, with its exit code, and leaves nothing behind."""
+    ran = protect(*words)
+
+    assert said in refused(ran, code, new=frozenset({"visits.csv", "samples.csv"}))
+
+
+def test_unknown_codes_as_asked(protect, manifest, tmp_path):
+    """Codes that the classification lacks go under the root, or are left out, where that is asked for."""
+    with (tmp_path / "visits.csv").open("a") as file:
+        file.write("P0001,odd code,70,w\n")
+
+    assert protect().code == 2
+    assert protect("--on-unknown-code", "root", out="root").code == 0
+    assert protect("--on-unknown-code", "drop", out="drop").code == 0
+    assert manifest("drop")["settings"]["on_unknown_code"] == "drop"
+    assert "odd code" not in (tmp_path / "drop" / "data.csv").read_text()
+
+
+def test_a_diverse_release(protect, cloister, manifest, tmp_path):
+    """Of those who share a trajectory, at most one in two has the same value, and verify counts that."""
+    words = ("--side", tmp_path / "samples.csv", "--sensitive", "dna", "--diversity", 2)
+    assert protect("-q", *words).code == 0
+    rule = {"model": "frequency l-diversity", "l": 2, "column": "dna"}
+
+    assert manifest()["guarantee"]["rules"][1] == rule
+    assert cloister("verify", tmp_path / "release").code == 0
+    resealed(tmp_path / "release", "side.csv", "id,dna\n" + "".join(f"{number},A\n" for number in range(1, 41)))
+    assert cloister("verify", tmp_path / "release").code == 1
+
+
+def test_sensitive_codes_are_not_told_of_all(protect, cloister, manifest, tmp_path):
+    """Released codes stand for a sensitive one of at most one in two; said in rules and settings, with the codes."""
+    words = ("--sensitive-codes", "V58.66,E936.1", "--diversity", 2, "--crosswalk", tmp_path / "map.csv")
+    assert protect("-q", *words).code == 0
+    told = manifest()
+    names = dict(pl.read_csv(tmp_path / "map.csv", infer_schema=False).rows())
+
+    assert told["guarantee"]["rules"][1]["codes"] == told["settings"]["sensitive_codes"] == ["E936.1", "V58.66"]
+    assert cloister("verify", tmp_path / "release", "--original", tmp_path / "visits.csv").code == 0
+    frame = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    assert set(frame["id"]) == set(names)
+    assert not frame["code"].is_in(["V58.66", "E936.1"]).any()
+
+
+def test_codes_that_are_nobodys_cannot_be_sensitive(protect, refused):
+    """A sensitive code that does not occur is a mistake."""
+    ran = protect("--sensitive-codes", "410.01")
+
+    assert "1 of 1 sensitive codes do not occur" in refused(ran, new=frozenset({"visits.csv", "samples.csv"}))
+
+
+def test_codes_of_two_sets_are_not_generalized_together(protect, cloister, manifest, tmp_path):
+    """No released label reaches beyond a set of the policy, and the manifest says how many sets that holds for."""
+    (tmp_path / "policy.json").write_text(json.dumps({"one": ["401.1"], "other": ["250.00", "250.01"]}))
+    assert protect("-q", "--policy", tmp_path / "policy.json", "--internal", tmp_path / "secrets").code == 0
+    frame = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    codes = set(frame.filter((pl.col("code") != "*") | (pl.col("age") != "*"))["code"])
+    outcomes = json.loads((tmp_path / "secrets" / "internal.json").read_text())["constraints"]
+
+    assert codes.isdisjoint({"401", "*"})
+    assert (manifest()["utility"]["constraints"], manifest()["utility"]["constraints_kept"]) == (2, 2)
+    assert [(outcome["name"], outcome["kept"]) for outcome in outcomes] == [("one", True), ("other", True)]
+    assert cloister("verify", tmp_path / "release").code == 0
+
+
+def test_a_value_too_frequent_is_no_safe_release(protect, refused):
+    """Where one value is that of more than one in l patients, no clusters will do."""
+    ran = protect("--side", "samples.csv", "--sensitive", "dna", "--diversity", 20)
+
+    assert "more frequent in the data" in refused(ran, 1, new=frozenset({"visits.csv", "samples.csv"}))
+
+
+CHANGES = {
+    "k": lambda told: told["settings"].update(k=2),
+    "k in the rules": lambda told: told["guarantee"]["rules"][0].update(k=2),
+    "rule": lambda told: told["guarantee"]["rules"].append({"model": "l-diversity"}),
+    "sentence": lambda told: told["guarantee"]["sentences"].append("and more"),
+    "verified": lambda told: told["guarantee"].update(verified=1),
+    "weights": lambda told: told["settings"].update(weights=["1/2", "1/3"]),
+    "weights by others": lambda told: told["settings"].update(weights=["2/4", "1/2"]),
+    "block": lambda told: told["settings"].update(block=1),
+    "cost": lambda told: told["settings"].update(cost="none"),
+    "method": lambda told: told.update(method="best"),
+    "records": lambda told: told["records"].update({"in": 41}),
+    "suppressed": lambda told: told["records"].update(suppressed=False),
+    "risk": lambda told: told["risk"].update(highest=0.1),
+    "more risk": lambda told: told["risk"].update(more=1),
+    "pairs": lambda told: told["utility"].update(pairs=1),
+    "loss": lambda told: told["utility"].update(ilm_exact=1.5),
+    "loss in more digits": lambda told: told["utility"].update(ilm_exact=0.12345),
+    "loss as text": lambda told: told["utility"].update(alm="0.1"),
+    "a figure more": lambda told: told["utility"].update(message="hello"),
+    "are": lambda told: told["utility"].update(are=0.1),
+    "constraints": lambda told: told["utility"].update(constraints=0, constraints_kept=0),
+    "sensitive codes": lambda told: told["settings"].update(sensitive_codes=["401.1"], diversity=2),
+    "a share": lambda told: told["settings"].update(diversity=2),
+    "blocks": lambda told: told["clustering"].update(blocks=0),
+    "blocks and more": lambda told: told["clustering"].update(message=1),
+    "hierarchy": lambda told: told["settings"].update(age_hierarchy="icd9"),
+    "hierarchy kind": lambda told: told["columns"]["age"].update(hierarchy="icd9"),
+    "column": lambda told: told["columns"].update(more={"role": "kept"}),
+    "side": lambda told: told["side"].update(columns={"rna": {"role": "side"}}),
+    "no side": lambda told: told.pop("side"),
+    "side file": lambda told: told["settings"].update(side=None),
+    "setting": lambda told: told["settings"].update(more=1),
+    "source": lambda told: told["settings"].update(source="/home/x"),
+    "input columns": lambda told: told["settings"]["input_columns"].update(id=7),
+    "one row": lambda told: told["guarantee"].update(one_row_per_patient="sure"),
+    "unit": lambda told: told["settings"].update(age_unit="days"),
+    "sensitive": lambda told: told["settings"].update(sensitive="dna", diversity=2),
+    "unknown": lambda told: told["settings"].update(on_unknown_code="keep"),
+    "ids": lambda told: told["settings"].update(ids="drop"),
+    "delimiter": lambda told: told["settings"].update(delimiter=";"),
+    "workload": lambda told: told["settings"].update(workload="hello"),
+    "policy": lambda told: told["settings"].update(policy="/a/b"),
+    "key": lambda told: told.update(message="hello"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_manifest_that_says_something_else_is_refused(cloister, release, change):
+    """Whatever is changed in the manifest, with the report changed to match: verify does not say that it holds."""
+    restated(release, change)
+
+    assert cloister("verify", release).code in (1, 2)
+
+
+def test_another_value_beside_is_noticed_with_the_original(cloister, release, tmp_path):
+    """What rides along follows from nothing else in the release; compared with the file that it came from, it must."""
+    lines = (release / "side.csv").read_text().splitlines(keepends=True)
+    resealed(release, "side.csv", "".join([*lines[:-1], lines[-1].rstrip("\n") + "x\n"]))
+    compared = ("--original", tmp_path / "visits.csv", "--side", tmp_path / "samples.csv")
+
+    assert cloister("verify", release).code == 0
+    assert cloister("verify", release, *compared).code == 1
+    assert cloister("verify", release, *compared, "--crosswalk", tmp_path / "map.csv").code == 1
+
+
+NOT_NOTICED = {("side.csv", "a cell")}
+"""Changes that only the original tells; see the test before."""
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        (name, how)
+        for name in ("data.csv", "side.csv", "codebook.csv")
+        for how in ("a cell", "a row less", "a row twice", "rows turned", "a space", "a column")
+        if (name, how) not in NOT_NOTICED
+    ],
+)
+def test_a_file_that_was_changed_is_refused(cloister, release, name, how):
+    """Whatever is changed in a file, with its hash changed to match."""
+    lines = (release / name).read_text().splitlines(keepends=True)
+    changed = {
+        "a cell": [*lines[:3], lines[3].rstrip("\n")[:-1] + "x\n", *lines[4:]],
+        "a row less": [*lines[:3], *lines[4:]],
+        "a row twice": [*lines[:4], *lines[3:]],
+        "rows turned": [lines[0], lines[-1], *lines[2:-1], lines[1]],
+        "a space": [*lines[:2], lines[2].replace(",", ", ", 1), *lines[3:]],
+        "a column": [line.rstrip("\n") + ",x\n" for line in lines],
+    }[how]
+    resealed(release, name, "".join(changed))
+
+    assert cloister("verify", release).code in (1, 2)
+
+
+def test_an_original_of_others_is_noticed(cloister, release, tmp_path):
+    """Other patients, or the same with another code, do not fit the release."""
+    (tmp_path / "changed.csv").write_text(visits(40).replace("V58.66", "410.01"))
+    (tmp_path / "fewer.csv").write_text("\n".join(visits(40).splitlines()[:-30]) + "\n")
+    side = ("--side", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv")
+
+    assert cloister("verify", release, "--original", tmp_path / "visits.csv", *side).code == 0
+    assert cloister("verify", release, "--original", tmp_path / "changed.csv", *side).code == 1
+    assert cloister("verify", release, "--original", tmp_path / "fewer.csv", *side).code in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "words", [("--qi", "age"), ("-m", "2"), ("--policy", "level:1"), ("--privacy", "all:2"), ("--hierarchies", ".")]
+)
+def test_words_of_other_shapes_are_refused(cloister, release, words):
+    """Verify says which options are for trajectories."""
+    ran = cloister("verify", release, *words)
+
+    assert (ran.code, "Trajectories have" in ran.err) == (2, True)
+
+
+def test_an_earlier_release_is_replaced_only_if_asked(protect, release):
+    """With --overwrite the folder is replaced, side file and all; without, it stays."""
+    assert protect().code == 2
+    assert (release / "side.csv").exists()
+    assert protect("-q", "--overwrite").code == 0
+    assert {path.name for path in release.iterdir()} == FILES
+
+
+def test_stopped_in_the_middle_of_clustering(tmp_path):
+    """Ctrl-C while trajectories are aligned: exit code 130, within seconds, and nothing left."""
+    (tmp_path / "many.csv").write_text(visits(20000))
+    words = ["protect", "trajectories", str(tmp_path / "many.csv"), "-k", "5", "--block", "off"]
+    program = f"""
+import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from cloister.cli import main
+from cloister.flow import trajectories
+work = trajectories.anonymize
+def told(*arguments, **options):
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return work(*arguments, **options)
+trajectories.anonymize = told
+sys.exit(main.run({[*words, "--out", str(tmp_path / "release")]!r}))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+
+    assert (ran.returncode, "interrupted; nothing was written" in ran.stderr) == (130, True), ran.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"many.csv"}

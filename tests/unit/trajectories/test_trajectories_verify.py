@@ -1,0 +1,207 @@
+"""The verifier of trajectories: every promise, broken by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
+
+from cloister.trajectories.data_file import WrittenTrajectories
+from cloister.trajectories.verify import Promise, verify
+from cloister.trajectories.verify_figures import exact_losses
+from cloister.trajectories.verify_original import Secret
+
+FIGURE_1C = [
+    (1, "401", "38"),
+    (1, "401.1", "40"),
+    (2, "401", "38"),
+    (2, "401.1", "40"),
+    (3, "401.1", "33"),
+    (3, "401.1", "34"),
+    (3, "401.1", "35"),
+    (4, "401.1", "33"),
+    (4, "401.1", "34"),
+    (4, "401.1", "35"),
+    (5, "401.1", "[39-40]"),
+    (5, "401.9", "40"),
+    (6, "401.1", "[39-40]"),
+    (6, "401.9", "40"),
+]
+"""Fig. 1(c), in the order of a release."""
+
+ORIGIN = np.array([2, 1, 3, 0, 4, 5])
+"""Which patient of Fig. 1(a) each is; patients 2 and 3 by their DNA, 1 and 4 too."""
+
+POSITION = np.array([0, 1, 2, 0, 1, 0, 1, 0, -1, 1, 2, 0, 1, 0, 1], dtype=np.int32)
+"""Of the fourth patient, (401.9, 33) is suppressed; pairs of one age are read in the order of their codes."""
+
+
+def written(rows=None, dna=None):
+    """Released rows, and side columns if given."""
+    frame = pl.DataFrame(FIGURE_1C if rows is None else rows, schema=["id", "code", "age"], orient="row")
+    side = None if dna is None else pl.DataFrame({"id": range(1, len(dna) + 1), "dna": dna})
+    return WrittenTrajectories(frame, side)
+
+
+SIDE = ["AC..A", "GC..A", "CC..A", "CT..A", "GC..C", "TG..A"]
+
+
+def secret(**changes):
+    """Fig. 1(a), and where it went."""
+    side = pl.DataFrame({"dna": [SIDE[list(ORIGIN).index(patient)] for patient in range(6)]})
+    known = Secret(figure_1(), FIGURE_4, FIGURE_3, side, ORIGIN, POSITION)
+    return replace(known, **changes)
+
+
+def failures(rows=None, promise=None, known=None, dna=None):
+    """What the verifier says does not hold."""
+    return verify(written(rows, dna), promise or Promise(2), known).failures
+
+
+def changed(at, row):
+    """Fig. 1(c) with one row replaced."""
+    return [*FIGURE_1C[:at], row, *FIGURE_1C[at + 1 :]]
+
+
+def test_figure_1_holds():
+    """Fig. 1(c) keeps what it promises, with whatever is known of the original."""
+    assert failures() == ()
+    assert failures(dna=SIDE) == ()
+    for known in (secret(), secret(position=None), secret(origin=None, position=None)):
+        assert failures(known=known, dna=SIDE) == ()
+
+
+def test_every_trajectory_is_counted():
+    """k is what the rarest trajectory has; one more is too much."""
+    assert failures(promise=Promise(3)) == ("not so: every trajectory is that of 3 patients or more",)
+
+
+@pytest.mark.parametrize("at", range(len(FIGURE_1C)))
+@pytest.mark.parametrize("column", [1, 2])
+def test_a_changed_cell_is_noticed_from_the_file_alone(at, column):
+    """Any other value in any cell leaves a trajectory that fewer than k have."""
+    row = list(FIGURE_1C[at])
+    row[column] = "x"
+
+    assert failures(changed(at, tuple(row)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (FIGURE_1C[1:], "2 patients or more"),
+        (
+            [*FIGURE_1C[4:10], *[(number + 2, code, age) for number, code, age in FIGURE_1C[:4]], *FIGURE_1C[10:]],
+            "numb",
+        ),
+        ([(number + 1, code, age) for number, code, age in FIGURE_1C], "numbered from 1"),
+        ([(number * 2 - 1, code, age) for number, code, age in FIGURE_1C], "numbered from 1"),
+        ([FIGURE_1C[2], *FIGURE_1C[:2], *FIGURE_1C[3:]], "numbered from 1"),
+        (changed(0, (1, "401", None)), "a code and an age"),
+        (changed(0, (1, "401\x0038", "38")), "a code and an age"),
+        (FIGURE_1C[:0], "a code and an age"),
+    ],
+)
+def test_form_is_checked(rows, words):
+    """Numbers, rows that stand together, no missing cells."""
+    assert any(words in failure for failure in failures(rows))
+
+
+def test_order_tells_nothing():
+    """Patients in another order than that of their trajectories are refused, equal ones in that of what rides along."""
+    shuffled = [(1, "401.1", "33"), (2, "401.1", "33"), (3, "401", "38"), (4, "401", "38")]
+    assert any("in the order of" in failure for failure in failures(shuffled))
+    assert any("in the order of" in failure for failure in failures(dna=[SIDE[1], SIDE[0], *SIDE[2:]]))
+
+
+def test_pairs_of_which_nothing_is_told_stand_alone_where_promised():
+    """With empty pairs left out, `*,*` is only what a patient without pairs is written as."""
+    rows = [(1, "*", "*"), (2, "*", "*"), (3, "*", "*"), (3, "401", "*"), (4, "*", "*"), (4, "401", "*")]
+
+    assert failures(rows) == ()
+    assert failures(rows[:2], Promise(2, drop_empty=True)) == ()
+    assert failures(rows, Promise(2, drop_empty=True)) == ("not so: a pair of which nothing is told stands alone",)
+
+
+def test_diversity_is_counted():
+    """A value may be that of one in l who share a trajectory; missing ones are none."""
+    promise = Promise(2, l=2, column="dna")
+    assert failures(dna=SIDE, promise=promise) == ()
+    assert failures(dna=[None, None, *SIDE[2:]], promise=promise) == ()
+    assert failures(dna=["a", "a", *SIDE[2:]], promise=promise)
+    assert failures(dna=SIDE, promise=Promise(2, l=3, column="dna"))
+    assert failures(dna=SIDE, promise=Promise(2, l=2, column="rna"))
+    assert failures(promise=promise)
+
+
+@pytest.mark.parametrize("dna", [SIDE[:5], [*SIDE, "x"]])
+def test_what_rides_along_is_one_row_a_patient(dna):
+    """No patient without, none twice."""
+    assert any("one row a patient" in failure for failure in failures(dna=dna))
+
+
+OTHERS = {
+    "nobody twice": {"origin": np.array([2, 2, 3, 0, 4, 5])},
+    "nobody lost": {"origin": np.array([2, 1, 3, 0, 4, 7])},
+    "another patient": {"origin": np.array([2, 1, 3, 4, 0, 5])},
+    "another place": {"position": np.where(np.arange(15) == 7, -1, np.where(np.arange(15) == 8, 0, POSITION))},
+    "order": {"position": np.array([1, 0, 2, *POSITION[3:]], dtype=np.int32)},
+    "a pair in two places": {"position": np.array([0, 0, 2, *POSITION[3:]], dtype=np.int32)},
+    "a pair left out": {"position": np.array([0, 1, -1, *POSITION[3:]], dtype=np.int32)},
+    "a gap": {"position": np.array([0, 1, 3, *POSITION[3:]], dtype=np.int32)},
+    "places missing": {"position": POSITION[1:]},
+    "other side columns": {"side": pl.DataFrame({"rna": SIDE})},
+    "another value beside": {"side": pl.DataFrame({"dna": [*SIDE[:5], "x"]})},
+    "no side": {"side": None},
+}
+
+
+@pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
+def test_another_secret_is_noticed(changes):
+    """Whatever does not fit the released rows, pair by pair, is said."""
+    assert failures(known=secret(**changes), dna=SIDE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("401", "402"), ("401.9", "401.1"), ("[39-40]", "[37-38]"), ("38", "[37-38]"), ("401.1", "401"), ("33", "*")],
+)
+def test_labels_must_cover_what_they_replace(old, new):
+    """A label beside the truth is noticed where it is wrong, and taken where it is coarser."""
+    rows = [tuple(new if cell == old else cell for cell in row) for row in FIGURE_1C]
+    coarser = {("38", "[37-38]"), ("401.1", "401"), ("33", "*")}
+    expected = sorted(map(tuple, rows), key=lambda row: row[0])
+    said = failures(expected, known=secret(side=None))
+
+    assert any("covers the" in failure for failure in said) is ((old, new) not in coarser)
+
+
+@pytest.mark.parametrize("known", [secret(position=None, side=None), secret(origin=None, position=None, side=None)])
+def test_without_the_places_as_much_as_can_be_decided(known):
+    """A label of no value is noticed without a crosswalk; with one, also a value of another patient."""
+    absent = [tuple("402" if cell == "401" else cell for cell in row) for row in FIGURE_1C]
+    other = [tuple("401.9" if cell == "401.1" else cell for cell in row) for row in FIGURE_1C]
+
+    assert failures(known=known) == ()
+    assert failures(absent, known=known)
+    assert bool(failures(other, known=known)) is (known.origin is not None)
+
+
+def test_trajectories_must_follow_the_order_of_the_original():
+    """With a crosswalk alone, pairs that stand in another order than the patient's are noticed."""
+    rows = [(1, "401.1", "34"), (1, "401.1", "33"), (2, "401.1", "34"), (2, "401.1", "33")]
+    original = replace(secret(side=None), origin=np.array([0, 1]), position=None)
+    records = [[("401.1", 33), ("401.1", 34)]] * 2
+    known = replace(original, trajectories=type(original.trajectories).from_records(records))
+
+    assert any("in their order" in failure for failure in failures(rows, known=known))
+    assert failures([(number, "401.1", "33") for number in (1, 2)], known=known) == ()
+
+
+def test_losses_are_those_of_the_paper():
+    """Worked out label by label, Fig. 1(c) loses 0.2 of codes and 0.1 of ages (Algorithm 3 returns the same)."""
+    codes, ages = exact_losses(written(), secret())
+
+    assert (codes.is_bound, ages.is_bound) == (False, False)
+    assert (codes.least, ages.least) == (pytest.approx(0.2), pytest.approx(0.1))
