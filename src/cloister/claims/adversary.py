@@ -91,7 +91,7 @@ def adversary_power(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Spread:
-    """Of one quasi-identifier: each patient's values that are not missing, N; pairs of equal ones, the sum of n(n - 1)."""
+    """Of one quasi-identifier, by patient: values not missing (N), and pairs of equal ones, n(n - 1) summed."""
 
     known: NDArray[np.int64]
     equal: NDArray[np.int64]

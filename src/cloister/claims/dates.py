@@ -1,46 +1,52 @@
-"""Dates in columns of text."""
+"""Dates and whole numbers in columns of text."""
 
 import polars as pl
 
 from cloister.errors import InputError
 
-ISO = r"^\d{4}-\d{2}-\d{2}"
-COMPACT = r"^\d{8}$"
+ISO = r"^\s*(\d{4}-\d{2}-\d{2})(?:[T ]|\s*$)"
+COMPACT = r"^\s*(\d{8})\s*$"
+WHOLE = r"^\s*(\d{1,9})(?:\.\d*)?\s*$"
+
+
+def days_in(text: pl.Series) -> pl.Series:
+    """The days of dates written ``YYYY-MM-DD`` (a time after them is dropped) or ``YYYYMMDD``; null for all else."""
+    iso = text.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
+    return iso.zip_with(iso.is_not_null(), text.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
+
+
+def whole_numbers_in(text: pl.Series) -> pl.Series:
+    """The numbers from 0 on below 10^9, decimals rounded down; null for all else."""
+    return text.str.extract(WHOLE).cast(pl.Int64)
 
 
 def dates_of(text: pl.Series, table: str) -> pl.Series:
-    """The days of ISO dates (a time after them is dropped) or of dates written ``YYYYMMDD``; null where missing.
+    """The days of a column of dates, null where missing; see `days_in`.
 
     Raises
     ------
     InputError
-        A value is no such date; names the record, never the value.
+        A value is no such date; says how many, never which.
     """
-    iso = text.str.extract(f"({ISO})").str.to_date("%Y-%m-%d", strict=False)
-    compact = text.str.extract(f"({COMPACT})").str.to_date("%Y%m%d", strict=False)
-    days = iso.zip_with(iso.is_not_null(), compact)
-    _refuse(days, text, table, "dates", "Write dates as YYYY-MM-DD")
-    return days
+    return _whole(days_in(text), text, table, "dates", "Write dates as YYYY-MM-DD")
 
 
 def numbers_of(text: pl.Series, table: str) -> pl.Series:
-    """The whole numbers in a column of text, decimals rounded down; null where missing.
+    """The whole numbers of a column of text, null where missing; see `whole_numbers_in`.
 
     Raises
     ------
     InputError
-        A value is no number from 0 on; names the record, never the value.
+        A value is no such number; says how many, never which.
     """
-    numbers = text.str.extract(r"^\s*(\d{1,9})(?:\.\d*)?\s*$").cast(pl.Int64)
-    _refuse(numbers, text, table, "numbers from 0 on", "Correct them, or give the column another role")
-    return numbers
+    advice = "Correct them, or give the column another role"
+    return _whole(whole_numbers_in(text), text, table, "numbers from 0 on", advice)
 
 
-def _refuse(read: pl.Series, text: pl.Series, table: str, needed: str, advice: str) -> None:
-    wrong = read.is_null() & text.is_not_null()
-    if wrong.any():
+def _whole(read: pl.Series, text: pl.Series, table: str, needed: str, advice: str) -> pl.Series:
+    wrong = int((read.is_null() & text.is_not_null()).sum())
+    if wrong:
         raise InputError(
-            f"Column {text.name!r} of {table}: {wrong.sum()} values are not {needed}, the first in record "
-            f"{wrong.arg_true()[0] + 1} of those left. {advice}.",
-            column=text.name,
+            f"Column {text.name!r} of {table}: {wrong} values are not {needed}. {advice}.", column=text.name
         )
+    return read

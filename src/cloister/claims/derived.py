@@ -93,13 +93,17 @@ def _age(data: Claims) -> pl.Series:
     days = data.patients.select(PATIENT).join(first, on=PATIENT, how="left", maintain_order="left")["first"]
     if birth is not None:
         born = dates_of(data.patients[birth], "patients")
-        before = (days.dt.month() * 100 + days.dt.day()) < (born.dt.month() * 100 + born.dt.day())
-        years = days.dt.year() - born.dt.year() - before.cast(pl.Int32)
+        years = days.dt.year() - born.dt.year() - (_day_of_year(days) < _day_of_year(born)).cast(pl.Int32)
     elif year is not None:
         years = days.dt.year() - numbers_of(data.patients[year], "patients")
     else:
         raise InputError("age is derived from patients with the role birth-date or birth-year, but no column has it.")
     return years.cast(pl.Int64).clip(lower_bound=0)
+
+
+def _day_of_year(days: pl.Series) -> pl.Series:
+    """Month and day as one number, 101 to 1231; 16 bits, since months are given in 8."""
+    return days.dt.month().cast(pl.Int16) * 100 + days.dt.day()
 
 
 def _days_in_hospital(data: Claims) -> pl.Series:

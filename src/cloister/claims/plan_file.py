@@ -175,7 +175,8 @@ def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
         "search.nodes": search.nodes is None or search.nodes >= 1,
         "search.time_limit_s": search.time_limit_s is None or search.time_limit_s > 0,
         "grouping.tables": set(plan.grouping.tables) <= {*RANGED, *NAMED},
-        "ids.patients": plan.ids.patients in ("number", "drop") or len(plan.ids.patients) > len(HMAC),
+        "ids.patients": plan.ids.patients in ("number", "drop")
+        or plan.ids.patients.removeprefix(HMAC) not in ("", plan.ids.patients),
     }
     yield from ((key, allowed[key]) for key, holds in in_range.items() if not holds)
     for number, coding in enumerate(plan.top_coding, start=1):
