@@ -5,8 +5,9 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloister.errors import InputError, did_you_mean
 from cloister.io.text import load_text
@@ -14,6 +15,9 @@ from cloister.io.text import load_text
 from .group_tables import NAMED, RANGED, exclusion_rules
 from .ladders import hierarchy_named, split_bounds
 from .plan import NEVER_RELEASED, PSEUDONYMS, SEVERAL, ClaimsPlan
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 HMAC = "hmac:"
 
@@ -64,14 +68,21 @@ def _toml(text: str, name: str) -> dict[str, Any]:
     )
 
 
+@lru_cache(maxsize=1)
+def _adapter() -> "TypeAdapter[ClaimsPlan]":
+    from pydantic import TypeAdapter  # loaded only where a plan is read
+
+    return TypeAdapter(ClaimsPlan)
+
+
 def _validated(content: dict[str, Any], name: str) -> ClaimsPlan:
-    from pydantic import TypeAdapter, ValidationError  # loaded only where a plan is read
+    from pydantic import ValidationError
 
     found: Sequence[Any]
     text = json.dumps(content, default=lambda _: {"date": None})  # dates become what no key takes
     try:
         # as JSON, since in strict mode only that makes tuples of lists
-        return TypeAdapter(ClaimsPlan).validate_json(text)
+        return _adapter().validate_json(text)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
     raise _refusal(found[0], name)
