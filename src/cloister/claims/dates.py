@@ -11,8 +11,10 @@ WHOLE = r"^\s*(\d{1,9})(?:\.\d*)?\s*$"
 
 def days_in(text: pl.Series) -> pl.Series:
     """The days of dates written ``YYYY-MM-DD`` (a time after them is dropped) or ``YYYYMMDD``; null for all else."""
-    iso = text.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
-    return iso.zip_with(iso.is_not_null(), text.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
+    distinct = text.drop_nulls().unique()  # few, however many claims there are
+    iso = distinct.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
+    days = iso.zip_with(iso.is_not_null(), distinct.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
+    return text.replace_strict(distinct, days, default=None, return_dtype=pl.Date)
 
 
 def whole_numbers_in(text: pl.Series) -> pl.Series:

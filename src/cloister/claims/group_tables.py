@@ -40,11 +40,18 @@ class CodeRange(NamedTuple):
         return digits[1] - digits[0] + 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CodeGroups:
-    """Groups of codes by ranges, the one that wins first."""
+    """Groups of codes by ranges, the one that wins first.
+
+    Attributes
+    ----------
+    ranges : in the order of precedence
+    known : groups worked out so far, by code
+    """
 
     ranges: tuple[CodeRange, ...] = field(repr=False)
+    known: dict[str, str] = field(default_factory=dict, repr=False)
 
     def group(self, text: str) -> str:
         """Return the group of a code, `OTHER` where no range holds it.
@@ -55,7 +62,9 @@ class CodeGroups:
         ['ROAMI', 'RESPR4', 'ODaBNCA', 'MSC2a3']
         """
         code = plain(text)
-        return next((found.name for found in self.ranges if found.holds(code)), OTHER)
+        if code not in self.known:
+            self.known[code] = next((found.name for found in self.ranges if found.holds(code)), OTHER)
+        return self.known[code]
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,9 @@ def _icd10(values: Sequence[str]) -> bool:
 
 
 def _cpt(values: Sequence[str]) -> bool:
-    return _most(values, lambda value: re.fullmatch(r"[0-9A-Za-z][0-9]{3}[0-9A-Za-z]", value) is not None)
+    """Procedure codes of five characters, among which may be revenue codes of three digits."""
+    whole = [value for value in values if re.fullmatch(r"[0-9A-Za-z][0-9]{3}[0-9A-Za-z]|[0-9]{3}", value)]
+    return len(whole) >= NEARLY_ALL * len(values) and 2 * sum(len(value) == 5 for value in whole) > len(values)
 
 
 def _listed(content: Callable[[Sequence[str]], bool]) -> Callable[[Sequence[str]], bool]:

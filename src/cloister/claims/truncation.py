@@ -92,5 +92,6 @@ def _scores(claims: EncodedClaims) -> NDArray[np.float64]:
 def _patients_with(column: EncodedColumn, owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """Patients who have each base value, (n_values,)."""
     known = column.values != MISSING
-    pairs = np.unique(owners[known] * column.n_values + column.values[known])
-    return np.bincount(pairs % max(column.n_values, 1), minlength=column.n_values).astype(np.int64)
+    pairs = np.sort(owners[known] * column.n_values + column.values[known])
+    first = np.diff(pairs, prepend=-1) != 0  # np.unique hashes, which takes a hundred times as long
+    return np.bincount(pairs[first] % max(column.n_values, 1), minlength=column.n_values).astype(np.int64)
