@@ -193,6 +193,8 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[
                 return Guess(column, "drop", "likely", f"another column is the {sign.role}")
             if sign.role == "quasi-identifier":
                 return Guess(column, sign.role, "likely", "by its name", _simple(values))
+            if sign.content is _anything:
+                return Guess(column, sign.role, "likely", "by its name", sign.hierarchy)
             return Guess(column, sign.role, "sure", "by name and content", sign.hierarchy)
     return Guess(column, "drop", "not sure", f"named like {named[0].role}, but its values are not")
 

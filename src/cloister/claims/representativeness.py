@@ -13,6 +13,7 @@ from .plan import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
 from .steps import StepLine
 
 STEP = "4 representativeness"
+SEX = "sex"
 AGES = (*((10 * n, f"{10 * n}-{10 * n + 9}") for n in range(8)), (80, "80+"))
 MONTHS = (*((30 * n, f"{n}-{n + 1} months") for n in range(12)), (360, "12+ months"))
 STAYS = (
@@ -41,16 +42,24 @@ class Comparison:
     """
 
     variable: str
-    bands: tuple[str, ...]
-    excluded: tuple[int, ...]
-    remaining: tuple[int, ...]
+    bands: tuple[str, ...] = field(repr=False)
+    excluded: tuple[int, ...] = field(repr=False)
+    remaining: tuple[int, ...] = field(repr=False)
     statistic: float | None = None
     p_value: float | None = None
 
     def shares(self, k: int) -> dict[str, tuple[float | None, float | None]]:
-        """Share of each band among excluded and remaining; None where it could tell of fewer than k of them."""
+        """Share of each band among excluded and remaining; None where it could tell of fewer than k of them.
+
+        A sex that fewer than k have in both groups is left out altogether, since its name is a value of the data.
+        """
         both = zip(self.bands, _shares(self.excluded, k), _shares(self.remaining, k), strict=True)
-        return {band: (of_excluded, of_remaining) for band, of_excluded, of_remaining in both}
+        large = [max(counts) >= k for counts in zip(self.excluded, self.remaining, strict=True)]
+        return {
+            band: (of_excluded, of_remaining)
+            for (band, of_excluded, of_remaining), told in zip(both, large, strict=True)
+            if told or self.variable != SEX
+        }
 
 
 def _shares(counts: Sequence[int], k: int) -> list[float | None]:
@@ -109,7 +118,7 @@ def _sex(excluded: Claims, remaining: Claims) -> list[Comparison]:
     counts = [_counts(data.patients[column]) for data in (excluded, remaining)]
     values = sorted({*counts[0], *counts[1]})
     told = [tuple(found.get(value, 0) for value in values) for found in counts]
-    return [Comparison("sex", tuple(values), told[0], told[1])]
+    return [Comparison(SEX, tuple(values), told[0], told[1])]
 
 
 def _counts(series: pl.Series) -> Mapping[str, int]:

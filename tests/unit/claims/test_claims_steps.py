@@ -234,7 +234,7 @@ def test_excluded_and_remaining_patients_are_compared():
 
 def test_shares_of_few_are_withheld():
     """Fewer than k are not told, nor is a single one told by what is left of the whole."""
-    compared = Comparison("sex", ("F", "M", "X"), (3, 50, 100), (30, 50, 20))
+    compared = Comparison("sex", ("F", "M", "X", "rare"), (3, 50, 100, 0), (30, 50, 20, 0))
     shares = compared.shares(11)
 
     assert [share for share, _ in shares.values()] == [None, None, 100 / 153]
