@@ -123,7 +123,7 @@ def test_groups_are_what_the_rule_says(code):
         ("diagnosis", "042", "hiv"), ("diagnosis", "04289", "hiv"), ("diagnosis", "634", "abortive-outcome"),
         ("diagnosis", "99582", "abuse"), ("diagnosis", "E968", "abuse"), ("diagnosis", "V154", "abuse"),
         ("diagnosis", "3051", "substance-abuse"), ("diagnosis", "3029", "psychosexual"),
-        ("diagnosis", "318", "mental-retardation"), ("diagnosis", "V501", "plastic-surgery"),
+        ("diagnosis", "318", "intellectual-disability"), ("diagnosis", "V501", "plastic-surgery"),
         ("diagnosis", "V51", "plastic-surgery"), ("procedure", "55970", "intersex-surgery"),
         ("procedure", "59851", "abortion"), ("procedure", "897", "substance-abuse"),
         ("place", "55", "place-of-service"),

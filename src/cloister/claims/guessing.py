@@ -168,14 +168,15 @@ def guess_claims(frame: pl.DataFrame, identifier: Guess) -> list[Guess]:
 
 
 def _guessed(frame: pl.DataFrame, identifier: Guess, signs: Sequence[_Sign]) -> list[Guess]:
-    guesses: list[Guess] = []
+    """Guess column by column, those with more distinct values first: of two for one role they tell more."""
+    guesses: dict[str, Guess] = {}
     taken: set[str] = set()
-    for column in frame.columns:
+    for column in sorted(frame.columns, key=lambda name: -frame[name].n_unique()):
         guess = identifier if column == identifier.column else _guess(frame, column, signs, taken)
         if guess.role not in SEVERAL_GUESSED:
             taken.add(guess.role)
-        guesses.append(guess)
-    return guesses
+        guesses[column] = guess
+    return [guesses[column] for column in frame.columns]
 
 
 SEVERAL_GUESSED = frozenset({"drop", "quasi-identifier", "diagnoses", "procedures", "vendor", "pcp", "provider"})

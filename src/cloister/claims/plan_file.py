@@ -13,8 +13,9 @@ from cloister.errors import InputError, did_you_mean
 from cloister.io.text import load_text
 
 from .group_tables import NAMED, RANGED, exclusion_rules
-from .ladders import hierarchy_named, split_bounds
-from .plan import NEVER_RELEASED, PSEUDONYMS, SEVERAL, ClaimsPlan
+from .ladders import split_bounds
+from .plan import ClaimsPlan
+from .plan_checks import misfits
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -50,8 +51,8 @@ def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
     plan = _with_paths(plan, folder)
     for key, allowed in _problems(plan):
         raise InputError(f"{name}: {key} must be {allowed}.", file=name)
-    _check_roles(plan, name)
-    _check_hierarchies(plan, name)
+    for problem in misfits(plan):
+        raise InputError(f"{name}: {problem}", file=name)
     return plan
 
 
@@ -197,54 +198,3 @@ def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
     for rule in plan.exclusions.rules or ():
         if rule not in known:
             yield "exclusions.rules", f"a list among {', '.join(known)}"
-
-
-def _check_roles(plan: ClaimsPlan, name: str) -> None:
-    """Refuse roles given twice, quasi-identifiers without hierarchy, and hierarchies without quasi-identifier."""
-    for table, roles in (("patients", plan.patients.roles), ("claims", plan.claims.roles)):
-        given = list(roles.values())
-        twice = sorted({str(role) for role in given if role not in SEVERAL and given.count(role) > 1})
-        if twice:
-            raise InputError(f"{name}: only one column of {table} can have the role {twice[0]}.", file=name)
-        if "id" not in given:
-            raise InputError(f"{name}: a column of {table} needs the role id, to join the two files.", file=name)
-    hidden = {*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop"}
-    for table, section, needs_none in (
-        ("patients", plan.patients, hidden),
-        ("claims", plan.claims, hidden | {"pay-delay"}),
-    ):
-        wanted = {column for column, role in section.roles.items() if role not in needs_none}
-        possible = wanted | {*section.derived} | {c for c, role in section.roles.items() if role == "pay-delay"}
-        both = sorted({*section.derived} & section.roles.keys())
-        if both:
-            raise InputError(
-                f"{name}: {table} has a column {both[0]} already. Take it out of {table}.derived, or drop it.",
-                file=name,
-            )
-        for column in section.qi:
-            if column not in possible:
-                hint = did_you_mean(column, possible)
-                raise InputError(
-                    f"{name}: {table}.qi.{column} is no quasi-identifier by its role and no derived column.{hint}",
-                    file=name,
-                )
-        for column in sorted(wanted - section.qi.keys()):
-            raise InputError(
-                f"{name}: column {column!r} of {table} is a quasi-identifier, but {table}.qi names no hierarchy for "
-                'it. Name one, as "suppress", or give it the role keep or drop.',
-                file=name,
-            )
-
-
-def _check_hierarchies(plan: ClaimsPlan, name: str) -> None:
-    if not plan.claims.qi:
-        raise InputError(f"{name}: claims.qi needs at least one quasi-identifier.", file=name)
-    for table, qi in (("patients", plan.patients.qi), ("claims", plan.claims.qi)):
-        for column, words in qi.items():
-            problem = ""
-            try:
-                hierarchy_named(words, plan.grouping.tables)
-            except InputError as error:
-                problem = error.message
-            if problem:
-                raise InputError(f"{name}: {table}.qi.{column}: {problem}", file=name)

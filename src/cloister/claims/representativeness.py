@@ -80,13 +80,32 @@ class Representativeness:
     ----------
     comparisons : by variable, as far as the data have it
     median_claims_excluded, median_claims_remaining : of patients with claims; None where there are none
+    n_excluded, n_remaining : patients
     line : for the report
     """
 
     comparisons: tuple[Comparison, ...]
     median_claims_excluded: float | None
     median_claims_remaining: float | None
+    n_excluded: int = field(repr=False)
+    n_remaining: int = field(repr=False)
     line: StepLine = field(repr=False)
+
+    def told(self, k: int) -> dict[str, object]:
+        """What may be told: shares, tests and medians; only shares where a group has fewer than k patients."""
+        large = min(self.n_excluded, self.n_remaining) >= k
+        return {
+            "variables": {
+                one.variable: {
+                    "shares": one.shares(k),
+                    "statistic": one.statistic if large else None,
+                    "p_value": one.p_value if large else None,
+                }
+                for one in self.comparisons
+            },
+            "median_claims_excluded": self.median_claims_excluded if large else None,
+            "median_claims_remaining": self.median_claims_remaining if large else None,
+        }
 
 
 def representativeness(excluded: Claims, remaining: Claims) -> Representativeness:
@@ -107,7 +126,12 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     ]
     done = f"Excluded and remaining patients compared by {', '.join(one.variable for one in comparisons) or 'nothing'}."
     return Representativeness(
-        tuple(comparisons), _median_claims(excluded), _median_claims(remaining), StepLine(STEP, done)
+        tuple(comparisons),
+        _median_claims(excluded),
+        _median_claims(remaining),
+        excluded.n_patients,
+        remaining.n_patients,
+        StepLine(STEP, done),
     )
 
 

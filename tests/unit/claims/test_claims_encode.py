@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
+from cloister.claims.adversary import adversary_power
 from cloister.claims.derived import derived
 from cloister.claims.encode import encode
 from cloister.claims.grouping import grouping
@@ -135,3 +136,14 @@ def test_patients_without_claims_have_none():
     numbers = by_plan([(0, "410.01", "Home", "D1", "x")], text=kept).claims
 
     assert sorted(np.diff(numbers.offsets).tolist()) == [0, 0, 0, 1]
+
+
+def test_no_claims_at_all():
+    """Where all claims were removed and patients are kept, there are numbers of no claims, and no power."""
+    kept = PLAN.replace("[patients]\n", '[patients]\nwithout_claims = "keep"\n')
+    gone = [(*row[:6], "450", *row[7:]) for row in CLAIMS]
+    numbers = encode(prepare(claims(events=gone, text=kept)).claims).claims
+
+    assert (numbers.n_patients, numbers.n_claims) == (3, 0)
+    assert truncation(numbers).kept(95).size == 0
+    assert adversary_power(numbers).power.tolist() == [[0, 0, 0]] * 6

@@ -38,7 +38,7 @@ def test_everything_can_be_said():
 [exclusions]
 rules = ["hiv"]
 [grouping]
-columns = ["diagnosis"]
+columns = ["place", "specialty", "diagnosis"]
 [[top_coding]]
 column = "pay_delay"
 quantile = 0.99
@@ -63,10 +63,10 @@ provider = "per-table"
 nodes = 10
 time_limit_s = 1.5
 """
-    made = plan(PLAN + more)
+    made = plan(PLAN.replace('dx = "diagnosis"\ncpt', 'dx = "diagnosis-group"\ncpt') + more)
 
     assert made.exclusions.rules == ("hiv",)
-    assert made.grouping.columns == ("diagnosis",)
+    assert made.grouping.columns == ("place", "specialty", "diagnosis")
     assert (
         made.top_coding[0].column, made.top_coding[0].quantile, made.top_coding[0].exclude_zero
     ) == ("pay_delay", 0.99, True)  # fmt: skip
@@ -120,6 +120,15 @@ def test_mistakes_are_named_with_what_is_allowed(more, said):
         ('age = "age"', 'age = "agee"', "patients.qi.age: there is no such hierarchy. Did you mean age?"),
         ('derived = ["age", "days_in_hospital"]', 'derived = ["weight"]', "patients.derived must be one of 'age'"),
         ('note = "keep"', 'pay_delay = "keep"', "claims has a column pay_delay already"),
+        ('length_of_stay = "length-of-stay"', "", "column 'length_of_stay' of claims is a quasi-identifier, but"),
+        (
+            'dx = "diagnosis"',
+            'dx = "diagnosis-group@1"',
+            "qi.dx: the hierarchy diagnosis-group begins at groups",
+        ),
+        ('cpt = "procedure"', 'cpt = "diagnosis"', "claims.qi.cpt: the hierarchy diagnosis begins at codes"),
+        (PLAN, f'{PLAN}[grouping]\ncolumns = ["diagnosis"]', "claims.qi.dx: the hierarchy diagnosis begins at codes"),
+        (PLAN, f"{PLAN}[grouping]\ncolumns = []", "claims.qi.pos: the hierarchy place begins at groups"),
     ],
 )
 def test_roles_and_hierarchies_must_fit(old, new, said):
@@ -148,3 +157,11 @@ def test_a_plan_that_is_not_there_is_said(tmp_path):
     """A missing file is an InputError like any other."""
     with pytest.raises(InputError, match="There is no file"):
         ClaimsPlan.read(tmp_path / "plan.toml")
+
+
+def test_a_column_that_is_dropped_may_be_worked_out_anew():
+    """A recorded age that is dropped does not stand in the way of the age that is derived."""
+    made = plan(PLAN.replace('sex = "sex"\n[', 'sex = "sex"\nage = "drop"\n['))
+
+    assert made.patients.roles["age"] == "drop"
+    assert "age" in made.patients.derived

@@ -187,7 +187,7 @@ def test_places_and_specialties_are_replaced_by_their_groups():
 def test_groups_of_ones_own(tmp_path):
     """A table of one's own replaces the shipped one."""
     (tmp_path / "own.csv").write_text("group,name\nHEART,cardiology\nYOUNG,pediatrics\n")
-    text = f'{PLAN}\n[grouping]\ncolumns = ["specialty"]\ntables = {{ specialty = "own.csv" }}\n'
+    text = f'{PLAN}\n[grouping]\ncolumns = ["specialty", "place"]\ntables = {{ specialty = "own.csv" }}\n'
     done = grouping(claims(text=text, folder=tmp_path))
 
     assert done.claims.claims["spec"].to_list()[:4] == ["HEART", "OTHER", None, "YOUNG"]
@@ -230,6 +230,8 @@ def test_excluded_and_remaining_patients_are_compared():
     assert by_name["sex"].p_value is None
     assert by_name["age"].statistic == pytest.approx(0.5)
     assert (found.median_claims_excluded, found.median_claims_remaining) == (1.0, 3.0)
+    assert found.told(1)["median_claims_excluded"] == 1.0
+    assert found.told(2)["median_claims_remaining"] is None
 
 
 def test_shares_of_few_are_withheld():

@@ -94,6 +94,17 @@ def test_columns_are_told_by_name_and_content(cloister, files, tmp_path, columns
     assert ClaimsPlan.read(tmp_path / "plan.toml").patients.roles[names[1]] == role
 
 
+def test_of_two_columns_the_one_that_tells_more_is_taken(cloister, files, tmp_path):
+    """Categories of three digits before the codes do not become the diagnosis."""
+    names = ["member_id", "date", "icd9_3", "icd9"]
+    rows = [(row[0], row[1], row[4][:3], row[4]) for row in CLAIMS]
+    written(files[1], names, [*rows, ("P1", "2008-03-05", "410", "410.02")])
+    assert cloister("init", "claims", *files, "--out", tmp_path / "plan.toml", "-q").code == 0
+    roles = ClaimsPlan.read(tmp_path / "plan.toml").claims.roles
+
+    assert (roles["icd9_3"], roles["icd9"]) == ("drop", "diagnosis")
+
+
 def test_files_that_do_not_belong_together_are_refused(cloister, files, tmp_path):
     """Where no column joins the two, nothing is written."""
     written(files[0], ["who", *OF_PATIENTS[1:]], PATIENTS)
