@@ -45,6 +45,11 @@ class AdversaryPower:
         diversity: NDArray[np.float64] = 1.0 - self.simpson
         return diversity
 
+    @property
+    def of_patients(self) -> NDArray[np.int32]:
+        """(n_patients, n_columns) the power, patient by patient."""
+        return np.ascontiguousarray(self.power.T)
+
     def correlations(self) -> NDArray[np.float64]:
         """(n_columns, n_columns) Pearson correlations between diversities, over patients who have values of both.
 

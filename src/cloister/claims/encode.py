@@ -40,6 +40,11 @@ class Encoding:
     kept_of_patients: tuple[str, ...]
     kept_of_claims: tuple[str, ...]
 
+    @property
+    def bounds(self) -> tuple[tuple[int, int], ...]:
+        """Lowest and highest level of each column."""
+        return tuple(zip(self.lowest, self.highest, strict=True))
+
 
 def encode(data: Claims) -> Encoding:
     """Number the values of all quasi-identifiers, and sort patients and claims by what they hold.

@@ -145,6 +145,11 @@ class TruncationPlan:
     )
     per: Literal["patient", "patient-year"] = _key("patient", "patient or patient-year")
 
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The percentiles as numbers; ``none`` is 100."""
+        return tuple(100.0 if level == "none" else float(level) for level in self.percentiles)
+
 
 @dataclass(frozen=True)
 class AdversaryPlan:
@@ -164,15 +169,15 @@ class RiskPlan:
     Attributes
     ----------
     threshold : highest risk of a patient, in (0, 1]; classes need ``ceil(1 / threshold)`` patients
-    max_suppression : highest share of flagged patients, in [0, 1)
+    max_suppression : highest share of flagged patients, in (0, 1)
     seed : of the simulation
     repeats, draws : at most so many repeats of so many drawn patients
     """
 
     __pydantic_config__: ClassVar = STRICT
     threshold: float = _key(0.05, "a number above 0 and at most 0.5")
-    max_suppression: float = _key(0.05, "a number from 0 to below 1")
-    seed: int = _key(0, "a whole number from 0")
+    max_suppression: float = _key(0.05, "a number above 0 and below 1")
+    seed: int = _key(0, "a whole number from 0 to below 2^32")
     repeats: int = _key(1000, "a whole number from 1")
     draws: int = _key(10_000, "a whole number from 1")
 

@@ -178,8 +178,8 @@ def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
     percentiles = [level for level in plan.truncation.percentiles if level != "none"]
     in_range = {
         "risk.threshold": 0 < risk.threshold <= 0.5,
-        "risk.max_suppression": 0 <= risk.max_suppression < 1,
-        "risk.seed": 0 <= risk.seed < 2**63,
+        "risk.max_suppression": 0 < risk.max_suppression < 1,
+        "risk.seed": 0 <= risk.seed < 2**32,
         "risk.repeats": 1 <= risk.repeats < 2**31,
         "risk.draws": 1 <= risk.draws < 2**31,
         "adversary.power": 1 <= plan.adversary.power <= 1000,

@@ -15,6 +15,9 @@ from .encoded import MISSING, EncodedClaims, EncodedColumn
 
 Booleans = NDArray[np.bool_]
 
+NO_TRUNCATION = 100.0
+"""The percentile at which all claims stay."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truncation:
@@ -31,20 +34,20 @@ class Truncation:
     ranks: NDArray[np.int64]
     counts: NDArray[np.int64]
 
-    def limit(self, percentile: float | str) -> int | None:
-        """Claims that a patient may keep: the nearest rank of the percentile, or None for ``none``."""
-        if percentile == "none" or not self.counts.size:
+    def limit(self, percentile: float) -> int | None:
+        """Claims that a patient may keep: the nearest rank of the percentile; None at 100, which is no truncation."""
+        if percentile >= NO_TRUNCATION or not self.counts.size:
             return None
-        rank = math.ceil(round(float(percentile) / 100 * self.counts.size, 9))
+        rank = math.ceil(round(percentile / 100 * self.counts.size, 9))
         return int(self.counts[max(rank, 1) - 1])
 
-    def kept(self, percentile: float | str) -> Booleans:
+    def kept(self, percentile: float) -> Booleans:
         """Whether each claim is kept, (n_claims,)."""
         limit = self.limit(percentile)
         kept: Booleans = np.ones(self.ranks.size, dtype=np.bool_) if limit is None else self.ranks < limit
         return kept
 
-    def truncated(self, percentile: float | str, claims: EncodedClaims) -> Booleans:
+    def truncated(self, percentile: float, claims: EncodedClaims) -> Booleans:
         """Whether each patient lost a claim: the released flag ``claims_truncated``, (n_patients,)."""
         lost = np.bincount(claims.owners[~self.kept(percentile)], minlength=claims.n_patients)
         truncated: Booleans = lost > 0

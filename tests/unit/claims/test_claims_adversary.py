@@ -31,7 +31,7 @@ def test_power_is_what_equation_1_says(people, highest, rounding):
     found = adversary_power(encoded(people), highest, rounding)
 
     for h in range(2):
-        assert oracle.power(people, h, highest, rounding) == found.power[h].tolist()
+        assert oracle.power(people, h, highest, rounding) == found.power[h].tolist() == found.of_patients[:, h].tolist()
 
 
 @given(patients)

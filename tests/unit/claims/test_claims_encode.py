@@ -105,6 +105,7 @@ def test_bounds_of_levels_are_handed_on():
 
     assert found.lowest == (0, 0, 0, 2, 0, 0, 0, 0, 0)
     assert found.highest == (1, 4, 3, 3, 3, 2, 2, 3, 4)
+    assert found.bounds[3] == (2, 3)
     with pytest.raises(InputError, match="to have levels up to 9, but the highest of its hierarchy is 4"):
         by_plan([(0, "410.01", "Home", "D1", "x")], text=bounded.replace("@2-3", "@9"))
 

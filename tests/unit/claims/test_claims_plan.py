@@ -28,6 +28,7 @@ def test_what_is_not_said_has_its_default():
     assert (
         made.adversary.power, made.adversary.rounding, made.adversary.basis, made.adversary.tolerant
     ) == (5, "ceil", "raw", "bounded")  # fmt: skip
+    assert made.truncation.levels == (100.0, 99.0, 97.5, 95.0, 90.0)
     assert made.ids.patients == "number"
     assert made.suppression.treatment == "cells"
 
@@ -53,7 +54,7 @@ basis = "node"
 tolerant = "waived"
 [risk]
 threshold = 0.1
-max_suppression = 0.0
+max_suppression = 0.2
 [suppression]
 treatment = "patients"
 [ids]
@@ -83,9 +84,9 @@ time_limit_s = 1.5
         ("[risk]\nthreshold = 0.7", "risk.threshold must be a number above 0 and at most 0.5"),
         ("[risk]\nthreshold = nan", "risk.threshold must be a number above 0 and at most 0.5"),
         ('[risk]\nthreshold = "SECRET"', "risk.threshold must be a number above 0 and at most 0.5"),
-        ("[risk]\nseed = 1.5", "risk.seed must be a whole number from 0"),
-        ("[risk]\nseed = 2020-01-01", "risk.seed must be a whole number from 0"),
-        ("[risk]\nseed = true", "risk.seed must be a whole number from 0"),
+        ("[risk]\nseed = 1.5", "risk.seed must be a whole number from 0 to below 2^32"),
+        ("[risk]\nseed = 2020-01-01", "risk.seed must be a whole number from 0 to below 2^32"),
+        ("[risk]\nseed = true", "risk.seed must be a whole number from 0 to below 2^32"),
         ('[adversary]\nrounding = "SECRET"', "adversary.rounding must be one of 'ceil', 'floor' or 'round'"),
         ("[adversary]\npower = 0", "adversary.power must be a whole number from 1 to 1000"),
         ('[exclusions]\nrules = ["SECRET"]', "exclusions.rules must be a list among hiv, "),

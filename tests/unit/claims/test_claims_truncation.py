@@ -31,9 +31,9 @@ def test_nothing_is_truncated_at_none(people):
     claims = encoded(people)
     found = truncation(claims)
 
-    assert found.limit("none") is None
-    assert found.kept("none").all()
-    assert not found.truncated("none", claims).any()
+    assert found.limit(100) is None
+    assert found.kept(100).all()
+    assert not found.truncated(100, claims).any()
 
 
 def test_the_rarest_claim_goes_first():
