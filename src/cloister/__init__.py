@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cloister.claims.data import Claims
+    from cloister.claims.plan import ClaimsPlan
     from cloister.codesets.data import CodeSets
     from cloister.codesets.disassociation.release import CodesRelease
     from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
@@ -57,6 +59,8 @@ __all__ = [
     "AlphaKAnonymity",
     "AverageRisk",
     "BetaLikeness",
+    "Claims",
+    "ClaimsPlan",
     "CloisterError",
     "CodeSets",
     "CodesRelease",
@@ -101,6 +105,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "claims.data": ("Claims",),
+    "claims.plan": ("ClaimsPlan",),
     "codesets.data": ("CodeSets",),
     "codesets.disassociation.release": ("CodesRelease",),
     "codesets.generalization.privacy_policy": ("PrivacyPolicy",),

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister import __version__
-from cloister.cli import demo, hierarchy, protect_codes, protect_table, protect_trajectories, verify
+from cloister.cli import demo, hierarchy, init, protect_codes, protect_table, protect_trajectories, verify
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
@@ -41,6 +41,7 @@ protect.command("codes", epilog=protect_codes.EXAMPLE)(protect_codes.protect_cod
 protect.command("trajectories", epilog=protect_trajectories.EXAMPLE)(protect_trajectories.protect_trajectories)
 app.add_typer(protect, name="protect")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
+app.add_typer(init.app, name="init")
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 

@@ -1,0 +1,236 @@
+"""The hierarchies that claims have by default: age, days, specialty, place, diagnosis, procedure.
+
+Numbers fall into bands that stand in the text of the hierarchy, never into quantiles of the data. A value that a step
+top-coded (`162+`) keeps its own label up to the root, except where a hierarchy has such a value itself.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cloister.errors import InputError, did_you_mean
+from cloister.hierarchy import Hierarchy, Ladder, describe_builders, parse_hierarchy
+from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
+
+from .group_tables import Groups, coarser_groups, groups_of, plain
+
+BOUNDS = re.compile(r"(?P<spec>.*?)(?P<bounds>@(?P<low>[0-9]{1,2})(-(?P<high>[0-9]{1,2}))?)?", re.DOTALL)
+DAYS = re.compile(r"[0-9]{1,9}")
+TOP_CODED = re.compile(r"[0-9]{1,9}\+")
+Level = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class NamedHierarchy:
+    """Levels that functions name, one after the other, between the value itself and `*`.
+
+    The domain is the distinct values present.
+
+    Attributes
+    ----------
+    kind : its word in a plan
+    levels : from a value to its label, from fine to coarse; each nested in the next
+    accepts : the values that it covers
+    needs : what values must be, for messages
+    """
+
+    kind: str
+    levels: tuple[Level, ...] = field(repr=False)
+    accepts: Callable[[str], bool] = field(repr=False)
+    needs: str = field(default="text", repr=False)
+
+    @property
+    def spec(self) -> str:
+        """Its word in a plan."""
+        return self.kind
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that it does not cover."""
+        return [value for value in values if value is not None and not self.accepts(value)]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values.
+
+        Raises
+        ------
+        InputError
+            A value is not what the hierarchy needs.
+        """
+        texts, missing = texts_in_order(values)
+        n_outside = len(self.outside(texts))
+        require_cover(
+            column, n_outside, len(texts), f"are not {self.needs}", "Correct them, or name another hierarchy."
+        )
+        labels = [[level(text) for text in texts] for level in self.levels]
+        return make_ladder(column, texts, missing, labels, [group_sizes(names) for names in labels], len(texts))
+
+
+def _is_days(text: str) -> bool:
+    return DAYS.fullmatch(text) is not None or TOP_CODED.fullmatch(text) is not None
+
+
+def _bands(*bands: tuple[int, str]) -> Level:
+    """A level of bands, each from a number on; what is below the first stays as it is, and so does `162+`."""
+    starts, names = [start for start, _ in bands], [name for _, name in bands]
+
+    def label(text: str) -> str:
+        if not text.isdigit():
+            return text
+        place = bisect_right(starts, int(text)) - 1
+        return names[place] if place >= 0 else str(int(text))
+
+    return label
+
+
+def _every(width: int, name: Callable[[int], str]) -> Level:
+    """A level of equal bands from 0 on, named by their place."""
+    return lambda text: name(int(text) // width) if text.isdigit() else text
+
+
+def _age(width: int) -> Level:
+    def label(text: str) -> str:
+        if not text.isdigit():
+            return text
+        start = int(text) // width * width
+        return "80+" if start >= 80 and width > 5 else f"[{start}-{start + width - 1}]"
+
+    return label
+
+
+def _hospital(*bands: tuple[int, str]) -> Level:
+    level = _bands(*bands)
+    return lambda text: level(text.removesuffix("+"))
+
+
+def _months(count: int) -> Level:
+    return _every(30 * count, lambda place: f"[{place * count}-{(place + 1) * count}) months")
+
+
+AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_days, "whole numbers of years")
+DAYS_IN_HOSPITAL = NamedHierarchy(
+    "days-in-hospital",
+    (
+        _hospital((0, "0"), (1, "1"), (2, "[2-4]"), (5, "[5-14]"), (15, "15+")),
+        _hospital((0, "0"), (1, "1+")),
+    ),
+    lambda text: DAYS.fullmatch(text) is not None or text == "15+",
+    "whole numbers of days",
+)
+LENGTH_OF_STAY = NamedHierarchy(
+    "length-of-stay",
+    (
+        _bands(
+            (7, "[1-2] weeks"),
+            (15, "(2-4] weeks"),
+            (29, "(4-8] weeks"),
+            (57, "(8-12] weeks"),
+            (85, "(12-26] weeks"),
+            (183, "26+ weeks"),
+        ),
+        _bands((0, "none"), (1, "1"), (2, "[2-6]"), (7, "7+")),
+    ),
+    _is_days,
+    "whole numbers of days",
+)
+DAYS_SINCE_FIRST = NamedHierarchy(
+    "days-since-first-claim", (_months(1), _months(3), _months(6)), _is_days, "whole numbers of days"
+)
+WEEKS_SINCE_FIRST = NamedHierarchy(
+    "weeks-since-first-claim", (_every(7, lambda week: f"week {week}"),), _is_days, "whole numbers of days"
+)
+
+
+def _coarser(role: str, groups: Groups | None) -> Level:
+    """The level above a group; with ``groups``, of values that are not grouped yet."""
+    above = coarser_groups()
+    return lambda text: above.get((role, text if groups is None else groups.group(text)), "other")
+
+
+def _category(groups: Groups) -> Level:
+    """The 3-digit category of an ICD-9 code (E codes: 4); apart from it, what of it belongs to another group."""
+
+    def label(text: str) -> str:
+        code = plain(text)
+        category = code[: 4 if code.startswith("E") else 3]
+        group = groups.group(text)
+        return category if group == groups.group(category) else f"{category}/{group}"
+
+    return label
+
+
+def _diagnosis(tables: Mapping[str, str]) -> NamedHierarchy:
+    groups = groups_of("diagnosis", tables)
+    levels = (_category(groups), groups.group, _coarser("diagnosis", groups))
+    return NamedHierarchy("diagnosis", levels, lambda _: True)
+
+
+def _procedure(tables: Mapping[str, str]) -> NamedHierarchy:
+    groups = groups_of("procedure", tables)
+    return NamedHierarchy("procedure", (groups.group, _coarser("procedure", groups)), lambda _: True)
+
+
+def _grouped(kind: str, role: str) -> NamedHierarchy:
+    return NamedHierarchy(kind, (_coarser(role, None),), lambda _: True)
+
+
+def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], Hierarchy]]:
+    """Return the words for hierarchies that a plan has besides builders and files."""
+    return {
+        "age": lambda: AGE,
+        "days-in-hospital": lambda: DAYS_IN_HOSPITAL,
+        "length-of-stay": lambda: LENGTH_OF_STAY,
+        "days-since-first-claim": lambda: DAYS_SINCE_FIRST,
+        "weeks-since-first-claim": lambda: WEEKS_SINCE_FIRST,
+        "diagnosis": lambda: _diagnosis(tables),
+        "diagnosis-group": lambda: _grouped("diagnosis-group", "diagnosis"),
+        "procedure": lambda: _procedure(tables),
+        "procedure-group": lambda: _grouped("procedure-group", "procedure"),
+        "place": lambda: _grouped("place", "place"),
+        "specialty": lambda: _grouped("specialty", "specialty"),
+    }
+
+
+@dataclass(frozen=True)
+class BoundedHierarchy:
+    """A hierarchy and the levels of it that may be released; ``highest`` None is its root."""
+
+    hierarchy: Hierarchy
+    lowest: int = 0
+    highest: int | None = None
+
+
+def split_bounds(words: str) -> tuple[str, str]:
+    """Return the words for a hierarchy without and with their bounds: `age@1-3` is `age` and `@1-3`."""
+    match = BOUNDS.fullmatch(words)
+    assert match
+    return match["spec"], match["bounds"] or ""
+
+
+def hierarchy_named(words: str, tables: Mapping[str, str]) -> BoundedHierarchy:
+    """Return the hierarchy that a plan names: a word of `hierarchies`, a builder as `interval:5,10`, or a file.
+
+    Raises
+    ------
+    InputError
+        There is none such, or its bounds are the wrong way round.
+    """
+    match = BOUNDS.fullmatch(words)
+    assert match
+    spec, low = match["spec"], int(match["low"] or 0)
+    high = None if match["bounds"] is None else int(match["high"] or low)
+    if high is not None and high < low:
+        raise InputError("the levels after @ go from the lower to the higher, as in age@1-3.")
+    known = hierarchies(tables)
+    if spec in known:
+        return BoundedHierarchy(known[spec](), low, high)
+    usages = [usage for usage, _ in describe_builders()]
+    refused = False
+    try:
+        return BoundedHierarchy(parse_hierarchy(spec), low, high)
+    except InputError:
+        refused = ":" not in spec and "/" not in spec
+        if not refused:
+            raise
+    hint = did_you_mean(spec, [*known, *(usage.partition(":")[0] for usage in usages)])
+    raise InputError(f"there is no such hierarchy.{hint} Known: {', '.join([*known, *usages])}, or a file.")

@@ -1,0 +1,268 @@
+"""What is to be done with patients and their claims: the plan, as a TOML file states it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+PatientRole = Literal["id", "birth-date", "birth-year", "age", "sex", "pcp", "quasi-identifier", "keep", "drop"]
+ClaimRole = Literal[
+    "id",
+    "date",
+    "end-date",
+    "paid-date",
+    "diagnosis",
+    "diagnoses",
+    "procedure",
+    "procedures",
+    "place",
+    "specialty",
+    "length-of-stay",
+    "days-since-first-claim",
+    "pay-delay",
+    "provider",
+    "vendor",
+    "pcp",
+    "quasi-identifier",
+    "keep",
+    "drop",
+]
+SEVERAL = frozenset({"quasi-identifier", "keep", "drop", "diagnoses", "procedures", "provider", "vendor", "pcp"})
+"""Roles that several columns may have."""
+
+NEVER_RELEASED = frozenset({"birth-date", "birth-year", "date", "end-date", "paid-date", "diagnoses", "procedures"})
+"""Roles of columns that steps read and that no release holds."""
+
+PSEUDONYMS = frozenset({"provider", "vendor", "pcp"})
+
+AGE, DAYS_IN_HOSPITAL = "age", "days_in_hospital"
+DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR = "days_since_first_claim", "length_of_stay", "pay_delay", "year"
+DerivedOfPatients = Literal["age", "days_in_hospital"]
+DerivedOfClaims = Literal["days_since_first_claim", "length_of_stay", "pay_delay", "year"]
+
+Default = TypeVar("Default")
+SECTION = {"allowed": "a section"}
+STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+"""How Pydantic takes a section: no key that is not one of its fields, no value of another type."""
+
+
+def _key(default: Default, allowed: str) -> Default:
+    """A key with its default and, for messages, what it may be."""
+    made: Default = field(default=default, metadata={"allowed": allowed})
+    return made
+
+
+@dataclass(frozen=True)
+class PatientsPlan:
+    """Columns of the patients' file.
+
+    Attributes
+    ----------
+    roles : by column; every column of the file has one
+    qi : the hierarchy of each quasi-identifier, by column or name of a derived column, as in ``age = "age@1-3"``
+    derived : columns that are worked out: age at first claim (years), days in hospital (15 and more are ``15+``)
+    without_claims : whether patients without claims are released
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    roles: Mapping[str, PatientRole] = field(metadata={"allowed": "a role for each column"})
+    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
+    derived: tuple[DerivedOfPatients, ...] = _key((), "a list among age, days_in_hospital")
+    without_claims: Literal["keep", "drop"] = _key("drop", "keep or drop")
+
+
+@dataclass(frozen=True)
+class ClaimsTablePlan:
+    """Columns of the claims' file.
+
+    Attributes
+    ----------
+    roles, qi : as for patients
+    derived : columns that are worked out: days since the patient's first claim, length of stay (days, at least 1),
+        pay delay (days), year
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    roles: Mapping[str, ClaimRole] = field(metadata={"allowed": "a role for each column"})
+    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
+    derived: tuple[DerivedOfClaims, ...] = _key(
+        (), "a list among days_since_first_claim, length_of_stay, pay_delay, year"
+    )
+
+
+@dataclass(frozen=True)
+class ExclusionsPlan:
+    """High-risk patients: rules of the shipped list by name (None: all), and a file of the same form with more."""
+
+    __pydantic_config__: ClassVar = STRICT
+    rules: tuple[str, ...] | None = _key(None, "a list of names of rules")
+    file: str | None = _key(None, "the name of a CSV file with the columns rule, kind, first, last")
+
+
+@dataclass(frozen=True)
+class RemovalsPlan:
+    """Claims that are removed."""
+
+    __pydantic_config__: ClassVar = STRICT
+    newborns: bool = _key(True, "true or false")
+    letter_procedures: bool = _key(True, "true or false")
+    revenue_codes: bool = _key(True, "true or false")
+
+
+GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
+
+
+@dataclass(frozen=True)
+class GroupingPlan:
+    """Columns replaced by their groups from the start, by role; and tables of one's own, by role."""
+
+    __pydantic_config__: ClassVar = STRICT
+    columns: tuple[GroupedRole, ...] = _key(
+        ("place", "specialty"), "a list among diagnosis, procedure, place, specialty"
+    )
+    tables: Mapping[str, str] = field(
+        default_factory=dict, metadata={"allowed": "names of CSV files, by role (diagnosis, procedure, ...)"}
+    )
+
+
+@dataclass(frozen=True)
+class TopCoding:
+    """One column in which all values from a quantile on get one label, such as ``162+``."""
+
+    __pydantic_config__: ClassVar = STRICT
+    column: str = field(metadata={"allowed": "the name of a column"})
+    quantile: float = _key(0.95, "a number above 0 and below 1")
+    exclude_zero: bool = _key(False, "true or false")
+
+
+@dataclass(frozen=True)
+class TruncationPlan:
+    """Percentiles of claims per patient to which claims may be truncated; the search takes one of them."""
+
+    __pydantic_config__: ClassVar = STRICT
+    percentiles: tuple[Literal["none"] | float, ...] = _key(
+        ("none", 99.0, 97.5, 95.0, 90.0), 'a list of "none" and numbers above 0 and below 100'
+    )
+    per: Literal["patient", "patient-year"] = _key("patient", "patient or patient-year")
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The percentiles as numbers; ``none`` is 100."""
+        return tuple(100.0 if level == "none" else float(level) for level in self.percentiles)
+
+
+@dataclass(frozen=True)
+class AdversaryPlan:
+    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims."""
+
+    __pydantic_config__: ClassVar = STRICT
+    power: int = _key(5, "a whole number from 1 to 1000")
+    rounding: Literal["ceil", "floor", "round"] = _key("ceil", "ceil, floor or round")
+    basis: Literal["raw", "node"] = _key("raw", "raw or node")
+    tolerant: Literal["bounded", "waived"] = _key("bounded", "bounded or waived")
+
+
+@dataclass(frozen=True)
+class RiskPlan:
+    """The risk that is accepted, and how it is estimated.
+
+    Attributes
+    ----------
+    threshold : highest risk of a patient, in (0, 1]; classes need ``ceil(1 / threshold)`` patients
+    max_suppression : highest share of flagged patients, in (0, 1)
+    seed : of the simulation
+    repeats, draws : at most so many repeats of so many drawn patients
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    threshold: float = _key(0.05, "a number above 0 and at most 0.5")
+    max_suppression: float = _key(0.05, "a number above 0 and below 1")
+    seed: int = _key(0, "a whole number from 0 to below 2^32")
+    repeats: int = _key(1000, "a whole number from 1")
+    draws: int = _key(10_000, "a whole number from 1")
+
+
+@dataclass(frozen=True)
+class SuppressionPlan:
+    """What is suppressed of a flagged patient."""
+
+    __pydantic_config__: ClassVar = STRICT
+    treatment: Literal["patients", "claims", "cells"] = _key("cells", "patients, claims or cells")
+
+
+@dataclass(frozen=True)
+class IdsPlan:
+    """What replaces the ids: of patients ``number``, ``drop`` or ``hmac:KEYFILE``; of the others see step 1."""
+
+    __pydantic_config__: ClassVar = STRICT
+    patients: str = _key("number", "number, drop or hmac:KEYFILE")
+    provider: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
+    vendor: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
+    pcp: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Bounds of the search; None for no bound."""
+
+    __pydantic_config__: ClassVar = STRICT
+    nodes: int | None = _key(None, "a whole number from 1")
+    time_limit_s: float | None = _key(None, "a number above 0")
+
+
+@dataclass(frozen=True)
+class ClaimsPlan:
+    """Everything that is asked of a release of patients and their claims.
+
+    Attributes
+    ----------
+    patients, claims : columns, roles and hierarchies
+    exclusions, removals, grouping, top_coding : steps 2, 3 and 6
+    truncation, adversary, risk, suppression, search : steps 7 to 11
+    ids : step 1
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    patients: PatientsPlan = field(metadata={"allowed": "a section with roles and qi"})
+    claims: ClaimsTablePlan = field(metadata={"allowed": "a section with roles and qi"})
+    exclusions: ExclusionsPlan = field(default_factory=ExclusionsPlan, metadata=SECTION)
+    removals: RemovalsPlan = field(default_factory=RemovalsPlan, metadata=SECTION)
+    grouping: GroupingPlan = field(default_factory=GroupingPlan, metadata=SECTION)
+    top_coding: tuple[TopCoding, ...] = _key((), "sections written [[top_coding]]")
+    truncation: TruncationPlan = field(default_factory=TruncationPlan, metadata=SECTION)
+    adversary: AdversaryPlan = field(default_factory=AdversaryPlan, metadata=SECTION)
+    risk: RiskPlan = field(default_factory=RiskPlan, metadata=SECTION)
+    suppression: SuppressionPlan = field(default_factory=SuppressionPlan, metadata=SECTION)
+    ids: IdsPlan = field(default_factory=IdsPlan, metadata=SECTION)
+    search: SearchPlan = field(default_factory=SearchPlan, metadata=SECTION)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "ClaimsPlan":
+        """Read a plan; names of files in it are taken from its own folder.
+
+        Raises
+        ------
+        InputError
+            The file is no plan; names the key, what it may be, and the nearest known key.
+        """
+        from .plan_file import read_plan  # Pydantic is loaded only where a plan is read
+
+        return read_plan(Path(path))
+
+    def patient_columns(self, *roles: str) -> tuple[str, ...]:
+        """Columns of the patients' file with one of these roles."""
+        return tuple(column for column, role in self.patients.roles.items() if role in roles)
+
+    def claim_columns(self, *roles: str) -> tuple[str, ...]:
+        """Columns of the claims' file with one of these roles."""
+        return tuple(column for column, role in self.claims.roles.items() if role in roles)
+
+    def patient_column(self, role: str, derived: str | None = None) -> str | None:
+        """The column of patients with this role, else the derived column if the plan asks for it, else None."""
+        asked = (derived,) if derived in self.patients.derived else ()
+        return next(iter((*self.patient_columns(role), *asked)), None)
+
+    def claim_column(self, role: str, derived: str | None = None) -> str | None:
+        """The column of claims with this role, else the derived column if the plan asks for it, else None."""
+        asked = (derived,) if derived in self.claims.derived else ()
+        return next(iter((*self.claim_columns(role), *asked)), None)

@@ -1,0 +1,81 @@
+"""Whether the roles, hierarchies and derived columns of a plan fit together."""
+
+from collections.abc import Iterator
+
+from cloister.errors import InputError, did_you_mean
+
+from .ladders import hierarchy_named, split_bounds
+from .plan import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS, SEVERAL, ClaimsPlan, ClaimsTablePlan, PatientsPlan
+
+Section = PatientsPlan | ClaimsTablePlan
+FREE = frozenset({*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop", "pay-delay"})
+"""Roles of columns that need no hierarchy."""
+
+CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
+GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "place": "place", "specialty": "specialty"}
+"""Hierarchies that begin at codes, and that begin at groups, with the role whose columns they are for."""
+
+
+def misfits(plan: ClaimsPlan) -> Iterator[str]:
+    """Sentences about what does not fit, none if all does; keys and names of columns only."""
+    for table, section in (("patients", plan.patients), ("claims", plan.claims)):
+        yield from _roles(table, section)
+        yield from _quasi_identifiers(table, section)
+    if not plan.claims.qi:
+        yield "claims.qi needs at least one quasi-identifier."
+    yield from _grouping(plan)
+    yield from _hierarchies(plan)
+
+
+def _roles(table: str, section: Section) -> Iterator[str]:
+    given = [str(role) for role in section.roles.values()]
+    for role in sorted({role for role in given if role not in SEVERAL and given.count(role) > 1}):
+        yield f"only one column of {table} can have the role {role}."
+    if "id" not in given:
+        yield f"a column of {table} needs the role id, to join the two files."
+    read = {column for column, role in section.roles.items() if role != "drop"}
+    for column in sorted(read.intersection(section.derived)):
+        yield f"{table} has a column {column} already. Take it out of {table}.derived, or drop it."
+
+
+def _quasi_identifiers(table: str, section: Section) -> Iterator[str]:
+    """Every column that is released and neither an id nor kept has a hierarchy, and no other has one."""
+    needed = {column for column, role in section.roles.items() if role not in FREE}
+    needed |= {*section.derived} - {PAY_DELAY}
+    possible = needed | {*section.derived} | {column for column, role in section.roles.items() if role == "pay-delay"}
+    for column in section.qi:
+        if column not in possible:
+            hint = did_you_mean(column, possible)
+            yield f"{table}.qi.{column} is no quasi-identifier by its role and no derived column.{hint}"
+    for column in sorted(needed - section.qi.keys()):
+        yield (
+            f"column {column!r} of {table} is a quasi-identifier, but {table}.qi names no hierarchy for it. Name one, "
+            'as "suppress", or give it the role keep or drop.'
+        )
+
+
+def _grouping(plan: ClaimsPlan) -> Iterator[str]:
+    """Hierarchies that begin at groups are for columns that were grouped, those that begin at codes for others."""
+    for column, hierarchy in plan.claims.qi.items():
+        word, _ = split_bounds(hierarchy)
+        role = plan.claims.roles.get(column)
+        grouped = role in plan.grouping.columns
+        if word in CODES and (grouped or role != CODES[word]):
+            yield (
+                f"claims.qi.{column}: the hierarchy {word} begins at codes of a column with the role {CODES[word]}. "
+                f'Take the role out of grouping.columns, or name "{word}-group".'
+            )
+        if word in GROUPS and (not grouped or role != GROUPS[word]):
+            yield (
+                f"claims.qi.{column}: the hierarchy {word} begins at groups. Put the role {GROUPS[word]} into "
+                "grouping.columns, or name another hierarchy."
+            )
+
+
+def _hierarchies(plan: ClaimsPlan) -> Iterator[str]:
+    for table, qi in (("patients", plan.patients.qi), ("claims", plan.claims.qi)):
+        for column, words in qi.items():
+            try:
+                hierarchy_named(words, plan.grouping.tables)
+            except InputError as error:
+                yield f"{table}.qi.{column}: {error.message}"

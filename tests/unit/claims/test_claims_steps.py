@@ -1,0 +1,262 @@
+"""Steps 1 to 6, one by one, on four patients."""
+
+import hashlib
+import hmac
+
+import polars as pl
+import pytest
+from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
+
+from cloister.claims.data import PATIENT
+from cloister.claims.derived import derived, years_of
+from cloister.claims.exclusions import exclusions
+from cloister.claims.grouping import grouping, top_coding
+from cloister.claims.prepare import prepare
+from cloister.claims.pseudonyms import numbered, pseudonyms
+from cloister.claims.removals import leave_out_without_claims, removals
+from cloister.claims.representativeness import Comparison, representativeness
+from cloister.claims.steps import WITHHELD, StepLine
+from cloister.errors import InputError
+
+
+def test_pseudonyms_take_out_the_ids():
+    """Neither table has the patients' ids any more; how large the groups of other ids are is counted."""
+    done = pseudonyms(claims())
+
+    assert "mrn" not in [*done.claims.patients.columns, *done.claims.claims.columns]
+    assert "D1" in done.claims.claims["doctor"].to_list()  # until the released order numbers it
+    assert {name.split()[-2]: count for name, count in done.line.counts.items() if count and "doctor" in name} == {
+        "1": 1,
+        "2-4": 2,
+    }
+
+
+def test_keyed_hashes_are_those_of_rfc_2104(tmp_path):
+    """With a key, ids become HMAC-SHA256 in hexadecimal; a short key and one that others may read are refused."""
+    key = tmp_path / "key"
+    key.write_bytes(b"k" * 32)
+    key.chmod(0o600)
+    done = pseudonyms(claims(text=f'{PLAN}\n[ids]\npatients = "hmac:key"\n', folder=tmp_path))
+
+    assert hmac.new(b"k" * 32, b"P1", hashlib.sha256).hexdigest() == done.claims.patients["mrn"][0]
+    key.write_bytes(b"short")
+    with pytest.raises(InputError, match="5 bytes; 32 are needed"):
+        pseudonyms(claims(text=f'{PLAN}\n[ids]\npatients = "hmac:key"\n', folder=tmp_path))
+    key.chmod(0o640)
+    with pytest.raises(InputError, match="may be read by others"):
+        pseudonyms(claims(text=f'{PLAN}\n[ids]\npatients = "hmac:key"\n', folder=tmp_path))
+
+
+@pytest.mark.parametrize(("how", "columns"), [("number", True), ("per-table", True), ("drop", False)])
+def test_provider_ids_are_numbered_or_dropped(how, columns):
+    """Numbers are in the order of the rows given, or the column is gone."""
+    data = claims(text=f'{PLAN}\n[ids]\nprovider = "{how}"\n')
+    done = pseudonyms(data).claims
+    _, events = numbered(done.patients, done.claims.reverse(), done)
+
+    assert columns == ("doctor" in events.columns)
+    if columns:
+        assert events["doctor"].to_list() == [1, 1, 1, 1, 2, 3, 2]
+
+
+def test_one_id_has_one_number_in_both_tables_unless_asked_otherwise():
+    """`number` is the same in patients and claims, `per-table` begins anew."""
+    text = PLAN.replace('doctor = "provider"', 'doctor = "pcp"').replace('born = "birth-date"', 'born = "pcp"')
+    text = text.replace('derived = ["age", "days_in_hospital"]', 'derived = ["days_in_hospital"]').replace(
+        'age = "age"\n', ""
+    )
+    people = [("P1", "D9", "F"), ("P2", "D1", "M"), ("P3", "D3", "F"), ("P4", None, "M")]
+    numbers = {}
+    for how in ("number", "per-table"):
+        data = pseudonyms(claims(people, text=f'{text}\n[ids]\npcp = "{how}"\n')).claims
+        patients, events = numbered(data.patients, data.claims, data)
+        numbers[how] = (patients["born"].to_list(), events["doctor"].to_list())
+
+    assert numbers["number"] == ([1, 2, 3, None], [2, 4, 2, 3, 3, 3, 3])
+    assert numbers["per-table"] == ([1, 2, 3, None], [1, 2, 1, 3, 3, 3, 3])
+
+
+def test_a_high_risk_patient_leaves_with_all_claims():
+    """One listed diagnosis, though only in the list of all diagnoses, takes the patient and all claims."""
+    done = exclusions(claims())
+
+    assert done.claims.patients[PATIENT].to_list() == [0, 2, 3]
+    assert 1 not in done.claims.claims[PATIENT].to_list()
+    assert done.removed.patients[PATIENT].to_list() == [1]
+    assert (done.line.counts, done.line.total) == ({"hiv": 1}, 1)
+
+
+def test_rules_can_be_chosen_and_added(tmp_path):
+    """Rules left out of the plan do nothing; a list of one's own is used besides."""
+    (tmp_path / "own.csv").write_text("rule,kind,first,last\nheart,diagnosis,410,414\nat home,place,12,\n")
+    text = f'{PLAN}\n[exclusions]\nrules = []\nfile = "own.csv"\n'
+    done = exclusions(claims(text=text, folder=tmp_path))
+
+    assert done.line.counts == {"heart": 1, "at home": 1}
+    assert done.claims.patients[PATIENT].to_list() == [1, 3]
+    (tmp_path / "own.csv").write_text("rule,kind,first,last\nheart,diagnosis,410,41\n")
+    with pytest.raises(InputError, match="record 1 is no rule"):
+        exclusions(claims(text=text, folder=tmp_path))
+
+
+def test_claims_of_newborns_and_of_no_procedure_are_removed():
+    """The 28th day after birth is removed and the 29th is not; letters and three digits before the procedure are."""
+    done = removals(claims())
+
+    assert done.line.counts == {
+        "newborns": 1, "procedure codes with a letter": 1, "revenue codes of three digits": 1
+    }  # fmt: skip
+    assert done.line.total == 3
+    assert done.claims.claims.filter(pl.col(PATIENT) == 2)["date"].to_list() == ["2008-07-01"]
+    assert done.claims.n_patients == 4
+
+
+@pytest.mark.parametrize("key", ["newborns", "letter_procedures", "revenue_codes"])
+def test_each_removal_can_be_left_out(key):
+    """With a removal switched off its claims stay."""
+    assert removals(claims(text=f"{PLAN}\n[removals]\n{key} = false\n")).claims.n_claims == 5
+
+
+def test_newborns_that_cannot_be_told_are_said():
+    """Without a date of birth the line says that newborns were not looked for."""
+    text = PLAN.replace('"birth-date"', '"drop"').replace('["age", ', "[").replace('age = "age"\n', "")
+
+    assert "Newborns could not be told" in removals(claims(text=text)).line.done
+
+
+def test_patients_without_claims_leave_if_the_plan_says_so():
+    """They are left out by default, and kept where that is asked for."""
+    kept = PLAN.replace("[patients]\n", '[patients]\nwithout_claims = "keep"\n')
+
+    assert leave_out_without_claims(claims()).claims.patients[PATIENT].to_list() == [0, 1, 2]
+    assert leave_out_without_claims(claims(text=kept)).claims.n_patients == 4
+
+
+def test_derived_columns():
+    """Age in whole years at the first claim, days in hospital up to 15+, days from the first claim, stay, and delay."""
+    done = derived(claims()).claims
+
+    assert done.patients["age"].to_list() == [57, 28, 0, None]
+    assert done.patients["days_in_hospital"].to_list() == ["3", "1", "15+", "0"]
+    assert done.claims["days_since_first_claim"].to_list() == [29, 0, 0, 0, 1, 115, 145]
+    assert done.claims["length_of_stay"].to_list() == [3, None, 1, 13, 1, 1, 20]
+    assert done.claims["pay_delay"].to_list() == [10, 0, None, 29, 0, 1, 0]
+    assert years_of(done).to_list() == [2008] * 7
+
+
+def test_age_by_year_of_birth_is_the_difference_of_years():
+    """Where only the year of birth is known, the age is that of the year."""
+    people = [(who, None if born is None else born[:4], sex) for who, born, sex in PATIENTS]
+    done = derived(claims(people, text=PLAN.replace('"birth-date"', '"birth-year"')))
+
+    assert done.claims.patients["age"].to_list() == [58, 28, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('until = "end-date"', 'until = "drop"', "length_of_stay is derived from claims with the role end-date"),
+        ('born = "birth-date"', 'born = "drop"', "age is derived from patients with the role birth-date or birth-year"),
+    ],
+)
+def test_what_cannot_be_derived_is_said(old, new, said):
+    """A derivation without its columns is refused."""
+    with pytest.raises(InputError) as refusal:
+        derived(claims(text=PLAN.replace(old, new)))
+
+    assert said in refusal.value.message
+
+
+def test_dates_that_are_none_are_counted_not_shown():
+    """A value that is no date is refused without being told."""
+    with pytest.raises(InputError, match="Column 'date' of claims: 1 values are not dates") as refusal:
+        derived(claims(events=[("P1", "SECRET", *CLAIMS[0][2:]), *CLAIMS[1:]]))
+    assert "SECRET" not in refusal.value.message
+
+
+def test_places_and_specialties_are_replaced_by_their_groups():
+    """The columns asked for hold groups, missing stays missing, and unknown names are counted."""
+    done = grouping(claims())
+
+    assert done.claims.claims["pos"].to_list()[:4] == ["OFFICE", "INPATIENT HOSPITAL", "OFFICE", "HOME"]
+    assert done.claims.claims["spec"].to_list()[:4] == ["INTERNAL", "OTHER", None, "PEDIATRIC"]
+    assert done.line.counts == {"'pos' in group OTHER": 0, "'spec' in group OTHER": 1}
+    assert done.claims.claims["dx"].to_list()[:2] == ["410.01", "250.10"]
+
+
+def test_groups_of_ones_own(tmp_path):
+    """A table of one's own replaces the shipped one."""
+    (tmp_path / "own.csv").write_text("group,name\nHEART,cardiology\nYOUNG,pediatrics\n")
+    text = f'{PLAN}\n[grouping]\ncolumns = ["specialty", "place"]\ntables = {{ specialty = "own.csv" }}\n'
+    done = grouping(claims(text=text, folder=tmp_path))
+
+    assert done.claims.claims["spec"].to_list()[:4] == ["HEART", "OTHER", None, "YOUNG"]
+
+
+@pytest.mark.parametrize(
+    ("quantile", "exclude_zero", "expected"),
+    [
+        (0.95, "false", ["10", "0", None, "29+", "0", "1", "0"]),
+        (0.5, "false", ["0+"] * 2 + [None] + ["0+"] * 4),
+        (0.5, "true", ["10+", "0", None, "10+", "0", "1", "0"]),
+        (0.01, "true", ["1+", "0", None, "1+", "0", "1+", "0"]),
+    ],
+)
+def test_top_coding_is_by_nearest_rank(quantile, exclude_zero, expected):
+    """All numbers from the quantile on have one label, zeros being left out of the count if asked for."""
+    coding = f'\n[[top_coding]]\ncolumn = "pay_delay"\nquantile = {quantile}\nexclude_zero = {exclude_zero}\n'
+    done = top_coding(derived(claims(text=PLAN + coding)).claims)
+
+    assert expected == done.claims.claims["pay_delay"].to_list()
+    assert "percentile of the data" in done.line.done
+
+
+def test_top_coding_of_a_column_that_is_not_there():
+    """A column that no table has is refused."""
+    with pytest.raises(InputError, match="there is no such column"):
+        top_coding(claims(text=f'{PLAN}\n[[top_coding]]\ncolumn = "los"\n'))
+
+
+def test_excluded_and_remaining_patients_are_compared():
+    """Shares by band, medians of claims, and the test of Kolmogorov and Smirnov where there are numbers."""
+    first = exclusions(claims())
+    found = representativeness(derived(first.removed).claims, derived(first.claims).claims)
+    by_name = {one.variable: one for one in found.comparisons}
+
+    assert list(by_name) == ["sex", "age", "days since first claim", "length of stay"]
+    assert by_name["sex"].shares(1) == {"F": (0.0, 2 / 3), "M": (1.0, 1 / 3)}
+    assert by_name["age"].excluded == (0, 0, 1, 0, 0, 0, 0, 0, 0)
+    assert by_name["age"].remaining == (1, 0, 0, 0, 0, 1, 0, 0, 0)
+    assert by_name["sex"].p_value is None
+    assert by_name["age"].statistic == pytest.approx(0.5)
+    assert (found.median_claims_excluded, found.median_claims_remaining) == (1.0, 3.0)
+    assert found.told(1)["median_claims_excluded"] == 1.0
+    assert found.told(2)["median_claims_remaining"] is None
+
+
+def test_shares_of_few_are_withheld():
+    """Fewer than k are not told, nor is a single one told by what is left of the whole."""
+    compared = Comparison("sex", ("F", "M", "X", "rare"), (3, 50, 100, 0), (30, 50, 20, 0))
+    shares = compared.shares(11)
+
+    assert [share for share, _ in shares.values()] == [None, None, 100 / 153]
+    assert [share for _, share in shares.values()] == [0.3, 0.5, 0.2]
+
+
+def test_lines_withhold_small_counts_and_what_tells_them():
+    """Counts from 1 to k - 1 become <k, and the total goes where it would tell them; the custodian sees all."""
+    line = StepLine("2", "", 33, {"a": 3, "b": 30, "none": 0})
+
+    assert line.told(11)["counts"] == {"a": "<11", "b": 30, "none": 0}
+    assert line.told(11)["total"] == WITHHELD
+    assert line.exact()["counts"] == {"a": 3, "b": 30, "none": 0}
+    assert StepLine("2", "", 4).told(11)["total"] == "<11"
+    assert StepLine("2", "", 60, {"a": 9, "b": 8, "c": 43}).told(11)["total"] == 60
+
+
+def test_all_steps_in_order():
+    """Steps 1 to 6 each leave a line, and what is left is ready to be encoded."""
+    done = prepare(claims())
+
+    assert [line.step[0] for line in done.lines] == ["1", "2", "3", "3", "4", "5", "6", "6"]
+    assert (done.claims.n_patients, done.claims.n_claims) == (2, 3)
