@@ -1,0 +1,1 @@
+"""The shape "one patient row and many claim rows"."""
