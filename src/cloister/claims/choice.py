@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,23 @@ from .lattice_search import LatticeResult, Node, search_lattice
 from .losses import level_losses
 from .matching import Matching
 from .node_risk import Basis, NodeRisk, RiskFigures
-from .released import Released, truncate, truncation_limit
+from .released import Released
 from .risk_settings import PowerAt, RiskSettings
 
 Bounds = Sequence[tuple[int, int]]
+
+NO_TRUNCATION = 100.0
+"""The truncation level at which all claims stay."""
+
+
+class Truncating(Protocol):
+    """Which claims stay at each truncation level, chosen once from base values."""
+
+    def limit(self, percentile: float, /) -> int | None:
+        """Claims that a patient may keep."""
+
+    def kept(self, percentile: float, /) -> NDArray[np.bool_]:
+        """Whether each claim is kept, (n_claims,); all at 100."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +130,7 @@ class _Level:
 
 def choose_node(
     encoded: EncodedClaims,
-    order: NDArray[np.int64],
+    truncation: Truncating,
     power: NDArray[np.int32],
     settings: RiskSettings,
     *,
@@ -135,7 +149,7 @@ def choose_node(
 
     Parameters
     ----------
-    order : claims in the order in which truncation drops them, see `truncate`
+    truncation : of step 7, from base values
     power : (n_patients, n_columns) adversary's power from base values
     bounds : lowest and highest level of each column
     weights : of the columns in the loss
@@ -151,12 +165,12 @@ def choose_node(
     tried: list[TruncationTried] = []
     best: tuple[Node, float, float] | None = None
     for percentile in sorted(set(settings.truncation), reverse=True):
-        released = truncate(encoded, order, percentile)
+        released = Released.everything(encoded, truncation.kept(percentile))
         level = _Level(released, knowledge, settings, power_at)
         result = _search(level, limits, weights, np.inf if best is None else best[2])
         if result.levels is not None:
             best = result.levels, percentile, result.loss
-        limit = None if percentile >= 100 else truncation_limit(encoded, percentile)
+        limit = None if percentile >= NO_TRUNCATION else truncation.limit(percentile)
         tried.append(TruncationTried(percentile, limit, int((~released.claims).sum()), result))
     if best is None:
         raise NoSafeRelease(
@@ -164,7 +178,7 @@ def choose_node(
             f"{settings.max_sup:g}. Allow coarser levels, truncate more, raise max_sup, or remove columns."
         )
     levels, percentile, loss = best
-    released = truncate(encoded, order, percentile)
+    released = Released.everything(encoded, truncation.kept(percentile))
     around = _around(_Level(released, knowledge, settings, power_at), levels, limits, weights)
     return Choice(levels, percentile, loss, released, tuple(tried), around)
 

@@ -45,7 +45,7 @@ class Knowledge:
         if power.shape != (encoded.n_patients, len(encoded.claims)):
             raise InternalError("The adversary's power is not one number for each patient and column of claims.")
         self.encoded = encoded
-        self.power = power
+        self.power = np.ascontiguousarray(power, dtype=np.int32)
         self.seed = seed
         self.eligible = np.ones(encoded.n_patients, dtype=np.bool_) if eligible is None else eligible
         self._repeats: dict[int, Draws] = {}

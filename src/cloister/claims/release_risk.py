@@ -29,11 +29,16 @@ class ReleaseRisk:
     tolerant: RiskFigures
     fallback: RiskFigures
 
+    @property
+    def believing_flags(self) -> float:
+        """Upper end of the interval of the mean risk for who believes flags, always or where nobody fits exactly."""
+        return max(self.tolerant.mean_interval.high, self.fallback.mean_interval.high)
+
     def holds(self, threshold: float, *, is_tolerant_waived: bool = False) -> bool:
-        """Whether the upper ends of the intervals of mean risk and flag rate, and of tolerant risk, are low enough."""
+        """Whether the upper ends of the intervals of mean risk, flag rate and tolerant risk are low enough."""
         limited = [self.exact.mean_interval.high, self.exact.flag_interval.high]
         if not is_tolerant_waived:
-            limited.append(self.tolerant.mean_interval.high)
+            limited.append(self.believing_flags)
         return max(limited) <= threshold
 
 

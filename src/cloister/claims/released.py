@@ -1,4 +1,4 @@
-"""What of the claims is released: which patients, which claims of theirs, which cells; and truncation (step 7)."""
+"""What of the claims is released: which patients, which claims of theirs, which cells."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 
 from .encoded import MISSING, EncodedClaims
-
-NO_TRUNCATION = 100.0
-"""The truncation level at which all claims stay."""
 
 ANY_NUMBER = np.iinfo(np.int32).max
 """Room of a patient whose claims were truncated: nobody knows how many claims are missing."""
@@ -42,12 +39,12 @@ class Released:
             raise InternalError("What is released is not told of each patient, claim and cell.")
 
     @classmethod
-    def everything(cls, encoded: EncodedClaims) -> "Released":
-        """All patients with all their claims."""
+    def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "Released":
+        """All patients with all their claims, or those that truncation keeps."""
         return cls(
             encoded,
             np.ones(encoded.n_patients, dtype=np.bool_),
-            np.ones(encoded.n_claims, dtype=np.bool_),
+            np.ones(encoded.n_claims, dtype=np.bool_) if claims is None else claims,
             np.ones((len(encoded.claims), encoded.n_claims), dtype=np.bool_),
         )
 
@@ -83,60 +80,3 @@ class Released:
     def without_patients(self, patients: NDArray[np.bool_]) -> "Released":
         """The same without some patients and all of their claims."""
         return replace(self, patients=self.patients & ~patients)
-
-
-def truncation_limit(encoded: EncodedClaims, percentile: float) -> int:
-    """Claims that a patient may keep: a percentile of the number of claims by nearest rank; per year where there are.
-
-    Patients without claims count; patients' years without claims do not.
-    """
-    counts = np.sort(_counts(encoded)[1])
-    if counts.size == 0:
-        return 0
-    # In millionths of a percent, so that 97.5 % of 40 patients is their 39th whatever floats say.
-    rank = -(-round(percentile * 10**6) * counts.size // (100 * 10**6))
-    return int(counts[max(1, rank) - 1])
-
-
-def truncate(encoded: EncodedClaims, order: NDArray[np.int64], percentile: float) -> Released:
-    """Drop the claims of highest score of each patient who has more than a percentile of patients have.
-
-    Parameters
-    ----------
-    order : (n_claims,) the row numbers of all claims, those of one patient together in the order of ``offsets``, and
-        of each patient those first that are dropped first
-    percentile : of the number of claims, above 0; 100 drops nothing
-
-    Raises
-    ------
-    InternalError
-        The order does not hold each claim once, or mixes patients.
-
-    References
-    ----------
-    HHP appendix, section 1.
-    """
-    owners = encoded.owners
-    if not np.array_equal(np.sort(order), np.arange(encoded.n_claims)) or not np.array_equal(owners[order], owners):
-        raise InternalError("The order of truncation does not hold the claims of each patient once.")
-    whole = Released.everything(encoded)
-    if percentile >= NO_TRUNCATION:
-        return whole
-    groups, counts = _counts(encoded)
-    excess = np.maximum(counts - truncation_limit(encoded, percentile), 0)
-    # Among the claims of one group, in the order in which they are dropped, the first so many go.
-    by_group = order[np.argsort(groups[order], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    place = np.arange(encoded.n_claims) - starts[groups[by_group]]
-    dropped = np.zeros(encoded.n_claims, dtype=np.bool_)
-    dropped[by_group] = place < excess[groups[by_group]]
-    return whole.without_claims(dropped)
-
-
-def _counts(encoded: EncodedClaims) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group of each claim, and claims of each group: patients, or patients' years."""
-    if encoded.years is None:
-        return encoded.owners, np.diff(encoded.offsets)
-    years, number = np.unique(encoded.years, return_inverse=True)
-    keys, groups = np.unique(encoded.owners * years.size + number, return_inverse=True)
-    return groups.astype(np.int64), np.bincount(groups, minlength=keys.size).astype(np.int64)

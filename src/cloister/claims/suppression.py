@@ -151,7 +151,7 @@ def _round(
     chosen |= _enough(people.mean_risks, (risk.exact.mean_interval.high - aim) * n)
     gone = np.zeros_like(chosen)
     if not settings.is_tolerant_waived:
-        gone = _enough(people.tolerant_risks, (risk.tolerant.mean_interval.high - aim) * n)
+        gone = _enough(people.tolerant_risks, (risk.believing_flags - aim) * n)
     if settings.treatment is Treatment.PATIENTS:
         gone |= chosen
     else:

@@ -235,9 +235,14 @@ def _checked(draws: Draws, recoding: Recoding, span: Span, *arrays: NDArray[np.g
         raise ValueError(f"the span and the arrays must be of {n_draws} draws")
 
 
-def make_cells(groups: NDArray[np.int64]) -> Cells:
-    """Cells from the number of the cell of each patient, -1 for patients who are not released."""
-    return Cells(group_postings(groups, int(groups.max(initial=-1)) + 1), groups)
+def make_cells(groups: NDArray[np.int64], n_cells: int | None = None) -> Cells:
+    """Cells from the number of the cell of each patient, -1 for patients who are not released.
+
+    Parameters
+    ----------
+    n_cells : as many as there are patients in, if not given
+    """
+    return Cells(group_postings(groups, int(groups.max(initial=-1)) + 1 if n_cells is None else n_cells), groups)
 
 
 def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Leeway:
