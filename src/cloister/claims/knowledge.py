@@ -75,7 +75,10 @@ class Knowledge:
         ----------
         first : number of the first sample of each patient; others go on where these ended
         """
-        parts = [draw_values(self.known, self.power, self.seed, EACH + first + one, patients) for one in range(n_draws)]
+        parts = [
+            draw_values(self.known, self.power, self.seed, EACH + first + one, patients, is_numbered=False)
+            for one in range(n_draws)
+        ]
         return interleaved(parts)
 
     def with_power(self, power: NDArray[np.int32]) -> "Knowledge":

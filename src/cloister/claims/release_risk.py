@@ -7,7 +7,7 @@ import numpy as np
 from .knowledge import Knowledge
 from .lattice_search import Node
 from .matching import Matching
-from .node_risk import NARROW, RiskFigures, pooled, risk_of
+from .node_risk import NARROW, Interval, RiskFigures, pooled, risk_of
 from .released import Released
 from .risk_settings import RiskSettings
 
@@ -63,7 +63,13 @@ def release_risk(released: Released, levels: Node, knowledge: Knowledge, setting
 
 def _is_settled(risk: ReleaseRisk, threshold: float) -> bool:
     intervals = [risk.exact.mean_interval, risk.exact.flag_interval, risk.tolerant.mean_interval]
-    return all(one.width < NARROW or (one.excludes(threshold) and one.width < threshold / 10) for one in intervals)
+    return all(one.width < NARROW or _is_far(one, threshold) for one in intervals)
+
+
+def _is_far(interval: Interval, threshold: float) -> bool:
+    """Whether an interval ends so far from the threshold that looking at it again and again does no harm."""
+    gap = max(interval.low - threshold, threshold - interval.high)
+    return gap > interval.width / 2 and interval.width < threshold / 10
 
 
 def _repeat(matching: Matching, levels: Node, knowledge: Knowledge, number: int, k: int) -> ReleaseRisk:

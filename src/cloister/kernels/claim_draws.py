@@ -75,12 +75,12 @@ def _lengths(known, patients, power, starts):
 
 
 @jit
-def _sample(known, seed, first, draws, spare):
+def _sample(known, seed, first, step, draws, spare):
     """Draw values without replacement, sorted; the first p of a draw are the same whatever the power beyond p."""
     start = _mixed(np.uint64(0), seed)
     for d in range(draws.patients.shape[0]):
         i = draws.patients[d]
-        of_draw = _mixed(_mixed(_mixed(start, first + d), 1), i)
+        of_draw = _mixed(_mixed(_mixed(start, first + step * d), 1), i)
         for h in range(draws.starts.shape[1] - 1):
             begin = draws.starts[d, h]
             p = draws.starts[d, h + 1] - begin
@@ -106,14 +106,23 @@ def _checked(known: Known, power: NDArray[np.int32]) -> int:
     return n_patients
 
 
-def draw_values(known: Known, power: NDArray[np.int32], seed: int, first: int, patients: NDArray[np.int64]) -> Draws:
+def draw_values(
+    known: Known,
+    power: NDArray[np.int32],
+    seed: int,
+    first: int,
+    patients: NDArray[np.int64],
+    *,
+    is_numbered: bool = True,
+) -> Draws:
     """Sample the values that an adversary knows of given patients.
 
     Parameters
     ----------
     power : (n_patients, n_columns) how many values of each patient; at most all there are
-    first : number of the first draw; draw ``first + d`` of a seed is the same wherever it is made
+    first : number of the first draw; a draw follows from the seed, its number and the patient
     patients : (n_draws,) whose values
+    is_numbered : whether each draw has the number after the one before; else all have the first
 
     Raises
     ------
@@ -126,7 +135,14 @@ def draw_values(known: Known, power: NDArray[np.int32], seed: int, first: int, p
     starts = np.zeros((patients.size, known.starts.shape[0] + 1), dtype=np.int64)
     total = _lengths(known, patients, power, starts)
     draws = Draws(patients, starts, np.empty(total, dtype=np.int32))
-    _sample(known, np.uint64(seed), first, draws, np.empty(max(1, int(power.max(initial=1))), dtype=np.int64))
+    _sample(
+        known,
+        np.uint64(seed),
+        first,
+        int(is_numbered),
+        draws,
+        np.empty(max(1, int(power.max(initial=1))), dtype=np.int64),
+    )
     return draws
 
 
