@@ -100,7 +100,7 @@ def hospital():
 
 def settings(**changes):
     """Settings of a small release: classes of five."""
-    return RiskSettings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), **changes})
+    return RiskSettings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
 
 
 def test_the_choice_is_the_best_of_all_nodes(hospital):
