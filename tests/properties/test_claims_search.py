@@ -161,7 +161,7 @@ def test_suppression_ends_below_the_threshold(hospital, treatment):
     """Mean risk, flag rate and tolerant risk are below the threshold, also as simulated again with another seed."""
     released, levels = fine_node(hospital)
     power = constant_power(hospital, 2)
-    asked = settings(treatment=treatment, most_treated=1.0)
+    asked = settings(treatment=treatment, most_treated=1.0, most_removed=0.9)
     result = suppress(released, levels, power, asked)
     again = Knowledge(hospital, power, 987654321, result.released.patients)
     risk = release_risk(result.released, levels, again, asked)
@@ -180,7 +180,10 @@ def test_treatments_suppress_what_they_say(hospital):
     power = constant_power(hospital, 2)
     by = {
         treatment: suppress(
-            released, levels, power, settings(treatment=treatment, most_treated=1.0, is_tolerant_waived=True)
+            released,
+            levels,
+            power,
+            settings(treatment=treatment, most_treated=1.0, most_removed=0.9, is_tolerant_waived=True),
         )
         for treatment in Treatment
     }
@@ -198,7 +201,7 @@ def test_treatments_suppress_what_they_say(hospital):
 def test_too_many_to_treat_is_an_error(hospital):
     """Where more patients would have to be treated than may be, nothing is released."""
     released, _levels = fine_node(hospital)
-    with pytest.raises(NoSafeRelease, match="at most 1% of the patients"):
+    with pytest.raises(NoSafeRelease, match="treating at most 1%"):
         suppress(released, (0, 0, 0), constant_power(hospital, 3), settings(most_treated=0.01))
 
 
@@ -236,8 +239,8 @@ def test_no_results_depend_on_threads(hospital):
     power = constant_power(hospital, 2)
     found = []
     for threads in (1, 3):
-        asked = settings(max_sup=0.3, threads=threads, most_treated=1.0, truncation=(90.0,))
-        choice = choose_node(hospital, Cut(hospital), power, asked)
+        asked = settings(max_sup=0.3, threads=threads, most_treated=1.0, most_removed=0.9, truncation=(90.0,))
+        choice = choose_node(hospital, Cut(hospital), power, asked, bounds=[(3, 4), (0, 3), (0, 3)])
         result = suppress(choice.released, choice.levels, power, asked)
         found.append((choice.levels, choice.tried, choice.around, result.risk, result.cells.tobytes()))
 
@@ -253,6 +256,7 @@ def test_no_results_depend_on_threads(hospital):
         ({"patient_draws": 100}, "200"),
         ({"seed": -1}, "seed"),
         ({"most_treated": 2.0}, "most_treated"),
+        ({"most_removed": -0.1}, "most_removed"),
     ],
 )
 def test_settings_out_of_range_are_refused(change, word):

@@ -38,6 +38,7 @@ class RiskSettings:
     treatment : what is suppressed
     patient_draws : draws of each patient that are looked at before suppressing anything of the patient
     most_treated : share of the patients of whom something may be suppressed in step 11
+    most_removed : share of the patients who may be left out whole in step 11
     is_tolerant_waived : whether the adversary who believes flags may be left out of account
     threads : that count side by side
     """
@@ -50,7 +51,8 @@ class RiskSettings:
     truncation: tuple[float, ...] = (100.0, 99.0, 97.5, 95.0, 90.0)
     treatment: Treatment = Treatment.CELLS
     patient_draws: int = 200
-    most_treated: float = 0.1
+    most_treated: float = 0.5
+    most_removed: float = 0.1
     is_tolerant_waived: bool = False
     threads: int = 1
 
@@ -66,8 +68,9 @@ class RiskSettings:
         for name, share in shares.items():
             if not 0 < share <= 1:
                 raise InputError(f"{name} must be above 0 and at most 1.")
-        if not 0 <= self.most_treated <= 1:
-            raise InputError("most_treated must be from 0 to 1.")
+        for name, share in {"most_treated": self.most_treated, "most_removed": self.most_removed}.items():
+            if not 0 <= share <= 1:
+                raise InputError(f"{name} must be from 0 to 1.")
         if not self.truncation or not all(0 < level <= 100 for level in self.truncation):
             raise InputError("truncation must be percentiles above 0, at most 100, at least one of them.")
         if self.search_repeats < 1 or self.repeats < 1 or self.threads < 1 or self.patient_draws < 200:

@@ -120,15 +120,22 @@ def suppress(
         known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients)
         released, now = _round(released, levels, known, settings, risk)
         treated |= now
-        if treated.sum() > settings.most_treated * treated.size or not released.patients.any():
-            raise NoSafeRelease(
-                f"The risk cannot be brought under {settings.threshold:g} by treating at most "
-                f"{settings.most_treated:.0%} of the patients. Lower max_sup, so that a coarser node is chosen, or "
-                "allow more to be treated."
-            )
+        _check_limits(released, treated, settings)
         risk = _measured(released, levels, power, settings, rounds)
     loss = level_losses(released, weights).of(levels)
     return Suppression(levels, released, risk, before, rounds, treated, loss)
+
+
+def _check_limits(released: Released, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
+    """Refuse to go on where more patients are treated or left out than may be, or nobody is left."""
+    n = treated.size
+    is_too_much = treated.sum() > settings.most_treated * n or (~released.patients).sum() > settings.most_removed * n
+    if is_too_much or not released.patients.any():
+        raise NoSafeRelease(
+            f"The risk cannot be brought under {settings.threshold:g} by treating at most "
+            f"{settings.most_treated:.0%} and leaving out at most {settings.most_removed:.0%} of the patients. Lower "
+            "max_sup, so that a coarser node is chosen, or allow more."
+        )
 
 
 def _measured(
