@@ -1,0 +1,198 @@
+"""The node that loses least among those of low enough risk (step 10).
+
+The search sees levels, losses and two questions about a node, never rows. ``is_candidate`` is inherited by coarser
+nodes, so a node that is none rules out all finer ones ("predictive tagging"); ``is_accepted`` need not be. What is left
+to try are nodes that lose less than the best one known, those first that rule out most.
+
+The searches of `cloister.search` do not fit: they know how records are suppressed by class size, and OLA there measures
+all minimal nodes. Here losses are sums over columns, known before anything is measured, and measuring is all the work.
+
+References
+----------
+El Emam, Dankar, Issa, Jonker, Amyot, Cogo, Corriveau, Walker, Chowdhury, Vaillancourt, Roffey, Bottomley (2009), "A
+globally optimal k-anonymity method for the de-identification of health data", JAMIA 16(5):670-682: OLA, whose tagging
+and bisection of paths these are. Deviation: only nodes that may still win are decided, not all minimal ones.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+
+Node = tuple[int, ...]
+Question = Callable[[Node], bool]
+
+MOST_NODES = 1 << 26
+"""Nodes of the largest lattice that is kept node by node."""
+
+DECIMALS = 12
+"""Losses that differ by less are equal; then the lower sum of levels wins, then the lower levels in column order."""
+
+
+@dataclass(frozen=True)
+class LatticeResult:
+    """What was found.
+
+    Attributes
+    ----------
+    levels : of the node that loses least; None if none that loses less than the bound is a candidate and accepted
+    loss : its loss
+    lattice : number of nodes
+    checked : nodes that were asked whether they are candidates
+    tested : nodes that were asked whether they are accepted
+    """
+
+    levels: Node | None
+    loss: float
+    lattice: int
+    checked: int
+    tested: int
+
+
+class _Search:
+    """One run: flags for all nodes of the lattice, and their order."""
+
+    def __init__(self, losses: Sequence[NDArray[np.float64]], fixed: float, bound: float) -> None:
+        self.shape = tuple(column.size for column in losses)
+        total = np.full(self.shape, fixed)
+        volume, rank = np.ones(self.shape), np.zeros(self.shape, dtype=np.int64)
+        for j, column in enumerate(losses):
+            along = [1] * len(losses)
+            along[j] = column.size
+            total += column.reshape(along)
+            volume *= np.arange(1, column.size + 1).reshape(along)
+            rank += np.arange(column.size).reshape(along)
+        self.loss = np.round(total, DECIMALS)
+        self.place = np.empty(total.size, dtype=np.int64)
+        self.place[np.lexsort((rank.ravel(), self.loss.ravel()))] = np.arange(total.size)
+        self.place = self.place.reshape(self.shape)
+        self.volume = volume
+        self.is_open = self.loss < round(bound, DECIMALS)
+        self.candidates = np.zeros(self.shape, dtype=np.bool_)
+        self.rejected = np.zeros(self.shape, dtype=np.bool_)
+        self.best: Node | None = None
+        self.checked = 0
+        self.tested = 0
+
+    def next(self) -> Node | None:
+        """The open node that rules out most if it is no candidate; None when all is decided."""
+        if not self.is_open.any():
+            return None
+        weight = np.where(self.is_open, self.volume, 0.0)
+        return self._node(int(np.argmax(weight)))
+
+    def asks(self, node: Node, is_candidate: Question) -> bool:
+        """Whether a node is a candidate; what that rules out is closed, what it implies is noted."""
+        if self.candidates[node]:
+            return True
+        below = tuple(slice(0, level + 1) for level in node)
+        if not self.is_open[node] and not self.is_open[below].any():
+            return False
+        self.checked += 1
+        if is_candidate(node):
+            self.candidates[tuple(slice(level, None) for level in node)] = True
+            return True
+        self.is_open[below] = False
+        return False
+
+    def accept(self, node: Node, is_accepted: Question) -> None:
+        """Ask about a candidate; it becomes the best, and what does not lose less is closed, or it is closed alone."""
+        self.is_open[node] = False
+        if self.rejected[node]:
+            return
+        self.tested += 1
+        if is_accepted(node):
+            self.best = node
+            self.is_open &= self.place < self.place[node]
+        else:
+            self.rejected[node] = True
+
+    def way_down(self, node: Node) -> list[Node]:
+        """A path from a node down through open nodes, each step the one that saves most; the lowest node first."""
+        path = [node]
+        while True:
+            below = [
+                (*path[-1][:j], level - 1, *path[-1][j + 1 :])
+                for j, level in enumerate(path[-1])
+                if level and self.is_open[(*path[-1][:j], level - 1, *path[-1][j + 1 :])]
+            ]
+            if not below:
+                return path[::-1]
+            path.append(min(below, key=lambda finer: int(self.place[finer])))
+
+    def _node(self, index: int) -> Node:
+        return tuple(int(level) for level in np.unravel_index(index, self.shape))
+
+
+def search_lattice(
+    losses: Sequence[NDArray[np.float64]],
+    is_candidate: Question,
+    is_accepted: Question,
+    *,
+    fixed: float = 0.0,
+    bound: float = np.inf,
+) -> LatticeResult:
+    """Find the node that loses least among candidates that are accepted.
+
+    *Guarantee*: where a candidate's coarser nodes are candidates, no node that loses less is both. Not promised: more
+    than the two questions promise; answers from a simulation are as sure as it is. Cost: of the order of the nodes that
+    are the coarsest to lose less than the answer, one question each; a few bytes for each node of the lattice.
+
+    Parameters
+    ----------
+    losses : what each level of each column adds to the loss; never falls with the level
+    is_candidate : whether a node's risk is low enough, inherited by coarser nodes
+    is_accepted : whether a candidate is wanted
+    fixed : loss of every node besides
+    bound : nodes that lose as much are not wanted
+
+    Raises
+    ------
+    InputError
+        The lattice is too large.
+    """
+    lattice = int(np.prod([column.size for column in losses], dtype=np.float64))
+    if lattice > MOST_NODES:
+        raise InputError(
+            f"The lattice has {lattice} nodes, too many to search (at most {MOST_NODES}). Bound the levels of some "
+            "columns, or leave levels out."
+        )
+    run = _Search(losses, fixed, bound)
+    for corner in corners(run.shape):
+        if run.is_open.any():
+            run.asks(corner, is_candidate)
+    while (node := run.next()) is not None:
+        if run.asks(node, is_candidate):
+            _descend(run, node, is_candidate, is_accepted)
+    loss = np.inf if run.best is None else float(run.loss[run.best])
+    return LatticeResult(run.best, loss, lattice, run.checked, run.tested)
+
+
+def _descend(run: _Search, node: Node, is_candidate: Question, is_accepted: Question) -> None:
+    """Bisect a path from a candidate down, and take the lowest of its candidates that is accepted."""
+    path = run.way_down(node)
+    low, high = 0, len(path) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if run.asks(path[middle], is_candidate) else (middle + 1, high)
+    for candidate in path[high:]:
+        if run.is_open[candidate]:
+            run.accept(candidate, is_accepted)
+
+
+def corners(shape: Sequence[int]) -> list[Node]:
+    """Nodes with one or two columns below the top level, which rule out most at a time where they are no candidates."""
+    top = tuple(size - 1 for size in shape)
+    found = []
+    for width in (1, 2):
+        for columns in combinations(range(len(shape)), width):
+            for levels in product(*(range(top[j] - 1, -1, -1) for j in columns)):
+                node = list(top)
+                for j, level in zip(columns, levels, strict=True):
+                    node[j] = level
+                found.append(tuple(node))
+    return found

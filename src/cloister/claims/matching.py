@@ -1,0 +1,196 @@
+"""Released claims made ready to be searched for what an adversary knows."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.kernels.claim_classes import (
+    NO_LIMIT,
+    Cells,
+    Recoding,
+    Span,
+    are_contained,
+    class_sizes,
+    count_tolerated,
+    make_cells,
+    make_leeway,
+    rarest_values,
+)
+from cloister.kernels.claim_draws import Draws
+from cloister.kernels.claim_postings import joined_postings, make_postings
+
+from .encoded import MISSING, EncodedColumn
+from .numbering import neighbours, sorted_by_patient
+from .released import Released
+
+SPAN = 512
+"""Draws that a thread takes at a time."""
+
+Levels = Sequence[int]
+Part = TypeVar("Part")
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RarestValues:
+    """The value of each draw that fewest patients have.
+
+    Attributes
+    ----------
+    columns : (n_draws,) column of claims, -1 where nothing was drawn
+    labels : (n_draws,) number of the label at the level of the node
+    """
+
+    columns: NDArray[np.int64]
+    labels: NDArray[np.int64]
+
+
+class Matching:
+    """Who fits which values, under any node: lists of patients for each label of each level, made once.
+
+    Parameters
+    ----------
+    released : whose claims are searched
+    cap : how often a value can be known of one patient at most, so the highest power
+    threads : that count side by side; figures do not depend on it
+    only : the one node that will be asked about; lists for all nodes if not given
+    """
+
+    def __init__(self, released: Released, cap: int, threads: int = 1, only: Levels | None = None) -> None:
+        self.released = released
+        self.threads = threads
+        self.cap = cap
+        self._cells: dict[tuple[int, ...], Cells] = {}
+        encoded = released.encoded
+        self._numbers = [neighbours(column) for column in encoded.claims]
+        self._heights = [column.n_levels for column in encoded.claims]
+        asked = None if only is None else list(only[len(encoded.patients) :])
+        parts, labels = [], []
+        for h in range(len(encoded.claims)):
+            starts, values = sorted_by_patient(released.values(h), encoded.owners, self._numbers[h], encoded.n_patients)
+            for level, own in enumerate(self._levels_of(h)):
+                is_asked = asked is None or asked[h] == level
+                nothing = np.zeros_like(starts), values[:0]
+                labels.append(own)
+                parts.append((*((starts, values) if is_asked else nothing), own, 1 + int(own.max(initial=-1))))
+        made = self._map(lambda part: make_postings(*part, max(1, cap)), parts)
+        self._postings, self._begins = joined_postings(made)
+        self._labels = np.concatenate([own + at for own, at in zip(labels, self._begins.tolist(), strict=True)])
+        self._at = np.concatenate([[0], np.cumsum([own.size for own in labels])]).astype(np.int64)
+
+    def recoding(self, levels: Levels) -> Recoding:
+        """The levels of claims of a node, as kernels want them."""
+        return Recoding(self._labels, self._at[self._parts(levels)])
+
+    def cells(self, levels: Levels) -> Cells:
+        """Patients alike in the quasi-identifiers of patients under a node."""
+        own = tuple(levels[: len(self.released.encoded.patients)])
+        if own not in self._cells:
+            groups = group_patients(self.released.encoded.patients, own, self.released.encoded.n_patients)
+            self._cells[own] = make_cells(np.where(self.released.patients, groups, MISSING))
+        return self._cells[own]
+
+    def group_as(self, levels: Levels, groups: NDArray[np.int64], n_groups: int) -> None:
+        """Take other numbers for the cells of a node, as where two data sets share them."""
+        own = tuple(levels[: len(self.released.encoded.patients)])
+        self._cells[own] = make_cells(groups, n_groups)
+
+    def contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
+        """Whether the released claims of the patient of each draw hold all that was drawn, (n_draws,)."""
+        found = np.zeros(draws.patients.size, dtype=np.bool_)
+        recoding = self.recoding(levels)
+        self._run(span, found.size, lambda part: are_contained(self._postings, recoding, draws, part, found))
+        return found
+
+    def sizes(
+        self,
+        levels: Levels,
+        draws: Draws,
+        wanted: NDArray[np.bool_] | None = None,
+        span: Span | None = None,
+        most: int = NO_LIMIT,
+        where: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
+        """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span.
+
+        Parameters
+        ----------
+        where : cell of each draw, the patient's own if not given
+        """
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        cells, recoding = self.cells(levels), self.recoding(levels)
+        place = self._where(cells, draws, wanted) if where is None else where
+        self._run(
+            span,
+            found.size,
+            lambda part: class_sizes(self._postings, cells, recoding, draws, place, part, found, most=most),
+        )
+        return found
+
+    def tolerated(
+        self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None = None, span: Span | None = None
+    ) -> NDArray[np.int64]:
+        """Patients that fit each draw only because flags say that something is missing, (n_draws,)."""
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        cells, recoding = self.cells(levels), self.recoding(levels)
+        leeway = make_leeway(cells.of, self._room)
+        where = self._where(cells, draws, wanted)
+        self._run(
+            span,
+            found.size,
+            lambda part: count_tolerated(self._postings, leeway, recoding, draws, where, part, found),
+        )
+        return found
+
+    def rarest(self, levels: Levels, draws: Draws) -> RarestValues:
+        """The value of each draw that fewest released patients have."""
+        columns, labels = np.full((2, draws.patients.size), MISSING, dtype=np.int64)
+        recoding = self.recoding(levels)
+        self._run(
+            None, columns.size, lambda part: rarest_values(self._postings, recoding, draws, part, columns, labels)
+        )
+        begins = self._begins[self._parts(levels)]
+        return RarestValues(columns, np.where(columns >= 0, labels - begins[columns], MISSING))
+
+    def _parts(self, levels: Levels) -> NDArray[np.int64]:
+        """Place of each column's lists among those of all columns and levels."""
+        own = np.array(levels[len(self.released.encoded.patients) :], dtype=np.int64)
+        return np.concatenate([[0], np.cumsum(self._heights)])[:-1].astype(np.int64) + own
+
+    @cached_property
+    def _room(self) -> NDArray[np.int32]:
+        return self.released.room()
+
+    def _levels_of(self, h: int) -> list[NDArray[np.int64]]:
+        """Label of each renumbered value of a column, by level."""
+        column = self.released.encoded.claims[h]
+        order = np.argsort(self._numbers[h])
+        return [labels[order].astype(np.int64) for labels in column.levels]
+
+    def _where(self, cells: Cells, draws: Draws, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        where: NDArray[np.int64] = cells.of[draws.patients]
+        return where if wanted is None else np.where(wanted, where, MISSING)
+
+    def _run(self, span: Span | None, n_draws: int, work: Callable[[Span], None]) -> None:
+        begin, end = span or (0, n_draws)
+        self._map(work, [(at, min(at + SPAN, end)) for at in range(begin, end, SPAN)])
+
+    def _map(self, work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
+        if self.threads == 1 or len(parts) < 2:
+            return [work(part) for part in parts]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(work, parts))
+
+
+def group_patients(columns: Sequence[EncodedColumn], levels: Levels, n_patients: int) -> NDArray[np.int64]:
+    """Number of the group of each patient, (n_patients,): alike in all of these columns, missing a value of its own."""
+    groups = np.zeros(n_patients, dtype=np.int64)
+    for column, level in zip(columns, levels, strict=True):
+        labels = column.at(level).astype(np.int64) + 1
+        _, groups = np.unique(groups * (int(labels.max(initial=0)) + 1) + labels, return_inverse=True)
+    return groups.astype(np.int64)

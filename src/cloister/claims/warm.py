@@ -1,0 +1,39 @@
+"""Loading the kernels of claims ahead of their use."""
+
+import numpy as np
+
+from cloister.kernels._jit import is_compiled
+
+from .encoded import EncodedClaims, EncodedColumn
+from .knowledge import Knowledge
+from .matching import Matching
+from .ordered import exact_order
+from .patient_risk import patient_risks
+from .release_risk import release_risk
+from .released import Released
+from .risk_settings import RiskSettings
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: some twenty seconds, once on each machine."""
+    return not is_compiled("claim_classes._class_sizes")
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on two patients with a claim each, of which one is truncated."""
+    column = EncodedColumn(
+        "any",
+        np.array([0, 1], dtype=np.int32),
+        np.array([[0, 1], [0, 0]], dtype=np.int32),
+        (("0", "1"), ("*",)),
+        np.array([[0.0, 0.0], [1.0, 1.0]]),
+    )
+    encoded = EncodedClaims((column,), (column,), np.array([0, 1, 2], dtype=np.int64))
+    released = Released.everything(encoded).without_claims(np.array([False, True]))
+    settings = RiskSettings(repeats=1)
+    knowledge = Knowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
+    matching = Matching(released, 1)
+    release_risk(released, (1, 1), knowledge, settings)
+    for draws in patient_risks(matching, knowledge, (1, 1), settings).flagged:
+        matching.rarest((1, 1), draws)
+    exact_order(released, (1, 1), knowledge.power, settings, np.zeros(2, dtype=np.int32))

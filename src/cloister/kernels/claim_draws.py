@@ -1,0 +1,166 @@
+"""What an adversary happens to know: seeded samples of each patient's values, the same for all policies and threads.
+
+References
+----------
+Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA, figure 14: the mixing function,
+used here on a chain of keys, so that each number follows from what it is for and from nothing that was drawn before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+
+
+class Known(NamedTuple):
+    """What there is to know of each patient, one quasi-identifier of claims after the other.
+
+    starts : (n_columns, n_patients + 1) int64; ``values[starts[h, i]:starts[h, i + 1]]`` are those of patient i, sorted
+    values : flat int32, base values that are not missing, repeated as often as they occur
+    """
+
+    starts: NDArray[np.int64]
+    values: NDArray[np.int32]
+
+
+class Draws(NamedTuple):
+    """Samples, one after the other.
+
+    patients : (n_draws,) int64, whose values were drawn
+    starts : (n_draws, n_columns + 1) int64; ``values[starts[d, h]:starts[d, h + 1]]`` are those of column h, sorted
+    values : flat int32, base values
+    """
+
+    patients: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    values: NDArray[np.int32]
+
+
+@jit
+def _mixed(state, key):
+    """The next link of a chain of keys: splitmix64, its counter moved on by the key."""
+    x = state + (np.uint64(key) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@jit
+def _below(state, bound):
+    """A number from 0 to below the bound; each alike but for one part in 2**32 over the bound."""
+    return np.int64(((state >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@jit
+def _choose_patients(seed, first, eligible, patients):
+    """Draw patients with replacement, draw ``first + d`` at place d."""
+    start = _mixed(np.uint64(0), seed)
+    for d in range(patients.shape[0]):
+        patients[d] = eligible[_below(_mixed(_mixed(start, first + d), 0), eligible.shape[0])]
+
+
+@jit
+def _lengths(known, patients, power, starts):
+    """How many values each draw takes of each column: the adversary's power, at most all there are."""
+    place = 0
+    for d in range(patients.shape[0]):
+        i = patients[d]
+        for h in range(power.shape[1]):
+            starts[d, h] = place
+            place += min(np.int64(power[i, h]), known.starts[h, i + 1] - known.starts[h, i])
+        starts[d, power.shape[1]] = place
+    return place
+
+
+@jit
+def _sample(known, seed, first, step, draws, spare):
+    """Draw values without replacement, sorted; the first p of a draw are the same whatever the power beyond p."""
+    start = _mixed(np.uint64(0), seed)
+    for d in range(draws.patients.shape[0]):
+        i = draws.patients[d]
+        of_draw = _mixed(_mixed(_mixed(start, first + step * d), 1), i)
+        for h in range(draws.starts.shape[1] - 1):
+            begin = draws.starts[d, h]
+            p = draws.starts[d, h + 1] - begin
+            n = known.starts[h, i + 1] - known.starts[h, i]
+            of_column = _mixed(of_draw, h)
+            for t in range(p if p < n else 0):
+                place = _below(_mixed(of_column, t), n - t)
+                at = 0
+                while at < t and spare[at] <= place:
+                    place += 1
+                    at += 1
+                for later in range(t, at, -1):
+                    spare[later] = spare[later - 1]
+                spare[at] = place
+            for t in range(p):
+                draws.values[begin + t] = known.values[known.starts[h, i] + (spare[t] if p < n else t)]
+
+
+def _checked(known: Known, power: NDArray[np.int32]) -> int:
+    n_columns, n_patients = known.starts.shape[0], known.starts.shape[1] - 1
+    if power.shape != (n_patients, n_columns) or np.any(power < 0):
+        raise ValueError(f"power must be {n_patients} x {n_columns} numbers of values, none negative")
+    return n_patients
+
+
+def draw_values(
+    known: Known,
+    power: NDArray[np.int32],
+    seed: int,
+    first: int,
+    patients: NDArray[np.int64],
+    *,
+    is_numbered: bool = True,
+) -> Draws:
+    """Sample the values that an adversary knows of given patients.
+
+    Parameters
+    ----------
+    power : (n_patients, n_columns) how many values of each patient; at most all there are
+    first : number of the first draw; a draw follows from the seed, its number and the patient
+    patients : (n_draws,) whose values
+    is_numbered : whether each draw has the number after the one before; else all have the first
+
+    Raises
+    ------
+    ValueError
+        A patient or a power that there is not.
+    """
+    n_patients = _checked(known, power)
+    if patients.size and not 0 <= patients.min() <= patients.max() < n_patients:
+        raise ValueError(f"patients must be numbered from 0 to {n_patients - 1}")
+    starts = np.zeros((patients.size, known.starts.shape[0] + 1), dtype=np.int64)
+    total = _lengths(known, patients, power, starts)
+    draws = Draws(patients, starts, np.empty(total, dtype=np.int32))
+    _sample(
+        known,
+        np.uint64(seed),
+        first,
+        int(is_numbered),
+        draws,
+        np.empty(max(1, int(power.max(initial=1))), dtype=np.int64),
+    )
+    return draws
+
+
+def draw_patients(seed: int, first: int, n_draws: int, eligible: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Draw patients with replacement, (n_draws,) int64.
+
+    Parameters
+    ----------
+    first : number of the first draw
+    eligible : numbers of the patients that may be drawn, at least one
+
+    Raises
+    ------
+    ValueError
+        Nobody may be drawn.
+    """
+    if eligible.size == 0:
+        raise ValueError("there must be a patient to draw")
+    patients = np.empty(n_draws, dtype=np.int64)
+    _choose_patients(np.uint64(seed), first, eligible, patients)
+    return patients

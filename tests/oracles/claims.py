@@ -1,0 +1,88 @@
+"""Risk of a node by trying every sample, from the definition: plain lists, fractions, no hashing, no bit sets.
+
+Written from section 5 of the appendix of the Heritage Health Prize de-identification; shares no code with cloister.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, product
+
+
+class Tables:
+    """Patients and claims as lists of labels under one node.
+
+    ``patients[i]`` holds the labels of patient i, ``known[i][h]`` the labels before anything was removed (None where
+    missing) and ``released[i][h]`` those after, row by row; ``truncated[i]`` and ``suppressed[i][h]`` what flags say.
+    """
+
+    def __init__(self, patients, known, released, truncated=None, suppressed=None, present=None):
+        self.patients, self.known, self.released = patients, known, released
+        self.truncated = truncated or [False] * len(patients)
+        self.suppressed = suppressed or [[0] * len(own) for own in known]
+        self.present = present or [True] * len(patients)
+
+    def samples(self, i, power):
+        """All samples of a patient, equally likely: for each column a multiset of labels."""
+        columns = []
+        for h, labels in enumerate(self.known[i]):
+            values = [place for place, label in enumerate(labels) if label is not None]
+            columns.append(list(combinations(values, min(power[i][h], len(values)))))
+        return list(product(*columns))
+
+    def labels(self, i, sample):
+        """The multisets of labels at sampled places."""
+        return [Counter(self.known[i][h][place] for place in places) for h, places in enumerate(sample)]
+
+    def holds(self, j, wanted):
+        """Whether the released claims of a patient hold all multisets."""
+        return all(not (need - self._has(j, h)) for h, need in enumerate(wanted))
+
+    def tolerates(self, j, wanted):
+        """Whether they do but for what flags say is missing."""
+        lacking = [sum((need - self._has(j, h)).values()) for h, need in enumerate(wanted)]
+        return self.truncated[j] or all(n <= self.suppressed[j][h] for h, n in enumerate(lacking))
+
+    def alike(self, i):
+        """Released patients with the labels of a patient."""
+        return [j for j, row in enumerate(self.patients) if row == self.patients[i] and self.present[j]]
+
+    def class_size(self, i, wanted):
+        """Patients who fit."""
+        return sum(self.holds(j, wanted) for j in self.alike(i))
+
+    def tolerant_size(self, i, wanted):
+        """Patients who fit, or would but for what is said to be missing."""
+        return sum(self.tolerates(j, wanted) for j in self.alike(i))
+
+    def _has(self, j, h):
+        return Counter(label for label in self.released[j][h] if label is not None)
+
+
+def exact_risk(tables, power, k, raw=None):
+    """Flag rate, mean risk and share missed over all patients and samples; misses by ``raw`` tables where given."""
+    flag, mean, missed = Fraction(0), Fraction(0), Fraction(0)
+    people = [i for i, present in enumerate(tables.present) if present]
+    for i in people:
+        samples = tables.samples(i, power)
+        weight = Fraction(1, len(samples) * len(people))
+        for sample in samples:
+            judge = raw or tables
+            if not judge.holds(i, judge.labels(i, sample)):
+                missed += weight
+                continue
+            size = tables.class_size(i, tables.labels(i, sample))
+            flag += weight * (size < k)
+            mean += weight * Fraction(1, size)
+    return flag, mean, missed
+
+
+def exact_tolerant_risk(tables, power):
+    """Mean risk of an adversary who lets values be missing where flags say so: 1 over those tolerated."""
+    people = [i for i, present in enumerate(tables.present) if present]
+    total = Fraction(0)
+    for i in people:
+        samples = tables.samples(i, power)
+        for sample in samples:
+            size = tables.tolerant_size(i, tables.labels(i, sample))
+            total += Fraction(1, size * len(samples) * len(people))
+    return total

@@ -1,0 +1,163 @@
+"""Wrappers of the kernels of claims refuse arrays that do not fit together, and loading them runs."""
+
+import numpy as np
+import pytest
+from tests.encoded_claims import claims_of, column, constant_power, many_claims
+
+from cloister.claims.knowledge import Knowledge, chosen_draws, interleaved
+from cloister.claims.matching import Matching
+from cloister.claims.node_risk import NodeRisk
+from cloister.claims.released import Released
+from cloister.claims.risk_settings import RiskSettings
+from cloister.claims.sensitivity import sensitivity
+from cloister.claims.warm import load_kernels, must_compile
+from cloister.errors import InternalError
+from cloister.kernels.claim_classes import are_contained, class_sizes, make_leeway
+from cloister.kernels.claim_draws import draw_patients, draw_values
+from cloister.kernels.claim_postings import make_postings, with_bits
+from cloister.kernels.claim_sequences import ordered_class_sizes
+
+
+@pytest.fixture
+def encoded():
+    """A hundred patients."""
+    return many_claims(100, mean_claims=5, sizes=(12, 6))
+
+
+def test_loading_the_kernels_leaves_them_compiled():
+    """After loading nothing has to be compiled."""
+    load_kernels()
+
+    assert not must_compile()
+
+
+def test_draws_of_a_patient_are_the_same_in_any_company(encoded):
+    """What is drawn of a patient follows from seed, number and patient, not from who else is asked about."""
+    knowledge = Knowledge(encoded, constant_power(encoded, 3), 5)
+    together = knowledge.of_patients(np.arange(20), 4)
+    alone = knowledge.of_patients(np.array([7]), 4)
+    mine = chosen_draws(together, together.patients == 7)
+
+    assert alone.values.tolist() == mine.values.tolist()
+    assert (alone.starts - alone.starts[0, 0]).tolist() == mine.starts.tolist()
+
+
+def test_later_samples_go_on_where_earlier_ones_ended(encoded):
+    """Samples 4 to 6 of a patient are the last three of seven."""
+    knowledge = Knowledge(encoded, constant_power(encoded, 2), 5)
+    seven = knowledge.of_patients(np.array([3]), 7)
+    three = knowledge.of_patients(np.array([3]), 3, 4)
+
+    assert seven.values[-three.values.size :].tolist() == three.values.tolist()
+
+
+def test_a_lower_power_draws_the_beginning_of_a_sample(encoded):
+    """With more power the same values are known, and more."""
+    few = Knowledge(encoded, constant_power(encoded, 1), 9).repeat(0)
+    more = Knowledge(encoded, constant_power(encoded, 2), 9).repeat(0)
+
+    for d in range(200):
+        for h in range(2):
+            a = few.values[few.starts[d, h] : few.starts[d, h + 1]].tolist()
+            b = more.values[more.starts[d, h] : more.starts[d, h + 1]].tolist()
+            assert set(a) <= set(b)
+
+
+def test_every_set_of_values_is_drawn_equally_often():
+    """Of four values two are drawn: each of the six pairs in a sixth of 30,000 draws."""
+    encoded = claims_of([(0,)], [[(0,), (1,), (2,), (3,)]])
+    knowledge = Knowledge(encoded, constant_power(encoded, 2), 1)
+    pairs = np.concatenate([knowledge.repeat(number).values.reshape(-1, 2) for number in range(3)])
+    _, counts = np.unique(pairs, axis=0, return_counts=True)
+
+    assert counts.size == 6
+    assert np.all(np.abs(counts - 5000) < 4 * 65)
+
+
+def test_patients_are_drawn_equally_often(encoded):
+    """Each of fifty eligible patients in a fiftieth of the draws, and no other."""
+    drawn = draw_patients(3, 0, 50_000, np.arange(0, 100, 2))
+    counts = np.bincount(drawn, minlength=100)
+
+    assert counts[1::2].sum() == 0
+    assert np.all(np.abs(counts[::2] - 1000) < 4 * 32)
+
+
+def test_draws_put_together_patient_by_patient(encoded):
+    """Rounds over the same patients become runs of draws of one patient."""
+    knowledge = Knowledge(encoded, constant_power(encoded, 2), 5)
+    rounds = [knowledge.of_patients(np.arange(5), 1, number) for number in range(3)]
+    whole = interleaved(rounds)
+
+    assert np.repeat(np.arange(5), 3).tolist() == whole.patients.tolist()
+    for d in range(15):
+        part = rounds[d % 3]
+        own = part.values[part.starts[d // 3, 0] : part.starts[d // 3, -1]]
+        assert own.tolist() == whole.values[whole.starts[d, 0] : whole.starts[d, -1]].tolist()
+
+
+def test_what_does_not_fit_is_refused(encoded):
+    """Wrong shapes and numbers out of range are errors before anything is counted."""
+    power = constant_power(encoded, 2)
+    knowledge = Knowledge(encoded, power, 0)
+    matching = Matching(Released.everything(encoded), 2)
+    draws = knowledge.of_patients(np.arange(4), 1)
+    levels = [0] * 6
+    recoding, cells = matching.recoding(levels), matching.cells(levels)
+    lists = np.array([0, 1]), np.array([0], dtype=np.int32)
+
+    with pytest.raises(ValueError, match="power"):
+        draw_values(knowledge.known, power[:3], 0, 0, np.arange(2))
+    with pytest.raises(ValueError, match="patients"):
+        draw_values(knowledge.known, power, 0, 0, np.array([100]))
+    with pytest.raises(ValueError, match="a patient to draw"):
+        draw_patients(0, 0, 5, np.array([], dtype=np.int64))
+    with pytest.raises(ValueError, match="draws"):
+        are_contained(matching._postings, recoding, draws, (0, 5), np.zeros(4, dtype=np.bool_))
+    with pytest.raises(ValueError, match="cell"):
+        class_sizes(matching._postings, cells, recoding, draws, np.full(4, 10**6), (0, 4), np.zeros(4, dtype=np.int64))
+    with pytest.raises(ValueError, match="neighbours"):
+        make_postings(np.array([0, 3]), np.array([0, 1, 2], dtype=np.int32), np.array([0, 1, 0]), 2, 5)
+    with pytest.raises(ValueError, match="values"):
+        make_postings(np.array([0, 1]), np.array([4], dtype=np.int32), np.array([0, 1, 1]), 2, 5)
+    with pytest.raises(ValueError, match="starts"):
+        with_bits(np.array([0, 1]), np.array([0, 2]), lists[1], 4)
+    with pytest.raises(ValueError, match="room"):
+        make_leeway(cells.of, np.zeros((2, 3), dtype=np.int32))
+    with pytest.raises(ValueError, match="columns"):
+        ordered_class_sizes(
+            knowledge.known, cells, draws, recoding.labels, recoding.at[:1], (0, 4), np.zeros(4, dtype=np.int64)
+        )
+    with pytest.raises(ValueError, match="more often"):
+        NodeRisk(matching, Knowledge(encoded, constant_power(encoded, 3), 0), 5)
+
+
+def test_encoded_claims_that_do_not_fit_are_our_defect():
+    """Levels that are not nested, values out of range and runs of claims that are none are internal errors."""
+    good = claims_of([(0,)], [[(0,), (1,)]])
+    with pytest.raises(InternalError, match="nested"):
+        claims_of([(0,)], [[(0,), (1,)]], [(), ((0, 0), (0, 1))])
+    with pytest.raises(InternalError, match="do not fit"):
+        type(good)(good.patients, good.claims, np.array([0, 1]))
+    with pytest.raises(InternalError, match="run of rows"):
+        type(good)(good.patients, good.claims, np.array([0, 2, 1]))
+    with pytest.raises(InternalError, match="years"):
+        type(good)(good.patients, good.claims, good.offsets, np.array([2008], dtype=np.int32))
+    assert column("any", [0, None]).text_at(0) == ["any-0-0", None]
+
+
+def test_all_adversaries_at_once(encoded):
+    """The table of step 12 names each adversary once, and knowing all of a column is no less risk than one value."""
+    released = Released.everything(encoded)
+    levels = (3, 1, 2, 2, 1, 1)
+    when = np.arange(encoded.n_claims, dtype=np.int32)
+    table = sensitivity(
+        released, levels, constant_power(encoded, 2), RiskSettings(repeats=1), when=when, population=encoded
+    )
+    means = {attack.name: attack.figures.mean for attack in table.attacks}
+
+    assert len(means) == len(table.attacks) == 11
+    assert means["one value of each column"] <= means["all values"] <= table.unbounded
+    assert means["counted in the population"] == means["patients and claims together"]
+    assert table.marketer is not None
+    assert table.marketer.exact == pytest.approx(means["patients alone"], abs=0.02)
