@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cloister.claims.data import Claims
     from cloister.claims.plan import ClaimsPlan
+    from cloister.claims.release import ClaimsRelease
     from cloister.codesets.data import CodeSets
     from cloister.codesets.disassociation.release import CodesRelease
     from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
+    from cloister.verbs.claims import deidentify_claims
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
@@ -61,6 +63,7 @@ __all__ = [
     "BetaLikeness",
     "Claims",
     "ClaimsPlan",
+    "ClaimsRelease",
     "CloisterError",
     "CodeSets",
     "CodesRelease",
@@ -91,6 +94,7 @@ __all__ = [
     "anonymize",
     "anonymize_trajectories",
     "dates",
+    "deidentify_claims",
     "disassociate",
     "generalize_codes",
     "hierarchy_file",
@@ -107,6 +111,7 @@ __all__ = [
 _HOME = {
     "claims.data": ("Claims",),
     "claims.plan": ("ClaimsPlan",),
+    "claims.release": ("ClaimsRelease",),
     "codesets.data": ("CodeSets",),
     "codesets.disassociation.release": ("CodesRelease",),
     "codesets.generalization.privacy_policy": ("PrivacyPolicy",),
@@ -147,6 +152,7 @@ _HOME = {
     "table_with_codes.release": ("TableWithCodesRelease",),
     "trajectories.release": ("TrajectoriesRelease",),
     "trajectories.sequences": ("Trajectories",),
+    "verbs.claims": ("deidentify_claims",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),
     "verbs.trajectories": ("anonymize_trajectories",),

@@ -16,6 +16,7 @@ OF_SHAPE = {
     "table": frozenset({"search", "codes"}),
     "codes": frozenset({"clusters"}),
     "trajectories": frozenset({"side", "clustering"}),
+    "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),
 }
 """Keys that a manifest of a shape may have besides."""
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cloister.claims.data import Claims
+from cloister.claims.plan import ClaimsPlan
+from cloister.claims.recheck import ClaimsOriginal, recheck_claims
 from cloister.codesets.disassociation.recheck import recheck_codes
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.generalization.data import Method, VisitsFile
@@ -41,13 +44,15 @@ def verify_folder(
     delimiter: str | None = None,
     visit: str | None = None,
     side: str | Path | None = None,
+    plan: str | Path | None = None,
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
     Parameters
     ----------
     folder : a release
-    original : what it was made from: a dataframe; of code sets and trajectories, the file
+    original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
+        patients and of claims
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
         and ``populations``
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
@@ -61,6 +66,7 @@ def verify_folder(
     visit : of a privacy policy that is a file of visits, the column that tells them apart
     encoding, delimiter : of code sets and trajectories, of the original and of a file of visits, where what is
         detected is not right; a delimiter that cannot be detected is that of the release
+    plan : of claims, the plan that the release was made by; needed with ``original``
     side : of trajectories, the file of what rides along; needed with ``original`` where the release has such columns
 
     Raises
@@ -88,9 +94,13 @@ def verify_folder(
         words = _Words(missing, encoding, delimiter)
         known = _original_trajectories(manifest, original, crosswalk, side, hierarchies or {}, words)
         return _held(place, manifest, recheck_trajectories(place, manifest, asked, known))
+    if manifest.get("shape") == "claims":
+        asked = None if k is None else KAnonymity(k).k
+        both = _original_claims(original, plan, crosswalk, _Words(missing, encoding, delimiter))
+        return _held(place, manifest, recheck_claims(place, manifest, asked, both))
     if manifest.get("shape") != "table":
         raise InputError(
-            f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories."
+            f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
         )
     frame = None if original is None else from_native(original).frame
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
@@ -191,6 +201,28 @@ def _original_trajectories(
     )
     secret = None if crosswalk is None else read_table(crosswalk).frame
     return TrajectoriesOriginal(given, secret, hierarchies.get("code"), hierarchies.get("age"))
+
+
+def _original_claims(
+    original: Any, plan: str | Path | None, crosswalk: str | Path | None, words: _Words
+) -> ClaimsOriginal | None:
+    """Read what a release of claims was made from, as it was read then."""
+    if original is None:
+        return None
+    files = original if isinstance(original, list | tuple) else ()
+    if len(files) != 2 or not all(isinstance(file, str | Path) for file in files):
+        raise InputError("The original of claims is given as two files, that of patients and that of claims.")
+    if plan is None:
+        raise InputError("To compare claims with their original, the plan that they were released by is needed.")
+    claims = Claims.read(
+        files[0],
+        files[1],
+        ClaimsPlan.read(plan),
+        encoding=words.encoding,
+        delimiter=words.delimiter,
+        missing=words.missing,
+    )
+    return ClaimsOriginal(claims, None if crosswalk is None else read_table(crosswalk).frame)
 
 
 def _event_columns(manifest: Manifest) -> EventColumns:

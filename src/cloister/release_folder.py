@@ -35,6 +35,9 @@ SIDE = "side.csv"
 WITH_SIDE = "side"
 """The part of the manifest of trajectories that have such a file."""
 
+PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "claims.parquet"))
+"""Names of the two files of a release of claims; it has one of these pairs."""
+
 SCHEMA = 1
 
 T = TypeVar("T")
@@ -58,7 +61,8 @@ def is_release(folder: Path) -> bool:
 
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     """Names in a release folder that do not belong to the release."""
-    known = {CODEBOOK, CLUSTERS, SIDE, *DATA} & manifest["files"].keys()
+    of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
+    known = {CODEBOOK, CLUSTERS, SIDE, *DATA, *of_claims} & manifest["files"].keys()
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *known})
 
 
@@ -163,6 +167,8 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def _lists_what_it_must(manifest: Manifest) -> bool:
+    if manifest.get("shape") == "claims":
+        return any(manifest["files"].keys() == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
     data = {DATA[0]} if _has_clusters_alone(manifest) else {data_file(manifest)}
     return bool(manifest["files"].keys() == {*_besides(manifest), *data, CODEBOOK})
 
@@ -178,6 +184,8 @@ def _has_clusters_alone(manifest: Manifest) -> bool:
 
 
 def _must_list(manifest: Manifest) -> str:
+    if manifest.get("shape") == "claims":
+        return f"{MANIFEST} must list one file of patients, one of claims and {CODEBOOK}, no more"
     data = DATA[0] if _has_clusters_alone(manifest) else "one data file"
     return f"{MANIFEST} must list {', '.join([*_besides(manifest), data])} and {CODEBOOK}, no more"
 

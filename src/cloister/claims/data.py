@@ -26,6 +26,7 @@ class Claims:
         number of the patient (int64)
     plan : what is to be done with them
     format, delimiter : how the patients' file was written, which is how a release is
+    names : of the two files
     notes : what a user should know about how they were read
     """
 
@@ -35,6 +36,7 @@ class Claims:
     format: Literal["csv", "parquet"] = "csv"
     delimiter: str = ","
     notes: tuple[str, ...] = ()
+    names: tuple[str, str] = ("patients", "claims")
 
     def __repr__(self) -> str:
         return f"Claims({self.patients.height} patients, {self.claims.height} claims)"
@@ -125,6 +127,7 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
         patients.format,
         patients.delimiter or ",",
         (*patients.notes, *claims.notes),
+        (patients.name, claims.name),
     )
     if made.n_without_claims:
         done = "are left out" if plan.patients.without_claims == "drop" else "are kept"

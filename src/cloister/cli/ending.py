@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
 from cloister.cli.release_options import ReleaseOptions
 from cloister.release import Release
@@ -14,7 +15,7 @@ from cloister.results import Manifest
 Summary = Callable[[Console, Manifest, Path], None]
 
 
-def write(release: Release, options: ReleaseOptions) -> Manifest:
+def write(release: Release, options: ReleaseOptions | ClaimsOptions) -> Manifest:
     """Write a release to the places that the options name, and return its manifest."""
     before = _identity(options.out)
     try:
@@ -35,7 +36,9 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def tell(manifest: Manifest, notes: Sequence[str], options: ReleaseOptions, print_summary: Summary) -> None:
+def tell(
+    manifest: Manifest, notes: Sequence[str], options: ReleaseOptions | ClaimsOptions, print_summary: Summary
+) -> None:
     """Say what was released: notes and a summary, or one JSON object."""
     with after_writing(options.out.name):
         if options.as_json:

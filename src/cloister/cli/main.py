@@ -10,7 +10,16 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister import __version__
-from cloister.cli import demo, hierarchy, init, protect_codes, protect_table, protect_trajectories, verify
+from cloister.cli import (
+    demo,
+    hierarchy,
+    init,
+    protect_claims,
+    protect_codes,
+    protect_table,
+    protect_trajectories,
+    verify,
+)
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
@@ -39,6 +48,7 @@ protect = typer.Typer(
 protect.command("table", epilog=protect_table.EXAMPLE)(protect_table.protect_table)
 protect.command("codes", epilog=protect_codes.EXAMPLE)(protect_codes.protect_codes)
 protect.command("trajectories", epilog=protect_trajectories.EXAMPLE)(protect_trajectories.protect_trajectories)
+protect.command("claims", epilog=protect_claims.EXAMPLE)(protect_claims.protect_claims)
 app.add_typer(protect, name="protect")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.add_typer(init.app, name="init")

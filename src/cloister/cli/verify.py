@@ -17,6 +17,12 @@ def verify(
     original: Annotated[
         Path | None, Option(metavar="INPUT", help="The data it was made from, to compare with.")
     ] = None,
+    claims: Annotated[
+        Path | None, Argument(metavar="[CLAIMS]", help="With --original PATIENTS of claims: the file of claims.")
+    ] = None,
+    plan: Annotated[
+        Path | None, Option(metavar="PLAN", help="Of claims, with --original: the plan of the release.")
+    ] = None,
     k: Annotated[int | None, Option("-k", help="Class size that you expect.")] = None,
     m: Annotated[int | None, Option("-m", help="Of codes: how many you expect to be safe to know.")] = None,
     qi: Annotated[
@@ -88,6 +94,28 @@ def verify(
     of_trajectories = (side, code_hierarchy, age_hierarchy)
     if manifest.get("shape") != "trajectories" and any(word is not None for word in of_trajectories):
         raise InputError("--side, --code-hierarchy and --age-hierarchy are for trajectories. Leave them out.")
+    if manifest.get("shape") != "claims" and (claims is not None or plan is not None):
+        raise InputError("A file of claims and --plan are for releases of claims. Leave them out.")
+    if manifest.get("shape") == "claims":
+        if any((qi, population, hierarchies, privacy, policy, m)):
+            raise InputError(
+                "Claims have -k, --original PATIENTS CLAIMS, --plan and --crosswalk. Leave out what is for other "
+                "releases."
+            )
+        if (original is None) is not (claims is None):
+            raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
+        verdict = verify_folder(
+            folder,
+            original=None if original is None else (original, claims),
+            plan=plan,
+            k=k,
+            crosswalk=crosswalk,
+            missing=missing or (),
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+        _say(folder, verdict, as_json=as_json, quiet=quiet)
+        return
     if manifest.get("shape") == "codes":
         if qi or population or hierarchies is not None:
             raise InputError("Code sets have no quasi-identifiers, hierarchies or populations. Leave them out.")

@@ -7,8 +7,8 @@ from typing import Any
 from cloister.results import Manifest
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
-TRAJECTORIES = "trajectories.html"
-TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, "table_codes.html", "style.css")
+TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
+TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, CLAIMS, "table_codes.html", "style.css")
 
 
 @cache
@@ -45,7 +45,7 @@ def render_report(manifest: Manifest) -> str:
 
     Parameters
     ----------
-    manifest : of a table, of code sets or of trajectories; the hashes of the files need not be there yet
+    manifest : of a table, of code sets, of trajectories or of claims; the hashes of the files need not be there yet
     """
     page: str = _environment().get_template(_template(manifest)).render(m=manifest)
     return page
@@ -54,6 +54,8 @@ def render_report(manifest: Manifest) -> str:
 def _template(manifest: Manifest) -> str:
     if manifest["shape"] == "trajectories":
         return TRAJECTORIES
+    if manifest["shape"] == "claims":
+        return CLAIMS
     if manifest["shape"] != "codes":
         return TABLE
     return CODES if manifest["method"] == "disassociation" else GENERALIZED

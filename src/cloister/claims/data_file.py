@@ -1,0 +1,119 @@
+"""The form of what stands in the two files of a release of claims."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+PATIENTS, CLAIMS = "patients", "claims"
+TRUNCATED = "claims_truncated"
+"""Column of patients: 1 where claims of the patient were left out."""
+
+SUPPRESSED = "sup_"
+"""Beginning of the columns of claims that are 1 where the cell of a quasi-identifier was suppressed."""
+
+IDENTIFIER, QUASI, KEPT, PSEUDONYM, FLAG = "identifier", "quasi-identifier", "keep", "pseudonym", "flag"
+KEYS = {
+    IDENTIFIER: {"role", "ids"},
+    QUASI: {"role", "hierarchy", "level", "top"},
+    KEPT: {"role"},
+    PSEUDONYM: {"role", "numbered_with"},
+    FLAG: {"role"},
+}
+"""What is told of a column, by its role."""
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """One column of a released file.
+
+    Attributes
+    ----------
+    name : of the column
+    role : identifier, quasi-identifier, keep (as recorded), pseudonym or flag
+    hierarchy, level, top : of a quasi-identifier: its hierarchy, the level released, and the highest there is
+    numbered_with : of a pseudonym: columns with the same word share their numbers
+    """
+
+    name: str
+    role: str
+    hierarchy: str | None = None
+    level: int | None = None
+    top: int | None = None
+    numbered_with: str | None = None
+
+    def told(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        if self.role == IDENTIFIER:
+            return {"role": self.role, "ids": "number"}
+        if self.role == QUASI:
+            return {"role": self.role, "hierarchy": self.hierarchy, "level": self.level, "top": self.top}
+        return {"role": self.role} | ({"numbered_with": self.numbered_with} if self.role == PSEUDONYM else {})
+
+
+@dataclass(frozen=True)
+class ClaimsForm:
+    """The columns of both files, in their order; the id comes first in both."""
+
+    patients: tuple[ReleasedColumn, ...]
+    claims: tuple[ReleasedColumn, ...]
+
+    def of(self, table: str) -> tuple[ReleasedColumn, ...]:
+        """The columns of one file."""
+        return self.patients if table == PATIENTS else self.claims
+
+    def names(self, table: str, *roles: str) -> list[str]:
+        """Names of the columns with one of these roles; all if none is given."""
+        return [column.name for column in self.of(table) if not roles or column.role in roles]
+
+    def told(self) -> dict[str, dict[str, Any]]:
+        """What the manifest says of the columns."""
+        return {table: {column.name: column.told() for column in self.of(table)} for table in (PATIENTS, CLAIMS)}
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> "ClaimsForm":
+        """Read what a manifest says of the columns.
+
+        Raises
+        ------
+        AttributeError, KeyError, TypeError, ValueError
+            It says something else.
+        """
+        if told.keys() != {PATIENTS, CLAIMS}:
+            raise ValueError("not the columns of two files")
+        form = cls(*(tuple(_read(name, part) for name, part in told[table].items()) for table in (PATIENTS, CLAIMS)))
+        flags = [f"{SUPPRESSED}{name}" for name in form.names(CLAIMS, QUASI)]
+        fits = form.names(PATIENTS, FLAG) == [TRUNCATED] and form.names(CLAIMS, FLAG) == flags
+        for table in (PATIENTS, CLAIMS):
+            fits &= form.names(table, IDENTIFIER) == form.names(table)[:1]
+        if not fits or not form.names(CLAIMS, QUASI):
+            raise ValueError("not the columns that there must be")
+        return form
+
+
+def _read(name: str, told: Mapping[str, Any]) -> ReleasedColumn:
+    if told.keys() != KEYS[told["role"]]:
+        raise ValueError("not what is told of such a column")
+    level, top = told.get("level"), told.get("top")
+    if told["role"] == QUASI and not (type(level) is int and type(top) is int and 0 <= level <= top):
+        raise ValueError("not a level")
+    texts = [told.get(key) for key in ("hierarchy", "numbered_with")]
+    if any(text is not None and not isinstance(text, str) for text in texts):
+        raise TypeError("not a text")
+    return ReleasedColumn(name, told["role"], texts[0], level, top, texts[1])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenClaims:
+    """What stands in the two files, as text; an empty cell is null."""
+
+    patients: pl.DataFrame
+    claims: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"
+
+    def of(self, table: str) -> pl.DataFrame:
+        """The rows of one file."""
+        return self.patients if table == PATIENTS else self.claims

@@ -1,0 +1,143 @@
+"""The manifest of a release of claims: what a recipient may know of how it was made."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cloister.results import Manifest, Verdict
+
+from .data import Claims
+from .data_file import CLAIMS, PATIENTS, ClaimsForm
+from .ladders import hierarchy_named, split_bounds
+from .plan import ClaimsPlan
+
+METHOD = "simulated-risk"
+MODEL = "mean re-identification risk"
+
+
+def describe(data: Claims, form: ClaimsForm, verdict: Verdict, figures: Mapping[str, Any]) -> Manifest:
+    """Return the part of ``release.json`` that is particular to claims.
+
+    Parameters
+    ----------
+    data : as read
+    figures : ``records``, ``utility``, ``risk``, ``choice``, ``steps``, ``representativeness`` and ``sensitivity``
+    """
+    plan = data.plan
+    asked = plan_told(plan)
+    return {
+        "shape": "claims",
+        "method": METHOD,
+        "settings": {"claims": data.names[1], "plan": asked},
+        "columns": form.told(),
+        "records": figures["records"],
+        "guarantee": {
+            "rules": rules_of(asked),
+            "sentences": sentences_of(asked),
+            "verified": verdict.holds,
+            "verified_how": verdict.how,
+            "checks": list(verdict.checks),
+            "one_row_per_patient": one_row(form),
+        },
+        "utility": figures["utility"],
+        "risk": figures["risk"],
+        "choice": figures["choice"],
+        "steps": figures["steps"],
+        "representativeness": figures["representativeness"],
+        "sensitivity": figures["sensitivity"],
+    }
+
+
+def plan_told(plan: ClaimsPlan) -> dict[str, Any]:
+    """Return the plan with names of files in place of paths."""
+    told: dict[str, Any] = dataclasses.asdict(plan)
+    for table in (PATIENTS, CLAIMS):
+        told[table]["qi"] = {column: _words_told(words, plan) for column, words in told[table]["qi"].items()}
+    if plan.exclusions.file is not None:
+        told["exclusions"]["file"] = Path(plan.exclusions.file).name
+    told["grouping"]["tables"] = {role: Path(file).name for role, file in plan.grouping.tables.items()}
+    told["ids"]["patients"] = plan.ids.patients.partition(":")[0]
+    return {name: _plain(part) for name, part in told.items()}
+
+
+def _words_told(words: str, plan: ClaimsPlan) -> str:
+    spec, bounds = split_bounds(words)
+    is_file = hierarchy_named(words, plan.grouping.tables).hierarchy.kind == "file"
+    return f"{Path(spec).name if is_file else spec}{bounds}"
+
+
+def _plain(part: Any) -> Any:
+    """The same in lists and objects of JSON."""
+    if isinstance(part, Mapping):
+        return {str(key): _plain(value) for key, value in part.items()}
+    return [_plain(value) for value in part] if isinstance(part, list | tuple) else part
+
+
+def smallest_class(threshold: float) -> int:
+    """Return k: the smallest class in which a random guess is right with a chance of at most the threshold."""
+    k = max(1, math.floor(1 / threshold) - 1)
+    while 1 / k > threshold:
+        k += 1
+    return k
+
+
+def rules_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what is promised, as data."""
+    risk, adversary = plan["risk"], plan["adversary"]
+    return [
+        {
+            "model": MODEL,
+            "threshold": risk["threshold"],
+            "k": smallest_class(risk["threshold"]),
+            "power": adversary["power"],
+            "tolerant": adversary["tolerant"],
+        }
+    ]
+
+
+def sentences_of(plan: Mapping[str, Any]) -> list[str]:
+    """Return what is promised, in words."""
+    risk, power = plan["risk"], plan["adversary"]["power"]
+    k = smallest_class(risk["threshold"])
+    sentences = [
+        "Whoever knows the quasi-identifiers of a patient and, of each quasi-identifier of claims by itself, up to "
+        f"{power} values of the patient, names the right patient with a chance of at most {risk['threshold']:g}, in "
+        "the mean over patients and what is known of them",
+        f"At most a share of {risk['threshold']:g} of such attacks leaves fewer than {k} candidates, the right one "
+        "among them",
+    ]
+    if plan["adversary"]["tolerant"] == "bounded":
+        sentences.append(
+            "The first holds as well against somebody who lets values be missing where flags say that some were left "
+            "out"
+        )
+    return sentences
+
+
+def one_row(form: ClaimsForm) -> str:
+    """Return what tells patients apart."""
+    return f"patients are told apart by {form.names(PATIENTS)[0]!r}"
+
+
+def levels_told(form: ClaimsForm) -> dict[str, dict[str, int | None]]:
+    """Return the level of each quasi-identifier, by file."""
+    return {
+        table: {column.name: column.level for column in form.of(table) if column.level is not None}
+        for table in (PATIENTS, CLAIMS)
+    }
+
+
+def records_of(n_in: int, n_released: int, lost: Sequence[int], k: int) -> dict[str, int | str]:
+    """Return how many patients there were and are; withheld where fewer than k of a step could be worked out.
+
+    Parameters
+    ----------
+    lost : patients that each step left out
+    """
+    hidden = any(0 < count < k for count in lost)
+    gone = n_in - n_released
+    if not hidden:
+        return {"in": n_in, "released": n_released, "suppressed": gone}
+    return {"in": "withheld", "released": n_released, "suppressed": f"<{k}" if gone < k else "withheld"}

@@ -1,0 +1,137 @@
+"""A release folder of claims, checked again from its files alone, or with the original, its plan and its crosswalk."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io import as_written_failures
+from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, stated
+from cloister.results import Manifest, Verdict
+
+from .codebook import codebook
+from .data import Claims
+from .data_file import CLAIMS, PATIENTS, WrittenClaims
+from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
+from .original import origin_from, original_of
+from .prepare import prepare
+from .stated import PROMISER, agreements, read_promise
+from .verify import Promise, verify
+from .verify_original import Original
+
+CHECKED = (
+    "files are as they were released, and no others are there",
+    "the files are written in the one way there is",
+    "the manifest does not contradict itself or the files",
+    "the codebook lists what was released, and nothing else",
+)
+WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with --original"
+
+
+@dataclass(frozen=True)
+class ClaimsOriginal:
+    """What only the custodian has.
+
+    Attributes
+    ----------
+    claims : patients and claims as read again, with the plan
+    crosswalk : written with the release; None where it is not given
+    """
+
+    claims: Claims
+    crosswalk: pl.DataFrame | None = None
+
+
+def recheck_claims(
+    folder: Path, manifest: Manifest, k: int | None = None, original: ClaimsOriginal | None = None
+) -> Verdict:
+    """Check hashes, form, risk, codebook and figures of a release folder.
+
+    Parameters
+    ----------
+    k : smallest class that the recipient expects not to be flagged, whatever the manifest says
+
+    Raises
+    ------
+    InputError
+        The folder cannot be read as a release of claims, or what is given of the original does not fit it.
+    """
+    failures = check_files(folder, manifest)
+    if failures or not os.path.isfile(folder / CODEBOOK):
+        return Verdict(False, "the files were looked for", (), tuple(failures))
+    promise = read_promise(manifest)
+    try:
+        files = _read(folder, manifest)
+    except InputError as error:
+        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
+    secret = None if original is None else _secret(original, manifest)
+    verdict = verify(files, promise, secret)
+    failures = [*verdict.failures, *_contradictions(folder, manifest, promise, files)]
+    if k is not None and k > promise.k:
+        failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
+    told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else []))
+    return Verdict(not failures, verdict.how, told, tuple(failures))
+
+
+def _read(folder: Path, manifest: Manifest) -> WrittenClaims:
+    delimiter = delimiter_told(manifest)
+    frames = []
+    for table in (PATIENTS, CLAIMS):
+        name = next(name for name in manifest["files"] if name.startswith(f"{table}."))
+        frame = read_data(folder / name, delimiter)
+        if failures := as_written_failures(folder / name, frame, delimiter):
+            raise InputError(f"{failures[0]}.")
+        frames.append(frame.cast(pl.String))
+    return WrittenClaims(frames[0], frames[1])
+
+
+def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: WrittenClaims) -> list[str]:
+    """What the manifest or the codebook says that the files do not."""
+
+    def found() -> list[str]:
+        guarantee, plan, records = manifest["guarantee"], manifest["settings"]["plan"], manifest["records"]
+        told = {
+            **agreements(manifest, promise),
+            "method is unknown": manifest["method"] == METHOD,
+            "guarantee.rules are not those of the settings": guarantee["rules"] == rules_of(plan),
+            "guarantee.sentences do not say what the rules promise": guarantee["sentences"] == sentences_of(plan),
+            "guarantee.verified is not true": guarantee["verified"] is True,
+            "guarantee.one_row_per_patient does not fit columns": guarantee["one_row_per_patient"]
+            == one_row(promise.form),
+            "records are not those of the files": records.keys() == {"in", "released", "suppressed", "claims"}
+            and (records["released"], records["claims"]) == (files.patients.height, files.claims.height)
+            and all(type(records[name]) in (int, str) for name in ("in", "suppressed")),
+            f"{CODEBOOK} does not say what the files say": _codebook_agrees(folder, promise, files),
+        }
+        return [failure for failure, holds in told.items() if not holds]
+
+    return stated(found, PROMISER)
+
+
+def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:
+    if files.patients.columns != promise.form.names(PATIENTS) or files.claims.columns != promise.form.names(CLAIMS):
+        return False
+    try:
+        listed = read_data(folder / CODEBOOK, ",")
+    except InputError:
+        return False
+    right = listed.cast(pl.String).equals(codebook(files, promise.form))
+    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
+
+
+def _secret(original: ClaimsOriginal, manifest: Manifest) -> Original:
+    """The original after the steps before the search, and who is who if the crosswalk is given."""
+    source = original.claims
+    seed = manifest["seed"]
+    plan = replace(source.plan, risk=replace(source.plan.risk, seed=seed))
+    if plan_told(plan) != manifest["settings"]["plan"]:
+        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
+    prepared = prepare(source).claims
+    if original.crosswalk is None:
+        return original_of(prepared, None)
+    origin = origin_from(original.crosswalk, source, prepared)
+    if origin is None:
+        raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
+    return original_of(prepared, origin)

@@ -1,0 +1,57 @@
+"""What is said of a release of claims on the screen."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from cloister.claims.data import Claims
+from cloister.claims.release import ClaimsRelease
+from cloister.cli.codes_notes import FORMULA_STARTS
+from cloister.cli.output import facts, grid
+from cloister.release_folder import REPORT
+from cloister.results import Manifest
+
+
+def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
+    """Return what was taken for granted, and what a user should know."""
+    notes, plan = list(claims.notes), claims.plan
+    kept = [*plan.patient_columns("keep"), *plan.claim_columns("keep")]
+    if kept:
+        notes.append(
+            f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may find "
+            "the patient by them"
+        )
+    columns = [column for frame in (release.patients, release.claims) for column in frame.get_columns()]
+    if any(str(text).startswith(FORMULA_STARTS) for column in columns for text in column.unique()):
+        notes.append("a spreadsheet would run some cells as formulas (they begin with =, +, - or @)")
+    return notes
+
+
+def print_claims_summary(screen: Console, manifest: Manifest, out: Path) -> None:
+    """Print what was released, at which measured risk, at which levels."""
+    screen.print(facts("Release", _rows(manifest)))
+    rows = [
+        [name, table, f"{column['level']} of {column['top']}", column["hierarchy"]]
+        for table in ("patients", "claims")
+        for name, column in manifest["columns"][table].items()
+        if "level" in column
+    ]
+    screen.print(grid("Quasi-identifiers", ["column", "file", "level", "hierarchy"], rows))
+    screen.print(f"Report: {out / REPORT}", soft_wrap=True)
+
+
+def _rows(manifest: Manifest) -> list[tuple[str, str]]:
+    records, risk, choice = manifest["records"], manifest["risk"], manifest["choice"]
+    there = records["in"] if isinstance(records["in"], str) else f"{records['in']:,}"
+    low, high = risk["interval"]
+    return [
+        ("source", f"{manifest['settings']['source']} and {manifest['settings']['claims']}"),
+        ("patients", f"{records['released']:,} released (in the source: {there})"),
+        ("claims", f"{records['claims']:,} released"),
+        ("risk", f"{risk['mean']:.4f} in the mean ({low:.4f} to {high:.4f}; at most {risk['threshold']:g}; verified)"),
+        ("flagged", f"{risk['flag_rate']:.4f} of attacks leave fewer than {risk['k']} candidates"),
+        ("flags believed", f"{risk['tolerant']['highest']:.4f} at most ({risk['tolerant']['limit']})"),
+        ("truncation", f"{choice['truncation']} (percentile of claims)"),
+        ("loss", f"about {manifest['utility']['loss']:.2f} (0 nothing lost, 1 everything)"),
+        ("time", f"{manifest['seconds']['total']:.2f} s"),
+    ]
