@@ -196,9 +196,21 @@ def test_the_verifier_of_trajectories_loads_nothing_of_what_it_checks():
     assert {f"cloister.trajectories.{name}" for name in protecting} <= MODULES.keys()
 
 
+def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
+    """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
+    loaded = modules_loaded("cloister.claims.verify")
+    protecting = ("adversary", "node_risk", "choice", "suppression", "encode", "written", "figures", "protect")
+
+    assert {"cloister.claims.verify_original", "cloister.claims.verify_simulation"} <= loaded
+    assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
+    assert loaded & {f"cloister.claims.{name}" for name in protecting} == set()
+    assert {f"cloister.claims.{name}" for name in protecting} <= MODULES.keys()
+
+
 @pytest.mark.parametrize(
     "module",
     [
+        "cloister.claims.verify",
         "cloister.tabular.verify",
         "cloister.codesets.disassociation.verify",
         "cloister.codesets.generalization.verify",
@@ -211,7 +223,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
     of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
     of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
-    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", "trajectories.protect", *of_codes)
+    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", "trajectories.protect", "claims.protect", *of_codes)
     never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
         f"import sys, {module}\nprint([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"
@@ -228,6 +240,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
         ("codes", ("cloister.tabular", "cloister.codesets.generalization")),
         ("generalized_codes", ("cloister.tabular", "cloister.codesets.disassociation")),
         ("trajectories", ("cloister.tabular", "cloister.codesets")),
+        ("claims", ("cloister.tabular", "cloister.codesets", "cloister.trajectories")),
     ],
 )
 def test_a_course_loads_nothing_of_other_shapes(course, never):

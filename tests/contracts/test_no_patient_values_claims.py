@@ -7,6 +7,8 @@ import traceback
 
 import pytest
 from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, claims
+from tests.claims_files import PLAN as FILES_PLAN
+from tests.claims_files import write_files
 
 from cloister.claims.encode import encode
 from cloister.claims.prepare import prepare
@@ -80,3 +82,57 @@ def quiet(events, people):
         told = refusal.message + "".join(traceback.format_exception(refusal))
 
     assert MARKER[:9] not in told
+
+
+GIVEN = {"patients.csv", "claims.csv", "plan.toml", "map.csv"}
+STAGES = ("prepare", "encode", "deidentify", "lay_out", "verify", "work_out", "describe", "codebook", "completed")
+
+
+def marked(folder):
+    """Files in which one patient's id and provider, and a remark that is dropped, are the marker."""
+    claims = f"{MARKER},2024-03-11,401.9,Office,{MARKER},n0\n"
+    write_files(folder, plan=FILES_PLAN.replace('note = "keep"', 'note = "drop"'), last=[f"{MARKER},1970-01-01,F\n", claims])
+    text = (folder / "claims.csv").read_text()
+    (folder / "claims.csv").write_text(text.replace(",n0\n", f",{MARKER}\n"))
+
+
+def look(folder, capsys, caplog, *words):
+    """Run a command and look for the marker in what it said and wrote; return its exit code."""
+    code = run([*words])
+    said = capsys.readouterr()
+    assert MARKER[:9] not in said.out + said.err + caplog.text
+    for path in folder.rglob("*"):
+        if path.is_file() and (path.name not in GIVEN or path.parent != folder):
+            assert MARKER.encode()[:9] not in path.read_bytes()
+    return code
+
+
+PROTECT = ("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml", "--out", "release")
+
+
+def test_a_release_of_claims(tmp_path, monkeypatch, capsys, caplog):
+    """Ids of patients and providers, and what is dropped, stand nowhere in a release, nor in what is said of it."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.chdir(tmp_path)
+    marked(tmp_path)
+    original = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml", "--crosswalk", "map.csv")
+
+    assert look(tmp_path, capsys, caplog, *PROTECT, "--crosswalk", "map.csv", "--internal", "secrets", "-v") == 0
+    assert look(tmp_path, capsys, caplog, "verify", "release", *original, "--verbose") == 0
+    assert MARKER in (tmp_path / "map.csv").read_text()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("error", [ValueError(MARKER), KeyboardInterrupt(MARKER)], ids=["defect", "interruption"])
+def test_accidents_in_every_stage(tmp_path, monkeypatch, capsys, caplog, stage, error):
+    """Whatever is raised, wherever, with the value in its message: nobody sees it, and nothing is left."""
+
+    def broken(*_args, **_options):
+        raise error
+
+    monkeypatch.chdir(tmp_path)
+    marked(tmp_path)
+    monkeypatch.setattr(f"cloister.flow.claims.{stage}", broken)
+
+    assert look(tmp_path, capsys, caplog, *PROTECT, "--verbose") == (130 if isinstance(error, KeyboardInterrupt) else 3)
+    assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "claims.csv", "plan.toml"}

@@ -29,7 +29,7 @@ class ClaimsRelease(Release):
     files: WrittenClaims = field(repr=False)
     format: str
     delimiter: str
-    _check: Callable[[WrittenClaims], Verdict] = field(repr=False)
+    _check: Callable[[WrittenClaims, bool], Verdict] = field(repr=False)
 
     @property
     def patients(self) -> pl.DataFrame:
@@ -47,7 +47,7 @@ class ClaimsRelease(Release):
 
     def recheck(self) -> Verdict:
         """Return the verdict on the released rows."""
-        return self._check(self.files)
+        return self._check(self.files, True)
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write both files."""
@@ -59,11 +59,14 @@ class ClaimsRelease(Release):
         return f"{PATIENTS}.{self.format}", f"{CLAIMS}.{self.format}"
 
     def recheck_written(self, folder: Path) -> Verdict:
-        """Return the verdict on what is read back of the files; equal rows were verified when they were made."""
+        """Return the verdict on what is read back of the files.
+
+        They must be equal to what was verified; so the adversary is not simulated once more, which would find the same.
+        """
         read = [
             read_data(folder / f"{table}.{self.format}", self.delimiter).cast(pl.String) for table in (PATIENTS, CLAIMS)
         ]
         for table, frame in zip((PATIENTS, CLAIMS), read, strict=True):
             if not frame.equals(self.files.of(table)):
                 return Verdict(False, HOW, (), (f"the file of {table} does not hold what was released",))
-        return self._check(WrittenClaims(read[0], read[1]))
+        return self._check(WrittenClaims(read[0], read[1]), False)

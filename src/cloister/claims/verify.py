@@ -29,7 +29,7 @@ from .data_file import (
     ClaimsForm,
     WrittenClaims,
 )
-from .verify_original import Original, compare
+from .verify_original import Original, Truth, compare
 from .verify_simulation import SURE, History, Simulated, powers, simulate
 
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
@@ -63,14 +63,23 @@ class Promise:
     figures: Mapping[str, Any]
 
 
-def verify(files: WrittenClaims, promise: Promise, original: Original | None = None, draws: int = DRAWS) -> Verdict:
-    """Return the verdict on what stands in the files, also against the original where it is given."""
+def verify(
+    files: WrittenClaims, promise: Promise, original: Original | None = None, *, with_risk: bool = True
+) -> Verdict:
+    """Return the verdict on what stands in the files, also against the original where it is given.
+
+    Parameters
+    ----------
+    with_risk : whether adversaries are simulated; without, form and recoding alone are looked at
+    """
     checks = Checks()
     if _form_holds(checks, files, promise.form):
         _order_holds(checks, files, promise.form)
-        _risk_holds(checks, files, promise, draws)
-        if original is not None:
-            _original_holds(checks, files, promise, original, draws)
+        truth = None if original is None else compare(checks, files, promise.form, original)
+        if with_risk:
+            _risk_holds(checks, files, promise)
+            if truth is not None:
+                _original_holds(checks, files, promise, truth)
     return Verdict(not checks.failures, HOW, tuple(checks.done), tuple(checks.failures))
 
 
@@ -150,7 +159,7 @@ def _shown(files: WrittenClaims, form: ClaimsForm) -> History:
     return History(owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])
 
 
-def _risk_holds(checks: Checks, files: WrittenClaims, promise: Promise, draws: int) -> None:
+def _risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
     """The stated figures are within the limits, and those of values drawn from the released claims come out again."""
     figures = promise.figures
     checks.require(
@@ -160,10 +169,10 @@ def _risk_holds(checks: Checks, files: WrittenClaims, promise: Promise, draws: i
     shown = _shown(files, promise.form)
     power = powers(shown, files.patients.height, promise.power, promise.rounding)
     cells = _cells(files, promise.form)
-    found = simulate(cells, shown, shown, power, promise.k, draws, (promise.seed, OTHER_SEED, 1))
+    found = simulate(cells, shown, shown, power, promise.k, DRAWS, (promise.seed, OTHER_SEED, 1))
     checks.require(
         _agree(found, figures["as_released"]),
-        f"the risk of values drawn from the released claims is as stated ({draws:,} other draws)",
+        f"the risk of values drawn from the released claims is as stated ({DRAWS:,} other draws)",
     )
 
 
@@ -180,10 +189,8 @@ def _width(interval: Any) -> float:
     return float(interval[1] - interval[0]) / 3.92
 
 
-def _original_holds(checks: Checks, files: WrittenClaims, promise: Promise, original: Original, draws: int) -> None:
-    truth = compare(checks, files, promise.form, original)
-    if truth is None:
-        return
+def _original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+    """The risk of values drawn from the original claims, before truncation, comes out again."""
     base = truth.recoded if promise.basis == "node" else truth.base
     power = powers(base, truth.n_patients, promise.power, promise.rounding)
     whole = np.isin(truth.recoded.owners, truth.patients)
@@ -198,12 +205,12 @@ def _original_holds(checks: Checks, files: WrittenClaims, promise: Promise, orig
         _shown(files, promise.form),
         power[truth.patients],
         promise.k,
-        draws,
+        DRAWS,
         (promise.seed, OTHER_SEED, 2),
     )
     checks.require(
         _agree(found, promise.figures),
-        f"the risk of values drawn from the original claims is as stated ({draws:,} other draws)",
+        f"the risk of values drawn from the original claims is as stated ({DRAWS:,} other draws)",
     )
     below = found.mean - SURE * found.error <= promise.threshold
     below &= found.flag_rate - SURE * found.flag_error <= promise.threshold

@@ -1,0 +1,114 @@
+"""The verifier of claims: its own simulation against all samples, its powers, and the order that it asks for."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.claims_data import encoded
+from tests.claims_files import write_files
+
+import cloister as cl
+from cloister.claims.adversary import adversary_power
+from cloister.claims.released_order import Rows, released_order
+from cloister.claims.verify_simulation import SURE, History, powers, simulate
+
+AMI, STROKE = "AMI", "STROKE"
+HISTORIES = [["AMI", "AMI", "UTI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
+
+
+def history(lists):
+    """One column of claims of each patient."""
+    owners = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+    return History(owners, [pl.Series("dx", [text for own in lists for text in own], dtype=pl.String)])
+
+
+def exact(known, shown, power, cells, k):
+    """Mean risk and flag rate over all patients and all samples, by the definition."""
+    risks, flags = [], []
+    for patient, own in enumerate(known):
+        values = [text for text in own if text is not None]
+        samples = list(itertools.combinations(values, power[patient]))
+        for sample in samples:
+            fits = [
+                other
+                for other, there in enumerate(shown)
+                if cells[other] == cells[patient] and all(there.count(text) >= sample.count(text) for text in sample)
+            ]
+            size = len(fits) if patient in fits else 0
+            risks.append((1 / size if size else 0) / len(samples) / len(known))
+            flags.append((0 < size < k) / len(samples) / len(known))
+    return sum(risks), sum(flags)
+
+
+@pytest.mark.parametrize("shown", [HISTORIES, [["AMI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", None], ["AMI", None]]])
+@pytest.mark.parametrize("cells", [[0, 0, 0, 0, 0], [0, 0, 1, 1, 0]])
+def test_the_simulation_finds_what_all_samples_tell(shown, cells):
+    """Within four standard errors, with values left out and in two cells: multisets, misses and flags."""
+    power = np.array([[2], [1], [2], [2], [1]])
+    found = simulate(np.array(cells), history(HISTORIES), history(shown), power, 3, 20_000, (1,))
+    mean, flags = exact(HISTORIES, shown, power[:, 0], cells, 3)
+
+    assert abs(mean - found.mean) <= SURE * found.error
+    assert abs(flags - found.flag_rate) <= SURE * found.flag_error
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=6), min_size=2, max_size=12),
+    st.integers(1, 6),
+    st.sampled_from(["ceil", "floor", "round"]),
+)
+def test_the_power_is_worked_out_alike(lists, most, rounding):
+    """The verifier's power is that of step 8, from other code."""
+    mine = powers(history(lists), len(lists), most, rounding)
+    theirs = adversary_power(encoded([[(text,) for text in own] for own in lists]), most, rounding).of_patients
+
+    assert theirs.tolist() == mine.tolist()
+
+
+@given(st.data())
+def test_the_released_order_does_not_depend_on_that_of_the_input(data):
+    """Patients, claims and ids in any order: the released rows, ids numbered by appearance, are the same."""
+    n = data.draw(st.integers(1, 5))
+    sexes = data.draw(st.lists(st.sampled_from(["F", "M", None]), min_size=n, max_size=n))
+    claim = st.tuples(st.integers(0, n - 1), st.sampled_from(["x", "y", None]), st.sampled_from(["d1", "d2", "d3"]))
+    claims = data.draw(st.lists(claim, max_size=7))
+    place = data.draw(st.permutations(range(n)))
+    moved = data.draw(st.permutations([(place[owner], code, doctor) for owner, code, doctor in claims]))
+    moved_sexes = [sex for _, sex in sorted(zip(place, sexes, strict=True), key=lambda pair: pair[0])]
+
+    assert laid_out(sexes, claims) == laid_out(moved_sexes, moved)
+
+
+def laid_out(sexes, claims):
+    """The rows in released order, with numbers for patients and doctors."""
+    owners = np.array([owner for owner, _, _ in claims], dtype=np.int64)
+    doctors = pl.Series("doctor", [doctor for _, _, doctor in claims], dtype=pl.String)
+    codes = pl.DataFrame({"code": pl.Series([code for _, code, _ in claims], dtype=pl.String)})
+    people = Rows(pl.DataFrame({"sex": pl.Series(sexes, dtype=pl.String)}), {})
+    order, rows = released_order(people, Rows(codes, {"doctor": ("provider", doctors)}), owners)
+    number = {patient: place for place, patient in enumerate(order.tolist())}
+    met = {}
+    released = [(number[claims[row][0]], claims[row][1], met.setdefault(claims[row][2], len(met))) for row in rows]
+    return [sexes[patient] for patient in order], released
+
+
+def test_from_python(tmp_path):
+    """The verb gives a release that verifies, with what stands in its files; nothing in its repr is a value."""
+    write_files(tmp_path)
+    claims = cl.Claims.read(
+        patients=tmp_path / "patients.csv",
+        claims=tmp_path / "claims.csv",
+        plan=cl.ClaimsPlan.read(tmp_path / "plan.toml"),
+    )
+    release = cl.deidentify_claims(claims)
+
+    assert release.verify().holds
+    assert release.patients.height == release.summary()["records"]["released"]
+    assert set(release.claims["mrn"]) <= set(release.patients["mrn"])
+    assert "F" not in repr(release.files)
+    assert release.write(tmp_path / "release")["shape"] == "claims"
+    with pytest.raises(cl.InputError, match="what cl"):
+        cl.deidentify_claims("patients.csv")
