@@ -63,7 +63,7 @@ class Matching:
 
     def __init__(self, released: Released, cap: int, threads: int = 1, only: Levels | None = None) -> None:
         self.released = released
-        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.cap = cap
         self._cells: dict[tuple[int, ...], Cells] = {}
         encoded = released.encoded
@@ -133,17 +133,17 @@ class Matching:
         return found
 
     def tolerated(
-        self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None = None, span: Span | None = None
+        self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None = None, most: int = NO_LIMIT
     ) -> NDArray[np.int64]:
-        """Patients that fit each draw only because flags say that something is missing, (n_draws,)."""
+        """Patients that fit each draw only because flags say that something is missing, (n_draws,), up to ``most``."""
         found = np.zeros(draws.patients.size, dtype=np.int64)
         cells, recoding = self.cells(levels), self.recoding(levels)
         leeway = make_leeway(cells.of, self._room)
         where = self._where(cells, draws, wanted)
         self._run(
-            span,
+            None,
             found.size,
-            lambda part: count_tolerated(self._postings, leeway, recoding, draws, where, part, found),
+            lambda part: count_tolerated(self._postings, leeway, recoding, draws, where, part, found, most=most),
         )
         return found
 
@@ -181,10 +181,9 @@ class Matching:
         self._map(work, [(at, min(at + SPAN, end)) for at in range(begin, end, SPAN)])
 
     def _map(self, work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
-        if self.threads == 1 or len(parts) < 2:
+        if self._pool is None or len(parts) < 2:
             return [work(part) for part in parts]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(work, parts))
+        return list(self._pool.map(work, parts))
 
 
 def group_patients(columns: Sequence[EncodedColumn], levels: Levels, n_patients: int) -> NDArray[np.int64]:

@@ -71,7 +71,7 @@ def _judged(
     tolerant = np.zeros_like(fits)
     if not settings.is_tolerant_waived:
         few = fits < settings.k
-        tolerant = np.where(few, fits + matching.tolerated(levels, draws, few), 0)
+        tolerant = np.where(few, fits + matching.tolerated(levels, draws, few, settings.k), 0)
     return _low(exact, settings.k), _low(tolerant, settings.k)
 
 

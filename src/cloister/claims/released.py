@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
+from cloister.kernels.claim_classes import ANY_NUMBER
 
 from .encoded import MISSING, EncodedClaims
-
-ANY_NUMBER = np.iinfo(np.int32).max
-"""Room of a patient whose claims were truncated: nobody knows how many claims are missing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

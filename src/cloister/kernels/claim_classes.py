@@ -11,6 +11,9 @@ from .claim_postings import Postings, group_postings, has
 
 NO_LIMIT = 1 << 62
 
+ANY_NUMBER = (1 << 31) - 1
+"""Room in all columns of a patient of whom nobody knows how many claims are missing."""
+
 
 class Recoding(NamedTuple):
     """One level for each quasi-identifier of claims.
@@ -38,7 +41,7 @@ class Leeway(NamedTuple):
     """Patients whose release says that claims or cells are missing.
 
     lists : these patients, one list a cell
-    room : (n_columns, n_patients) int32, how many values of a column may be missing
+    room : (n_columns, n_patients) int32, how many values of a column may be missing; ``ANY_NUMBER`` in all or in none
     """
 
     lists: Postings
@@ -187,6 +190,8 @@ def _is_tolerated(postings, recoding, draws, d, room, patient):
             while at + count < end and recoding.labels[recoding.at[h] + draws.values[at + count]] == label:
                 count += 1
             short += _shortage(postings, label, count, patient)
+            if short > 0 and room[h, patient] == ANY_NUMBER:
+                return True
             at += count
         if short > room[h, patient]:
             return False
@@ -195,14 +200,16 @@ def _is_tolerated(postings, recoding, draws, d, room, patient):
 
 
 @jit
-def _tolerated(postings, leeway, recoding, draws, wanted, span, found):
-    """How many patients of the cell of each draw fit it only because something is said to be missing."""
+def _tolerated(postings, leeway, recoding, draws, wanted, most, span, found):
+    """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
     for d in range(span[0], span[1]):
         found[d] = 0
         if wanted[d] >= 0:
             for at in range(leeway.lists.starts[wanted[d]], leeway.lists.starts[wanted[d] + 1]):
                 if _is_tolerated(postings, recoding, draws, d, leeway.room, leeway.lists.members[at]):
                     found[d] += 1
+                    if found[d] >= most:
+                        break
 
 
 @jit
@@ -310,8 +317,12 @@ def count_tolerated(
     wanted: NDArray[np.int64],
     span: Span,
     found: NDArray[np.int64],
+    *,
+    most: int = NO_LIMIT,
 ) -> None:
     """Count the patients that fit each draw of a span only because something is said to be missing, in place.
+
+    No further than ``most``.
 
     Raises
     ------
@@ -321,7 +332,7 @@ def count_tolerated(
     _checked(draws, recoding, span, wanted, found)
     if wanted.size and wanted.max() >= leeway.lists.dense.size:
         raise ValueError("a draw looks in a cell that there is not")
-    _tolerated(postings, leeway, recoding, draws, wanted, span, found)
+    _tolerated(postings, leeway, recoding, draws, wanted, most, span, found)
 
 
 def rarest_values(
