@@ -223,7 +223,14 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
     of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
     of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
-    protecting = ("tabular.protect", "tabular.encode", "table_with_codes.protect", "trajectories.protect", "claims.protect", *of_codes)
+    protecting = (
+        "tabular.protect",
+        "tabular.encode",
+        "table_with_codes.protect",
+        "trajectories.protect",
+        "claims.protect",
+        *of_codes,
+    )
     never = ("cloister.search", "cloister.kernels", *(f"cloister.{name}" for name in protecting))
     program = (
         f"import sys, {module}\nprint([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"

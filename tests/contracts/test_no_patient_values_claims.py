@@ -91,7 +91,9 @@ STAGES = ("prepare", "encode", "deidentify", "lay_out", "verify", "work_out", "d
 def marked(folder):
     """Files in which one patient's id and provider, and a remark that is dropped, are the marker."""
     claims = f"{MARKER},2024-03-11,401.9,Office,{MARKER},n0\n"
-    write_files(folder, plan=FILES_PLAN.replace('note = "keep"', 'note = "drop"'), last=[f"{MARKER},1970-01-01,F\n", claims])
+    write_files(
+        folder, plan=FILES_PLAN.replace('note = "keep"', 'note = "drop"'), last=[f"{MARKER},1970-01-01,F\n", claims]
+    )
     text = (folder / "claims.csv").read_text()
     (folder / "claims.csv").write_text(text.replace(",n0\n", f",{MARKER}\n"))
 
