@@ -8,12 +8,17 @@ each value at least as often as it was drawn.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+Drawn = list[tuple[int, int]]
+"""Values of one column, each with how often it was drawn."""
+
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 SURE = 4.0
 """Standard errors by which two simulations of the same may differ: one in 16,000 do."""
 
@@ -88,7 +93,14 @@ def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbe
 
 
 def simulate(
-    cells: Numbers, known: History, shown: History, power: Numbers, k: int, draws: int, seed: Sequence[int]
+    cells: Numbers,
+    known: History,
+    shown: History,
+    power: Numbers,
+    k: int,
+    draws: int,
+    seed: Sequence[int],
+    room: Numbers | None = None,
 ) -> Simulated:
     """Attack released patients.
 
@@ -99,41 +111,39 @@ def simulate(
     shown : released claims, of the same patients
     power : (n_patients, n_columns) values drawn
     k : smaller classes are flagged
+    room : (n_patients, n_columns) values that may be missing of each patient, for an adversary who believes flags
     """
     n = cells.size
     order = np.argsort(cells, kind="stable")
     number = np.empty(n, dtype=np.int64)
     number[order] = np.arange(n)  # patients of one cell are neighbours
-    sorted_cells = cells[order]
-    low = np.searchsorted(sorted_cells, cells, side="left")
-    high = np.searchsorted(sorted_cells, cells, side="right")
+    low, high = (np.searchsorted(cells[order], cells, side=side) for side in SIDES)
     indexes = [
         _Index(number, known.owners, a, shown.owners, b) for a, b in zip(known.columns, shown.columns, strict=True)
     ]
+    flags = None if room is None else _Flags(room[order])
     random = np.random.default_rng([*seed])
     risks, flagged = np.zeros(draws), 0
     for at, patient in enumerate(random.integers(0, n, draws).tolist()):
-        wanted: list[Numbers] = []
-        for h, index in enumerate(indexes):
-            if power[patient, h]:
-                wanted += index.fitting(
-                    int(number[patient]), int(power[patient, h]), (low[patient], high[patient]), random
-                )
-        size = _common(wanted, int(number[patient]), int(high[patient] - low[patient]))
+        me, cell = int(number[patient]), (int(low[patient]), int(high[patient]))
+        drawn = [index.draw(me, int(power[patient, h]), random) for h, index in enumerate(indexes)]
+        found = _fitting(indexes, drawn, cell)
+        size = (found.size if me in found else 0) if flags is None else flags.fitting(indexes, drawn, cell, found)
         risks[at] = 0.0 if size == 0 else 1.0 / size
         flagged += 0 < size < k
     return Simulated(draws, float(risks.mean()), float(risks.std()), flagged / draws)
 
 
-def _common(wanted: list[Numbers], patient: int, everybody: int) -> int:
-    """Size of the class; 0 where the patient is not in it."""
+def _fitting(indexes: Sequence["_Index"], drawn: Sequence[Drawn], cell: tuple[int, int]) -> Numbers:
+    """The patients of a cell who have all that was drawn, in order."""
+    wanted = [having for index, own in zip(indexes, drawn, strict=True) for having in index.having(own, cell)]
     if not wanted:
-        return everybody
+        return np.arange(*cell)
     wanted.sort(key=len)
     found = wanted[0]
     for others in wanted[1:]:
         found = np.intersect1d(found, others, assume_unique=True)
-    return int(found.size) if patient in found else 0
+    return found
 
 
 class _Index:
@@ -155,13 +165,44 @@ class _Index:
         has = values[1] >= 0
         self.keys, self.counts = np.unique(values[1][has] * self.n + number[shown_by][has], return_counts=True)
 
-    def fitting(self, patient: int, power: int, cell: tuple[int, int], random: np.random.Generator) -> list[Numbers]:
-        """Draw values of a patient; for each, the patients of the cell who have it as often, in order."""
+    def draw(self, patient: int, power: int, random: np.random.Generator) -> Drawn:
+        """Draw values of a patient: each value, and how often it was drawn."""
         own = self.values[self.starts[patient] : self.starts[patient + 1]]
-        drawn, often = np.unique(random.choice(own, power, replace=False), return_counts=True)
+        drawn, often = np.unique(random.choice(own, power, replace=False) if power else own[:0], return_counts=True)
+        return list(zip(drawn.tolist(), often.tolist(), strict=True))
+
+    def having(self, drawn: Drawn, cell: tuple[int, int]) -> list[Numbers]:
+        """For each value drawn, the patients of the cell who have it as often, in order."""
         found = []
-        for value, times in zip(drawn.tolist(), often.tolist(), strict=True):
+        for value, times in drawn:
             begin, end = np.searchsorted(self.keys, (value * self.n + cell[0], value * self.n + cell[1]))
             enough = self.counts[begin:end] >= times
             found.append(self.keys[begin:end][enough] - value * self.n)
         return found
+
+    def missing(self, drawn: Drawn, patients: Numbers) -> Numbers:
+        """How many of the values drawn each of some patients does not have."""
+        short = np.zeros(patients.size, dtype=np.int64)
+        for value, times in drawn:
+            keys = value * self.n + patients
+            place = np.minimum(np.searchsorted(self.keys, keys), max(self.keys.size - 1, 0))
+            has = self.keys[place] == keys if self.keys.size else np.zeros(keys.size, dtype=np.bool_)
+            short += np.maximum(times - np.where(has, self.counts[place] if self.keys.size else 0, 0), 0)
+        return short
+
+
+class _Flags:
+    """The patients of whom something may be missing, and how much."""
+
+    def __init__(self, room: Numbers) -> None:
+        self.patients = np.flatnonzero(room.any(axis=1))
+        self.room = room[self.patients]
+
+    def fitting(self, indexes: Sequence[_Index], drawn: Sequence[Drawn], cell: tuple[int, int], exact: Numbers) -> int:
+        """How many patients of a cell fit, where each may lack as many values of a column as flags say."""
+        begin, end = np.searchsorted(self.patients, cell)
+        here = self.patients[begin:end]
+        fits = np.ones(here.size, dtype=np.bool_)
+        for h, (index, own) in enumerate(zip(indexes, drawn, strict=True)):
+            fits &= index.missing(own, here) <= self.room[begin:end, h]
+        return int(np.setdiff1d(exact, here, assume_unique=True).size + fits.sum())

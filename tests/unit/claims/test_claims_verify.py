@@ -55,6 +55,23 @@ def test_the_simulation_finds_what_all_samples_tell(shown, cells):
     assert abs(flags - found.flag_rate) <= SURE * found.flag_error
 
 
+def test_the_simulation_counts_those_of_whom_something_may_be_missing():
+    """One value of each patient is hidden and told so: who lacks no more than is told stays a candidate."""
+    shown = [["AMI", "AMI"], ["AMI", "UTI"], ["AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
+    room = np.array([[1], [0], [1], [0], [0]])
+    power = np.array([[2], [2], [2], [2], [1]])
+    found = simulate(np.zeros(5, dtype=np.int64), history(HISTORIES), history(shown), power, 3, 20_000, (1,), room)
+    risks = []
+    for patient, own in enumerate(HISTORIES):
+        samples = list(itertools.combinations([text for text in own if text], power[patient, 0]))
+        for sample in samples:
+            short = [sum(max(0, sample.count(t) - there.count(t)) for t in set(sample)) for there in shown]
+            fits = sum(lack <= spare for lack, spare in zip(short, room[:, 0], strict=True))
+            risks.append(1 / fits / len(samples) / len(HISTORIES))
+
+    assert abs(sum(risks) - found.mean) <= SURE * found.error
+
+
 @given(
     st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=6), min_size=2, max_size=12),
     st.integers(1, 6),
