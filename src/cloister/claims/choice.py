@@ -175,7 +175,7 @@ def choose_node(
     if best is None:
         raise NoSafeRelease(
             f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
-            f"{settings.max_sup:g}. Allow coarser levels, truncate more, raise max_sup, or remove columns."
+            f"{settings.max_sup:g}. Allow coarser levels, truncate more, raise risk.max_suppression, or remove columns."
         )
     levels, percentile, loss = best
     released = Released.everything(encoded, truncation.kept(percentile))

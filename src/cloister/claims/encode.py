@@ -158,8 +158,9 @@ def _owners(data: Claims) -> Rows:
 
 def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str]) -> Rows:
     """Number of each row by its content: equal rows have one number, and numbers are in the order of the content."""
-    keys = pl.DataFrame([pl.Series(f"{place}", one.column.values) for place, one in enumerate(columns)])
-    keys = keys.hstack([as_text(frame[column]).alias(f"kept {place}") for place, column in enumerate(kept)])
+    numbers_of = [pl.Series(f"{place}", one.column.values) for place, one in enumerate(columns)]
+    texts_of = [as_text(frame[column]).alias(f"kept {place}") for place, column in enumerate(kept)]
+    keys = pl.DataFrame([*numbers_of, *texts_of])
     names = keys.columns
     ordered = keys.with_row_index("row").sort(names, nulls_last=False)
     changed = pl.any_horizontal([pl.col(name).ne_missing(pl.col(name).shift()) for name in names])

@@ -115,7 +115,7 @@ def suppress(
         if rounds > ROUNDS:
             raise NoSafeRelease(
                 f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}. "
-                "Lower max_sup, so that a coarser node is chosen."
+                "Lower risk.max_suppression, so that a coarser node is chosen."
             )
         known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients)
         released, now = _round(released, levels, known, settings, risk)
@@ -134,7 +134,7 @@ def _check_limits(released: Released, treated: NDArray[np.bool_], settings: Risk
         raise NoSafeRelease(
             f"The risk cannot be brought under {settings.threshold:g} by treating at most "
             f"{settings.most_treated:.0%} and leaving out at most {settings.most_removed:.0%} of the patients. Lower "
-            "max_sup, so that a coarser node is chosen, or allow more."
+            "risk.max_suppression, so that a coarser node is chosen, or allow more."
         )
 
 

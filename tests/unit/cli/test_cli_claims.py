@@ -248,6 +248,24 @@ def test_no_safe_release(cloister, tmp_path):
     assert not (tmp_path / "release").exists()
 
 
+@pytest.mark.parametrize("variant", ["power by node", "truncated by year", "nothing known of patients"])
+def test_other_plans(cloister, tmp_path, variant):
+    """Each gives a release that holds, also against the original."""
+    plan = {
+        "power by node": PLAN.replace("power = 3", 'power = 3\nbasis = "node"'),
+        "truncated by year": PLAN.replace('["none", 90]', '[70.0]\nper = "patient-year"'),
+        "nothing known of patients": PLAN.replace('age = "age"\nsex = "suppress"\n', "")
+        .replace('derived = ["age"]\n', "")
+        .replace('sex = "sex"', 'sex = "keep"'),
+    }[variant]
+    write_files(tmp_path, plan=plan)
+    words = ("--plan", "plan.toml", "--out", "release", "--crosswalk", "map.csv", "-q")
+    ran = cloister("protect", "claims", "patients.csv", "claims.csv", *words)
+
+    assert ran.code == 0, ran.err
+    assert cloister("verify", "release", *ORIGINAL, "--crosswalk", "map.csv").code == 0
+
+
 def test_suppression_is_flagged_and_verified(cloister, tmp_path):
     """With hardly any room for levels, cells are suppressed, empty and flagged, and the release holds."""
     plan = PLAN.replace("threshold = 0.1", "threshold = 0.1\nmax_suppression = 0.3").replace(
