@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
+    from cloister.risk.assessment import CodesAssessment, TableAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
+    from cloister.verbs.assess import assess
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
 
@@ -56,6 +58,7 @@ __all__ = [
     "BetaLikeness",
     "CloisterError",
     "CodeSets",
+    "CodesAssessment",
     "CodesRelease",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -76,10 +79,12 @@ __all__ = [
     "Release",
     "SampleUniqueness",
     "TCloseness",
+    "TableAssessment",
     "TableWithCodesRelease",
     "UtilityPolicy",
     "Verdict",
     "anonymize",
+    "assess",
     "dates",
     "disassociate",
     "generalize_codes",
@@ -132,7 +137,9 @@ _HOME = {
     "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
+    "risk.assessment": ("CodesAssessment", "TableAssessment"),
     "table_with_codes.release": ("TableWithCodesRelease",),
+    "verbs.assess": ("assess",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),
 }

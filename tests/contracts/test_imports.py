@@ -23,6 +23,7 @@ ALLOWED = {
     "io": {"io", "errors", "results"},
     "privacy": {"privacy", "errors", "results"},
     "utility": {"utility", "errors", "results"},
+    "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
         "errors",
@@ -49,7 +50,7 @@ ALLOWED = {
         "tabular",
         "codesets",
     },
-    "flow": {"flow", "errors", "results", "io", "release", "stopwatch", "search", *SHAPES},
+    "flow": {"flow", "errors", "results", "io", "release", "risk", "stopwatch", "search", *SHAPES},
     "manifest_head": {"results", "stopwatch"},
     "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release", "manifest_head", *SHAPES},
 }
