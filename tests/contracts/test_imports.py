@@ -56,7 +56,20 @@ ALLOWED = {
 }
 """Rooms, and those that they may import from."""
 
-SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
+SEEN_BY_CLI = {
+    "cli",
+    "",
+    "errors",
+    "results",
+    "flow",
+    "verbs",
+    "release",
+    "io",
+    "hierarchy",
+    "privacy",
+    "utility",
+    "risk",
+}
 SEEN_BY_CLI |= {*SHAPES, "stopwatch", "search", "testing", "recheck"}
 
 

@@ -1,6 +1,7 @@
 """Laws of risk: what is counted fast is what the definitions say."""
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -138,8 +139,6 @@ def test_records_that_hold_a_set_are_counted(records, data):
     assert supports(sets, holders, offsets, items).tolist() == [sum(w <= r for r in records) for w in wanted]
     row = data.draw(st.integers(0, len(records) - 1))
     size = data.draw(st.integers(1, len(records[row])))
-    from itertools import combinations
-
     rarest = min(sum(set(part) <= other for other in records) for part in combinations(records[row], size))
     assert least_of(sets, holders, row, size, 0, 10**6) == (rarest, True)
     given_up = least_of(sets, holders, row, size, 0, -1)
@@ -168,7 +167,7 @@ def test_risk_against_a_population_is_that_of_enumeration(table, data, threshold
 @settings(max_examples=60)
 @given(TABLES)
 def test_the_whole_population_as_a_sample_is_the_prosecutor(table):
-    """Who samples everybody, or compares with the sample itself, has the risks of who knows that the patient is in it."""
+    """Who samples everybody, or compares with the sample itself, has the risks of a prosecutor."""
     width, rows = table
     frame = frame_of(width, rows)
     for population in (Population(frame), Population(fraction=1.0)):

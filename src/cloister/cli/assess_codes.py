@@ -45,7 +45,7 @@ def assess_codes(
     verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
 ) -> None:
     """Say how many patients are found by some of their codes, in data as they are; for their custodian alone."""
-    from cloister.cli.assess_ending import tell
+    from cloister.cli.assess_ending import announce, tell
     from cloister.cli.assess_summary import print_codes_risk, whole_numbers
     from cloister.codesets.request import check_seed, read_given
     from cloister.io import CodeColumns
@@ -62,6 +62,7 @@ def assess_codes(
         delimiter=delimiter,
         missing=tuple(missing or ()),
     )
+    announce(as_json=as_json, quiet=quiet)
     found = assess_code_sets(given.codes, known, k, check_seed(seed))
     notes = [note for note in given.notes if not note.startswith("columns not released")]
     if given.n_empty:

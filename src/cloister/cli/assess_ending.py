@@ -10,9 +10,18 @@ from rich.console import Console
 from cloister.cli.output import console, note, print_json
 from cloister.io import write_private
 
+COMPILING = "Compiling the counting for this machine, once (some ten seconds)."
 FOR_THE_CUSTODIAN = "For the custodian alone: small counts are shown as they are."
 
 Summary = dict[str, Any]
+
+
+def announce(*, as_json: bool, quiet: bool) -> None:
+    """Say beforehand where the first run on a machine takes longer."""
+    from cloister.risk.warm import must_compile
+
+    if must_compile():
+        note(COMPILING, quiet=as_json or quiet)
 
 
 def tell(

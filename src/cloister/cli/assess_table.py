@@ -57,7 +57,7 @@ def assess_table(
     verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
 ) -> None:
     """Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone."""
-    from cloister.cli.assess_ending import tell
+    from cloister.cli.assess_ending import announce, tell
     from cloister.cli.assess_summary import print_table_risk
     from cloister.cli.table_request import split_wanted
     from cloister.errors import InputError
@@ -74,6 +74,7 @@ def assess_table(
             "Risk is that of the values as they are, so a quasi-identifier takes no hierarchy: --qi COLUMN."
         )
     people = None if population is None else read_table(population, **read)  # type: ignore[arg-type]
+    announce(as_json=as_json, quiet=quiet)
     found = assess_frame(
         source.frame,
         [column for column, _ in wanted],

@@ -61,7 +61,7 @@ _STRONG = (
     ("L", rf"vin|(license|licence|number) plate|vehicle( .*)?|plate{_NUMBER}?"),
     ("M", rf"(device |implant )?(device|serial|imei|udi){_NUMBER}?|mac( address)?"),
     ("N", r"(.* )?(url|website|homepage|web ?page)|web address"),
-    ("O", r"ip( ?v?[46])?( address)?"),
+    ("O", r"ip( v?)?( ?[46])?( address)?"),
     ("P", r"(.* )?(fingerprints?|voice ?print|biometrics?|retina( scan)?|iris( scan)?)"),
     ("Q", r"(.* )?(photo|photograph|picture|portrait|face image|selfie)s?"),
     ("R", rf"(.* )?(uuid|guid)|(row|record|encounter|visit|claim|case|study){_NUMBER}|id|identifier"),

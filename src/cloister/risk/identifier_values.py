@@ -39,11 +39,14 @@ PHONE = Pattern(
 IP = Pattern(
     "O",
     "IP addresses",
-    r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$|^(?:[0-9A-Fa-f]{1,4}:){3,7}[0-9A-Fa-f:]{1,5}$",
+    r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$"
+    r"|^(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}$|^(?:[0-9A-Fa-f]{1,4}:)+:[0-9A-Fa-f:]*$",
 )
 MAC = Pattern("M", "addresses of network devices", r"^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$")
 UUID = Pattern("R", "UUIDs", r"^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$")
-VIN = Pattern("L", "vehicle identification numbers", r"^[A-HJ-NPR-Z0-9]{8}[0-9X][A-HJ-NPR-Z][A-HJ-NPR-Z0-9]{3}\d{4}$")
+VIN = Pattern(
+    "L", "vehicle identification numbers", r"^[A-HJ-NPR-Z0-9]{8}[0-9X][A-HJ-NPR-Y1-9][A-HJ-NPR-Z0-9]{3}\d{4}$"
+)
 PICTURE = Pattern("Q", "names of picture files", r"(?i)\.(?:jpe?g|png|gif|bmp|tiff?|heic|dcm)$")
 PERSON = Pattern("A", "names of people", r"^[A-Z][a-z'’-]+,? (?:[A-Z]\.? )?[A-Z][a-z'’-]+$")
 

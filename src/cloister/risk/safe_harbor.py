@@ -165,7 +165,11 @@ def _from_name(column: str, values: Values, signs: list[Finding]) -> Iterator[Fi
         is_named_birth_year(column) or (values.are_numbers and not is_named_part_of_a_date(column))
     ):
         return  # years or durations: no date
-    if said.letter == "B" and is_named_zip(column) and not values.n_where(values.texts.str.len_chars() > len("000")):
+    if (
+        said.letter == "B"
+        and is_named_zip(column)
+        and not values.n_where(values.texts.str.count_matches(r"\d") > len("000"))
+    ):
         return  # three digits of areas large enough
     sure: Confidence = "likely" if said.strong else "possible"
     yield Finding(column, said.letter, "the name of the column", values.n_records, sure)
