@@ -13,6 +13,12 @@ Summary = dict[str, Any]
 SHOWN = 3
 """Combinations of columns of each size that stand on the screen."""
 
+EXPLAINED = (
+    "found: records with so many codes that no other record has, or fewer than {k} have",
+    "chance: the mean share of a record's sets of so many codes that tell as much",
+    "sets: the share of all distinct sets of so many codes; ± what was sampled, 95 %",
+)
+
 
 def whole_numbers(texts: Sequence[str], option: str) -> list[int]:
     """Return whole numbers that were given with commas between.
@@ -117,15 +123,12 @@ def print_codes_risk(screen: Console, summary: Summary) -> None:
             [("source", summary["source"]), ("records", f"{summary['records']:,} with {summary['codes']:,} codes")],
         )
     )
-    head = ["codes known", "found", f"below {k}", "by chance", f"below {k}", "sets in one", f"below {k}"]
+    head = ["known", "found", f"below {k}", "chance", f"below {k}", "sets", f"below {k}"]
     names = ("records_unique", "records_below_k", "chance_unique", "chance_below_k", "sets_unique", "sets_below_k")
     rows = [[str(risk["m"]), *(_share(risk[name]) for name in names)] for risk in summary["partial_knowledge"]]
     screen.print(grid("What codes known of a patient find", head, rows))
-    lines = [
-        "found: records with a set of codes that nobody else has; by chance: mean share of a record's sets;",
-        "sets in one: share of the distinct sets. With ± sampled, 95 %.",
-    ]
-    screen.print(" ".join(lines))
+    for line in EXPLAINED:
+        screen.print(line.format(k=k), soft_wrap=True)
 
 
 def _share(share: Summary | None) -> str:
@@ -133,4 +136,5 @@ def _share(share: Summary | None) -> str:
         return "-"
     if share["low"] == share["high"]:
         return f"{share['value']:.1%}"
-    return f"{share['value']:.1%} ±{max(share['value'] - share['low'], share['high'] - share['value']):.1%}"
+    half = max(share["value"] - share["low"], share["high"] - share["value"])
+    return f"{100 * share['value']:.1f}±{100 * half:.1f}%"
