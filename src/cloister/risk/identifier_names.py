@@ -68,7 +68,7 @@ _STRONG = (
 )
 _WEAK = (
     ("A", r"names?|initials|alias"),
-    ("B", r"zip|postal|street|address|city|town|county|village|district|neighbou?rhood|parish|ward|coordinates?"),
+    ("B", r"zip|postal|street|address|city|town|county|village|district|neighbou?rhood|parish|coordinates?"),
     ("C", r"date|dob|birth|day|month"),
     ("D", r"phone|telephone|mobile"),
     ("F", r"mail"),

@@ -108,7 +108,7 @@ def partial_knowledge(
     Raises
     ------
     InputError
-        A number of items known is not from 1 to 20, or k is below 2.
+        A number of items known is not from 1 to 20, k is below 2, or there are no records or one without items.
     """
     if not known or any(m not in range(1, MOST_KNOWN + 1) for m in known):
         raise InputError(f"Attackers know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")
@@ -116,6 +116,8 @@ def partial_knowledge(
         raise InputError(f"k = {k} was asked for, but a set in fewer than k records means something from k = 2 on.")
     sets = item_sets(offsets, items)
     sizes = np.diff(sets.offsets)
+    if not sizes.size or not sizes.all():
+        raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
     holders = holders_of(sets, n_items)
     levels: list[_Level] = []

@@ -17,7 +17,7 @@ DRAWS = 10_000
 SEARCHED = 1_000
 """Records that are searched for a telling set."""
 
-WORK = 20_000_000
+WORK = 3_000_000
 """Records that are looked at in the search for one record's most telling set before it is given up."""
 
 AT_ONCE = 1_000

@@ -23,6 +23,9 @@ MOST_SETS = 200_000
 MOST_CELLS = 1_000_000_000
 """Classes times sets of columns up to which the usual size is looked at unasked: some half a minute."""
 
+MOST_BYTES = 4 * 2**30
+"""Memory for what is known of sets of columns of one size, at most."""
+
 SHOWN = 10
 """Sets of columns of each size that are told, those that tell most apart."""
 
@@ -110,6 +113,11 @@ def allowed_largest(grouped: Grouped, asked: int | None) -> int:
         raise InputError(
             f"Up to {largest} of {n_columns} columns are {_n_sets(n_columns, largest):,} sets, but at most "
             f"{MOST_SETS:,} are looked at. Ask for smaller sets, or name fewer quasi-identifiers."
+        )
+    if comb(n_columns, largest - 1) * grouped.sizes.size > MOST_BYTES:
+        raise InputError(
+            f"Up to {largest} of {n_columns} columns of {grouped.sizes.size:,} classes would need more than 4 GiB of "
+            "memory. Ask for smaller sets, or name fewer quasi-identifiers."
         )
     return largest
 

@@ -38,7 +38,7 @@ CENSUS_2010 = ZipAreas(
          "884", "893")
     ),
     "2010 census, ZIP code tabulation areas, as data users have published it: the department has published no list of "
-    "2010; 202, 204, 753 and 772 have hardly any residents and are not in every version",
+    "2010; 202, 204, 753 and 772 are not in every version",
 )  # fmt: skip
 
 CENSUSES = {"2000": (CENSUS_2000,), "2010": (CENSUS_2010,), "both": (CENSUS_2000, CENSUS_2010)}

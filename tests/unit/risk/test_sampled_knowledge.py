@@ -91,6 +91,26 @@ def test_settings_that_mean_nothing_are_refused(known, k):
         partial_knowledge(*records(10), known=known, k=k)
 
 
+def test_records_without_items_are_refused():
+    """Nobody can know an item of a record that has none."""
+    for offsets in ([0], [0, 1, 1]):
+        with pytest.raises(InputError, match="no records, or one has no items"):
+            partial_knowledge(np.array(offsets), np.zeros(offsets[-1], dtype=np.int32), known=[1], k=5)
+
+
+def test_searches_that_are_given_up_widen_the_interval(monkeypatch):
+    """Records whose most telling set was not found for want of work count at the upper end only."""
+    monkeypatch.setattr(sampled_knowledge, "WORK", -1)
+    sets = [[j for j in range(6) if j != left_out] for left_out in range(6)]  # two records hold any four items
+    offsets = np.concatenate([[0], np.cumsum([len(items) for items in sets])])
+    items = np.array([item for items in sets for item in items], dtype=np.int32)
+    (risk,) = partial_knowledge(offsets, items, known=[4], k=3).risks
+    share = risk.records_below_k
+
+    assert (share.value, share.low, share.high) == (0.0, 0.0, 1.0)
+    assert risk.undecided == 2 * 6  # none is alone, and none is found to be in fewer than three
+
+
 def test_kernels_refuse_what_does_not_fit():
     """The wrappers check shapes and bounds before compiled code reads by them."""
     sets = item_sets(np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32))
