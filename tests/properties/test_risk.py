@@ -177,3 +177,19 @@ def test_the_whole_population_as_a_sample_is_the_prosecutor(table):
         assert found.population.share_above_threshold == pytest.approx(found.prosecutor.share_above_threshold)
         chosen = found.population.uniques[found.population.chosen]
         assert chosen == pytest.approx(found.sample_uniques / len(rows), abs=1e-12)
+
+
+@settings(max_examples=150)
+@given(TABLES, st.floats(0.001, 1.0), st.sampled_from([1, 1, 2, 3]))
+def test_estimates_of_any_sample_stay_in_bounds(table, fraction, copies):
+    """Whatever the classes, also without uniques: a population is no riskier than its sample."""
+    width, rows = table
+    frame = frame_of(width, rows * copies)
+    found = assess_table(frame, frame, frame.columns, threshold=0.2, population=Population(fraction=fraction))
+    told, sample = found.population, found.prosecutor
+
+    assert 0 < told.average <= told.highest <= sample.highest + 1e-9
+    assert told.average <= sample.average + 1e-9
+    assert 0 <= told.share_above_threshold <= sample.share_above_threshold
+    assert all(0 <= share <= found.sample_uniques / found.n_records for share in told.uniques.values())
+    assert told.chosen in told.uniques

@@ -100,7 +100,8 @@ def _population_uniques(found: Summary) -> str:
     if chosen == "counted":
         return f"{share}, counted"
     others = ", ".join(f"{name} {value:.2%}" for name, value in found["shares"].items() if name != chosen)
-    return f"{share} estimated by {chosen}, as Dankar's rule chooses ({others})"
+    stands_in = ", which has no solution here: zayatz stands in" if chosen in found["without_solution"] else ""
+    return f"{share} estimated by {chosen}, as Dankar's rule chooses{stands_in} ({others})"
 
 
 def _columns(separations: list[Summary]) -> list[list[str]]:

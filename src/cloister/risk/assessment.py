@@ -83,7 +83,11 @@ class TableAssessment:
                 "share_above_threshold": told.share_above_threshold,
             }
             summary["marketer"] = {"how": told.how, "average": told.marketer}
-            summary["uniqueness"]["population"] = {"chosen": told.chosen, "shares": told.uniques}
+            summary["uniqueness"]["population"] = {
+                "chosen": told.chosen,
+                "shares": told.uniques,
+                "without_solution": list(told.without_solution),
+            }
         if self.special_uniques is not None:
             summary |= _special(self.special_uniques)
         summary["safe_harbor"] = {

@@ -32,15 +32,20 @@ def expected_reciprocals(sample: Sample, model: str) -> Numbers:
     """
     if sample.fraction == 1:
         return 1.0 / sample.sizes
+    fitted = parameters(sample, model)
+    if fitted is None:
+        return _zayatz(sample)
+    expected = _pitman if model == "pitman" else _snb
+    return np.array([expected(sample, int(f), *fitted) for f in sample.sizes])
+
+
+def parameters(sample: Sample, model: str) -> tuple[float, float] | None:
+    """Return the parameters of a model that was fitted to a sample; None if it has no solution, or needs none."""
     if model == "pitman":
-        fitted = likeliest_pitman(sample)
-        if fitted is not None:
-            return np.array([_pitman(sample, int(f), *fitted) for f in sample.sizes])
-    if model == "snb":
-        fitted = fitted_snb(sample, shlosser(sample))
-        if fitted is not None:
-            return np.array([_snb(sample, int(f), *fitted) for f in sample.sizes])
-    return _zayatz(sample)
+        return likeliest_pitman(sample)
+    if model == "snb" and sample.n_of(1):
+        return fitted_snb(sample, shlosser(sample))
+    return None
 
 
 def _pitman(sample: Sample, f: int, a: float, t: float) -> float:

@@ -16,7 +16,7 @@ from cloister.privacy.population_estimates import (
     estimated_share,
 )
 
-from .expected_risk import expected_reciprocals
+from .expected_risk import expected_reciprocals, parameters
 from .grouping import Grouped
 from .prosecutor import AGREEMENT
 
@@ -35,6 +35,7 @@ class PopulationRisk:
     marketer : (1 / n) sum of f / F over the classes, the expected share of records linked rightly when all are linked
     uniques : share of the records whose person is alone in the population: by name of the estimator, or ``counted``
     chosen : which of ``uniques`` to report: ``counted``, or the estimator that the rule of Dankar et al. picks
+    without_solution : estimators that have no solution for these classes, so that Zayatz's stands in
 
     References
     ----------
@@ -50,6 +51,7 @@ class PopulationRisk:
     marketer: float
     uniques: dict[str, float] = field(default_factory=dict)
     chosen: str = "counted"
+    without_solution: tuple[str, ...] = ()
 
 
 def counted_risk(grouped: Grouped, texts: pl.DataFrame, population: pl.DataFrame, threshold: float) -> PopulationRisk:
@@ -112,7 +114,9 @@ def estimated_risk(grouped: Grouped, fraction: float, threshold: float) -> Popul
     expected = expected_reciprocals(sample, chosen)
     marketer = float((classes * sizes * expected).sum() / grouped.n_records)
     above = _share_above(sizes * classes, expected, threshold)
-    return PopulationRisk("estimated", people, float(expected.max()), marketer, above, marketer, uniques, chosen)
+    unsolved = tuple(name for name in ("pitman", "snb") if sample.fraction < 1 and parameters(sample, name) is None)
+    highest = float(expected.max())
+    return PopulationRisk("estimated", people, highest, marketer, above, marketer, uniques, chosen, unsolved)
 
 
 def _picked(sample: Sample, uniques: dict[str, float]) -> str:
