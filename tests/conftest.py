@@ -29,6 +29,7 @@ def _compiled_kernels() -> None:
     """Kernels are compiled before any test, so that no command says that it has to."""
     from cloister.codesets.disassociation.warm import load_kernels as load_code_kernels
     from cloister.codesets.generalization.warm import load_kernels as load_generalization_kernels
+    from cloister.risk.warm import load_kernels as load_risk_kernels
     from cloister.search.warm import load_kernels
     from cloister.trajectories.warm import load_kernels as load_trajectory_kernels
 
@@ -36,3 +37,4 @@ def _compiled_kernels() -> None:
     load_code_kernels()
     load_generalization_kernels()
     load_trajectory_kernels()
+    load_risk_kernels()

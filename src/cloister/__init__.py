@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
+    from cloister.risk.assessment import CodesAssessment, TableAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
+    from cloister.verbs.assess import assess
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
@@ -59,6 +61,7 @@ __all__ = [
     "BetaLikeness",
     "CloisterError",
     "CodeSets",
+    "CodesAssessment",
     "CodesRelease",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -79,6 +82,7 @@ __all__ = [
     "Release",
     "SampleUniqueness",
     "TCloseness",
+    "TableAssessment",
     "TableWithCodesRelease",
     "Trajectories",
     "TrajectoriesRelease",
@@ -86,6 +90,7 @@ __all__ = [
     "Verdict",
     "anonymize",
     "anonymize_trajectories",
+    "assess",
     "dates",
     "disassociate",
     "generalize_codes",
@@ -138,9 +143,11 @@ _HOME = {
     "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
+    "risk.assessment": ("CodesAssessment", "TableAssessment"),
     "table_with_codes.release": ("TableWithCodesRelease",),
     "trajectories.release": ("TrajectoriesRelease",),
     "trajectories.sequences": ("Trajectories",),
+    "verbs.assess": ("assess",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),
     "verbs.trajectories": ("anonymize_trajectories",),

@@ -10,7 +10,16 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister import __version__
-from cloister.cli import demo, hierarchy, protect_codes, protect_table, protect_trajectories, verify
+from cloister.cli import (
+    assess_codes,
+    assess_table,
+    demo,
+    hierarchy,
+    protect_codes,
+    protect_table,
+    protect_trajectories,
+    verify,
+)
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
@@ -40,6 +49,15 @@ protect.command("table", epilog=protect_table.EXAMPLE)(protect_table.protect_tab
 protect.command("codes", epilog=protect_codes.EXAMPLE)(protect_codes.protect_codes)
 protect.command("trajectories", epilog=protect_trajectories.EXAMPLE)(protect_trajectories.protect_trajectories)
 app.add_typer(protect, name="protect")
+assess = typer.Typer(
+    help="Say how likely patients are to be found in data as they are.",
+    epilog=assess_table.EXAMPLE,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
+assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
+app.add_typer(assess, name="assess")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
