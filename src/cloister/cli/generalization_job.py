@@ -89,15 +89,15 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> PrivacyPolicy:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
     if options.m is not None:
         raise InputError("-m stands for all sets of so many codes, and --privacy names the sets. Give one of them.")
-    return parse_privacy(options.privacy, given.codes, _visits(options))
+    return parse_privacy(options.privacy, given.codes, _visits(options, given))
 
 
-def _visits(options: CodesOptions) -> VisitsFile:
-    """How a file of visits is read: as the data are, where that is told."""
+def _visits(options: CodesOptions, given: GivenCodes) -> VisitsFile:
+    """How a file of visits is read: by the column of codes that the data have, and as is told of them."""
     return VisitsFile(
         visit=options.visit,
-        codes=options.codes,
-        code=options.code,
+        codes=given.columns.codes,
+        code=given.columns.code,
         encoding=options.encoding,
         delimiter=options.delimiter,
         missing=tuple(options.missing or ()),

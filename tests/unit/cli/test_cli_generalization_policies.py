@@ -227,7 +227,36 @@ def test_files_of_visits(protect, cloister, data, tmp_path, name, header, betwee
     assert "of the privacy policy 2 of 3 sets have codes of the release" in checked.out
 
 
+@pytest.mark.parametrize(("words", "sets"), [((), "2 of 2 sets have"), (("--visit", "visit_id"), "1 of 1 set has")])
+def test_lines_of_one_visit_are_joined(protect, cloister, data, tmp_path, words, sets):
+    """With ``--visit`` a visit may have several lines of codes; the codes of all were recorded together."""
+    data(HEADER + "1,a b c\n2,a b\n3,b c\n4,a c\n5,a b\n6,b c\n7,a c\n")
+    (tmp_path / "visits.csv").write_text("visit_id,codes\nV1,a b\nV1,\nV1,c\n" if words else "codes\na b\nc\n")
+    assert protect("-q", "--privacy", "visits:visits.csv", *words, k=2).code == 0
+    checked = cloister("verify", "release", "--privacy", "visits:visits.csv", *words)
+
+    assert checked.code == 0
+    assert f"of the privacy policy {sets} codes of the release" in checked.out
+    assert ("a b c" in (tmp_path / "release" / "data.csv").read_text()) == (not words)
+
+
+def test_visits_are_read_by_the_column_of_the_data(protect, cloister, data, tmp_path):
+    """Two columns of codes: that which the data have is taken, by ``protect`` as by ``verify``."""
+    data("id,icd9\n1,401.9\n1,250.00\n2,401.9\n3,401.9\n4,250.00\n5,250.00\n6,401.9\n6,250.00\n")
+    (tmp_path / "visits.csv").write_text("visit_id,code,icd9\nv1,local1,401.9\nv1,local2,250.00\nv2,local1,401.9\n")
+    assert protect("-q", "--privacy", "visits:visits.csv").code == 0
+    checked = cloister("verify", "release", "--privacy", "visits:visits.csv")
+
+    assert checked.code == 0, checked.err
+    assert "2 of 2 sets have codes of the release" in checked.out
+
+
 BAD_VISITS = {
+    "lines of no visit": (
+        ("--privacy", "visits:visits.csv", "--visit", "stay"),
+        "stay,codes\n1,401.9\n,401.9\n",
+        "1 line has no 'stay' in visits.csv",
+    ),
     "no name": (("--privacy", "visits:"), "", "names no file, as in visits:visits.csv"),
     "no such column": (("--privacy", "visits:visits.csv", "--visit", "stay"), "visit_id,code\n1,401.9\n", "--visit"),
     "no visits": (("--privacy", "visits:visits.csv"), "stay,code\n1,401.9\n", "Name it with --visit"),
@@ -248,3 +277,103 @@ def test_what_is_wrong_is_said_in_words_of_the_command(protect, tmp_path, words,
     assert refused.code == 2
     assert said in refused.err
     assert "--values-to" not in refused.err
+
+
+LETTERS = HEADER + "".join(
+    f"{n},{codes}\n" for n, codes in enumerate(["a b c", "a b", "a c", "b c", "a b d", "a c d", "b c"], 1)
+)
+
+
+@pytest.fixture
+def as_records(protect, data, tmp_path):
+    """A release of all pairs whose manifest promises the sets of all codes of each patient."""
+    data(LETTERS)
+    assert protect("-q", "-m", "2", k=2).code == 0
+    assert protect("-q", "--privacy", "records", k=2, out="records").code == 0
+    promised = json.loads((tmp_path / "records" / "release.json").read_text())["guarantee"]
+
+    def change(manifest):
+        manifest["settings"].update(m=None, privacy="records")
+        manifest["guarantee"] = promised
+
+    restated(tmp_path / "release", change)
+    (tmp_path / "one.json").write_text(json.dumps([["a"]]))
+
+
+@pytest.mark.parametrize("words", [(), ("-m", "1")], ids=" ".join)
+def test_records_are_checked_with_the_original(protect, cloister, data, words):
+    """``--privacy records`` without the records is refused, not passed over."""
+    data(LETTERS)
+    assert protect("-q", "-m", "2", k=2).code == 0
+    refused = cloister("verify", "release", "--privacy", "records", *words)
+
+    assert refused.code == 2
+    assert "Give it with --original" in refused.err
+    violated = cloister("verify", "release", "--privacy", "records", "--original", "data.csv", *words)
+    assert violated.code == 1
+    assert "by the privacy policy records: not so: every set of the privacy policy" in violated.err
+
+
+@pytest.mark.parametrize("words", [(), ("--privacy", "one.json"), ("-m", "1"), ("--privacy", "all:1")], ids=" ".join)
+def test_another_policy_is_not_the_promised_one(as_records, cloister, words):
+    """What else is given is checked besides; the records are checked where the original is, else nothing holds."""
+    unknown = cloister("verify", "release", *words)
+    assert unknown.code == 2
+    assert "records, is not among them" in unknown.err
+    assert "Give the original with --original." in unknown.err
+
+    violated = cloister("verify", "release", *words, "--original", "data.csv")
+    assert violated.code == 1
+    assert "not so: every set of the privacy policy" in violated.err
+
+    held = cloister("verify", "records", *words, "--original", "data.csv")
+    assert held.code == 0, held.err
+    besides = "of the privacy policy one.json, which is checked beside the promised one, 1 of 1 set has codes"
+    assert (besides in held.out) == ("one.json" in words)
+
+
+def test_a_policy_by_another_name(protect, cloister, data, tmp_path):
+    """The name that the release says is that of its policy; another file is checked, and is not it."""
+    data(LETTERS)
+    (tmp_path / "pairs.json").write_text(json.dumps([["a", "b"]]))
+    (tmp_path / "one.json").write_text(json.dumps([["a"]]))
+    assert protect("-q", "--privacy", "pairs.json", k=2).code == 0
+    refused = cloister("verify", "release", "--privacy", "one.json")
+
+    assert cloister("verify", "release", "--privacy", "pairs.json").code == 0
+    assert refused.code == 2
+    assert "pairs.json, is not among them" in refused.err
+    assert "one.json, is another" in refused.err
+    assert cloister("verify", "release", "-m", "1").code == 2
+    assert cloister("verify", "release", "-m", "3").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("all:2",), 0, ""),
+        (("all:3",), 1, "as asked, with k = 2 and m = 3"),
+        (("all:x",), 2, "whole number"),
+        (("all:0",), 2, "whole number"),
+        (("all:2", "-m", "2"), 2, "Give one of them"),
+    ],
+)
+def test_all_sets_by_their_words(protect, cloister, data, words, code, said):
+    """``--privacy all:2`` is ``-m 2``, as it is for ``protect``."""
+    data(LETTERS)
+    assert protect("-q", "-m", "2", "--uncovered", "suppress", k=2).code == 0
+    checked = cloister("verify", "release", "--privacy", *words)
+
+    assert checked.code == code, checked.err
+    assert said in checked.err
+
+
+@pytest.mark.parametrize("given", [123, [["a"]], {"privacy": "records"}])
+def test_what_is_no_policy_is_refused(protect, data, tmp_path, given):
+    """From Python, a policy is an object or words."""
+    import cloister as cl
+
+    data(LETTERS)
+    assert protect("-q", "-m", "2", k=2).code == 0
+    with pytest.raises(cl.InputError, match="A privacy policy is"):
+        cl.verify_folder(tmp_path / "release", privacy=given)

@@ -88,7 +88,7 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
     else:
         known = "one code" if released.m == 1 else f"{released.m} codes or fewer"
         if released.repeats:
-            known += f", and how often the patient has {'it' if released.m == 1 else 'each'}"
+            known += f", and that the patient has {'it' if released.m == 1 else 'each'} at least so often"
     return [
         f"Whoever knows of a patient {known}, and looks for the terms that these codes are in, finds no record or at "
         f"least {released.k}"

@@ -1,6 +1,7 @@
 """A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,8 +31,8 @@ from .codebook import codebook
 from .data import Generalization
 from .left_out import counts_agree, counts_of
 from .manifest import rules_of, sentences_of
-from .privacy_files import ALL
-from .recheck_policies import known_policy, known_privacy, sets_named
+from .privacy_files import ALL, StatedSets
+from .recheck_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .sets import Integers, Sets
 from .stated import Stated, read_stated
 from .verify import HOW_COMPARED, Promise, Secret, checks_before_release, verify
@@ -82,13 +83,15 @@ def recheck_generalized(
     if codes is not None:
         released = _with_suppressed(released, codes)
     privacy = known_privacy(asked, expectation, codes)
-    counted = () if privacy is None else (_counted(sets_named(privacy, released, codes), len(privacy.sets)),)
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
-    promise = Promise(privacy, policy if asked.by_sets else None, asked.uncovered_together)
+    promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
+    promise = Promise(promised, policy if asked.by_sets else None, asked.uncovered_together)
+    counted = tuple(_counted(privacy, released, codes))
     secret = None if original is None else Secret(original.given.codes, _origin(original, released))
-    promised = released if asked.m is not None or privacy is not None else replace(released, m=expectation.m)
-    verdict = verify(promised, promise, secret)
-    failures += [*verdict.failures, *_unexpected(released, expectation, promise)]
+    verdict = verify(released, promise, secret)
+    failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise)]
+    if privacy.is_lacking and not failures:
+        raise lacking(asked, privacy)
     return Verdict(not failures, verdict.how, (*verdict.checks, *counted, *CHECKED), tuple(failures))
 
 
@@ -97,8 +100,18 @@ NO_FIGURES = "utility does not follow from the data file"
 NO_COUNTS = "records are not those of the original"
 
 
-def _counted(named: int, sets: int) -> str:
-    return f"of the privacy policy {named:,} of {sets:,} {'set has' if sets == 1 else 'sets have'} codes of the release"
+NOTHING_KNOWN = StatedSets((), Sets.of([]), "")
+"""Stands for a privacy policy that is not known."""
+
+
+def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
+    """How many sets of the privacy policies have codes of the release."""
+    for policy in (privacy.promised, privacy.further):
+        if policy is not None:
+            named, sets = sets_named(policy, released, codes), len(policy.sets)
+            beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
+            have = "set has" if sets == 1 else "sets have"
+            yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
 
 
 def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
@@ -201,11 +214,15 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
     return origin
 
 
-def _unexpected(released: Generalization, expectation: CodesExpectation, promise: Promise) -> list[str]:
-    """What of the recipient's own k and m does not hold."""
-    k, m = expectation.k or released.k, expectation.m or released.m
-    if k <= released.k and (m is None or (released.m is not None and m <= released.m)):
-        return []
-    words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-    verdict = verify(replace(released, k=k, m=m), replace(promise, utility=None))
-    return [f"as asked, with {words}: {failure}" for failure in verdict.failures]
+def _unexpected(released: Generalization, k: int | None, privacy: KnownPrivacy, promise: Promise) -> list[str]:
+    """What does not hold of the recipient's own k and m, and of a privacy policy that is not the promised one."""
+    failures, k, asked = [], k or released.k, replace(promise, utility=None)
+    m = privacy.m or released.m
+    if k > released.k or (m is not None and (released.m is None or m > released.m)):
+        words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
+        verdict = verify(replace(released, k=k, m=m), asked)
+        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
+    if privacy.further is not None:
+        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(asked, privacy=privacy.further))
+        failures += [f"by the privacy policy {privacy.further.spec}: {failure}" for failure in verdict.failures]
+    return failures

@@ -4,6 +4,7 @@ A release names its policies and does not hold them: their sets may be those of 
 suppressed. Codes by level and the diseases of genome-wide studies follow from the terms alone.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,12 @@ from .stated import Stated
 from .verify import NO_SETS
 
 GWAS, LEVEL = "gwas", "level:"
+GIVEN = "given"
+"""What policies are called that were made of lists: any fits."""
+
+DIGITS = 10
+"""Digits of a number of codes that nobody knows."""
+
 BUILT = (LEVEL, "sim:", "sup:")
 """How utility policies begin that can be made anew from the original; by level and `GWAS` also from terms."""
 
@@ -94,29 +101,91 @@ def _all_codes(released: Generalization) -> CodeSets:
     return CodeSets(released.vocabulary, offsets, np.arange(n_codes, dtype=np.int32), None, released.repeats)
 
 
-def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets | None) -> PrivacySets | None:
-    """Return the sets of the privacy policy; None where sets of up to m codes are meant, or expected.
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownPrivacy:
+    """Privacy policies that a release is checked against.
+
+    Attributes
+    ----------
+    promised : the one that it promises to keep to; None where sets of up to m codes are meant, and where it is lacking
+    further : another one that was given
+    m : sets of up to so many codes are expected to be safe
+    is_lacking : whether the promised one is not known
+    """
+
+    promised: PrivacySets | None
+    further: PrivacySets | None
+    m: int | None
+    is_lacking: bool
+
+
+def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
+    """Return the privacy policies that are known: the promised one first, by its name, and what else was given.
+
+    The records are at hand where the original is, whatever else is given.
 
     Raises
     ------
     InputError
-        It is not known, or cannot be read.
+        What was given is no policy, or cannot be read or made.
     """
-    given: str | Path | PrivacySets | None = expectation.privacy
-    if given is not None and not isinstance(given, str | Path):
+    given, m = _given_privacy(expectation, codes), expectation.m
+    if isinstance(given, int):
+        given, m = None, given
+    if asked.m is not None:
+        return KnownPrivacy(None, given, m, False)
+    if asked.privacy == RECORDS and codes is not None:
+        further = None if given is None or given.spec == RECORDS else given
+        return KnownPrivacy(sets_of_records(codes), further, m, False)
+    if given is not None and given.m is None and asked.privacy in (given.spec, GIVEN):
+        return KnownPrivacy(given, None, m, False)
+    return KnownPrivacy(None, given, m, True)
+
+
+def lacking(asked: Stated, privacy: KnownPrivacy) -> InputError:
+    """Return what is said of a release that is in order, but whose privacy policy is not known."""
+    give = (
+        "Give the original with --original."
+        if asked.privacy == RECORDS
+        else "Give it with --privacy, by the name that the release says."
+    )
+    other = ""
+    if privacy.further is not None:
+        other = f" The one that was given, {privacy.further.spec}, is another; its sets hold."
+    elif privacy.m is not None:
+        other = f" Sets of up to {privacy.m} terms hold, but that is not what is promised."
+    return InputError(
+        f"The files are in order, but the privacy policy that the release promises to keep to, {asked.privacy}, is not "
+        f"among them, since it tells sets of codes of patients.{other} {give}"
+    )
+
+
+def _given_privacy(expectation: CodesExpectation, codes: CodeSets | None) -> PrivacySets | int | None:
+    """The privacy policy that the user gives, or m where that is meant."""
+    given = expectation.privacy
+    if given is None or isinstance(given, PrivacySets):
         return given
-    if given is not None and str(given) != RECORDS:
-        words = str(given)
-        if words.startswith(f"{ALL}:"):
-            raise InputError("Sets of up to so many codes are checked with -m, as in -m 2. Leave --privacy out.")
-        kind, colon, path = words.partition(":")
-        return sets_of_visits(path, expectation.visits) if colon and kind == VISITS else sets_of_json(words)
-    if RECORDS in (given, asked.privacy) and codes is not None:
-        return sets_of_records(codes)
-    if asked.m is None and expectation.m is None:
+    if not isinstance(given, str | Path):
         raise InputError(
-            "The files are in order, but the privacy policy that the release promises to keep to is not among them, "
-            "since it tells sets of codes of patients. Give it with --privacy, or where it is records with --original, "
-            "or say with -m how many codes somebody may know."
+            f"A privacy policy is a PrivacyPolicy, or words as on the command line, not {type(given).__name__}."
         )
-    return None
+    words = str(given)
+    kind, colon, rest = words.partition(":")
+    if colon and kind == ALL:
+        return _all_of(words, rest, expectation.m)
+    if words != RECORDS:
+        return sets_of_visits(rest, expectation.visits) if colon and kind == VISITS else sets_of_json(words)
+    if codes is None:
+        raise InputError(
+            "The privacy policy records is all codes of each patient, which only the original has. Give it with "
+            "--original."
+        )
+    return sets_of_records(codes)
+
+
+def _all_of(words: str, number: str, m: int | None) -> int:
+    if not (number.isascii() and number.isdigit() and 0 < len(number) < DIGITS) or int(number) < 1:
+        raise InputError(f"The privacy policy {words!r} needs a whole number from 1 on after the colon, as in all:2.")
+    if m is not None:
+        raise InputError(f"-m stands for all sets of so many codes, as --privacy {words} does. Give one of them.")
+    return int(number)
