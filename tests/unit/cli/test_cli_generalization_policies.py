@@ -377,3 +377,69 @@ def test_what_is_no_policy_is_refused(protect, data, tmp_path, given):
     assert protect("-q", "-m", "2", k=2).code == 0
     with pytest.raises(cl.InputError, match="A privacy policy is"):
         cl.verify_folder(tmp_path / "release", privacy=given)
+
+
+@pytest.mark.parametrize(
+    ("promised", "given"),
+    [
+        ("level:1", "level:1/icd10"),
+        ("level:1/icd10", "level:1.0"),
+        ("gwas", "gwas"),
+        ("sim:2", "sim:2.0"),
+        ("sup:30", "sup:30.0"),
+        ("sup:30.0", "sup:30.0"),
+    ],
+)
+def test_a_utility_policy_by_the_words_of_protect(protect, cloister, monkeypatch, promised, given):
+    """The words that were used, or others that mean the same, are taken for the policy that the release names."""
+    assert protect("-q", "--policy", promised).code == 0
+    monkeypatch.setattr("cloister.codesets.policy.frequent_itemsets", None)
+
+    checked = cloister("verify", "release", "--policy", given)
+    assert checked.code == 0, checked.err
+
+
+@pytest.mark.parametrize("words", ["sup:5", "sim:3"])
+def test_other_sets_of_all_patients_need_the_original(protect, cloister, words):
+    """Frequent sets are not counted in a record that stands for all codes of a release, which never ended."""
+    assert protect("-q", "--policy", "level:1").code == 0
+    refused = cloister("verify", "release", "--policy", words)
+
+    assert refused.code == 2
+    assert "Give the original with --original" in refused.err
+
+
+def renamed_policy(words):
+    """A manifest that names another policy, of which nothing is counted."""
+
+    def change(manifest):
+        manifest["settings"]["policy"] = words
+        none = None if words.startswith("sup:") else 0
+        manifest["utility"].update(constraints=none, constraints_satisfied=none, constraints_preserved=none)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["level:9", "level:x", "level:1/nonsense", "level:1/", "sim:0", "sim:1.5", "sup:0", "sup:5/icd9", "sim:nan"],
+)
+def test_words_that_make_no_policy_do_not_pass(protect, cloister, words):
+    """A manifest cannot name a policy that there is not, with the original or without."""
+    assert protect("-q", "--policy", "level:1").code == 0
+    restated(cloister_folder(protect), renamed_policy(words))
+
+    for more in ((), ("--original", "data.csv")):
+        refused = cloister("verify", "release", *more)
+        assert refused.code == 1
+        assert "settings.policy names no policy that there is" in refused.err
+
+
+def test_words_that_make_nothing_of_these_codes_do_not_pass(protect, cloister, data):
+    """Where no code is suppressed, or the original is there, a policy without sets cannot have been."""
+    data(HEADER + "".join(f"P{n},250.00 401.9\n" for n in range(20)))
+    assert protect("-q", "--policy", "level:1").code == 0
+    restated(cloister_folder(protect), renamed_policy("level:1/icd10"))
+
+    for more in ((), ("--original", "data.csv")):
+        assert cloister("verify", "release", *more).code == 2

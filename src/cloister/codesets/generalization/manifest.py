@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cloister.codesets.manifest import columns_of, input_settings, one_row
+from cloister.codesets.policy import GWAS
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.results import Manifest, Verdict
 
 from .data import ConstraintOutcome, Generalization, GeneralizationFigures, GeneralizationRequest, Method
 from .left_out import counts_of
 from .measure import TermFigures
-
-GWAS = "gwas"
-"""The policy whose sets anybody can look up."""
 
 BY_SIZE, BY_POLICY = "k^m-anonymity", "privacy-constrained anonymity"
 FREQUENT = "sup:"

@@ -12,6 +12,8 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import CODES, ID
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.manifest import columns_of, one_row
+from cloister.codesets.policy import is_built
+from cloister.codesets.policy_words import policy_words
 from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text, as_written_failures
@@ -72,7 +74,6 @@ def recheck_generalized(
         return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
     codes = None if original is None else original.given.codes
     n_empty = 0 if original is None else original.given.n_empty
-    policy = known_policy(asked, released, expectation.policy, codes)
     failures = _contradictions(folder, manifest, asked, released, frame)
     if codes is not None:
         failures += _misfits(released, codes, asked)
@@ -82,6 +83,7 @@ def recheck_generalized(
         return Verdict(False, f"{name} was read", (), tuple(failures))
     if codes is not None:
         released = _with_suppressed(released, codes)
+    policy = known_policy(asked, released, expectation.policy, codes)
     privacy = known_privacy(asked, expectation, codes)
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
     promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
@@ -144,6 +146,8 @@ def _contradictions(
             "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
             == sentences_of(released, asked.privacy),
             "settings.privacy does not fit settings.m": (asked.privacy == f"{ALL}:{asked.m}") is (asked.m is not None),
+            "settings.policy names no policy that there is": not is_built(str(asked.policy))
+            or policy_words(str(asked.policy)) is not None,
             "guarantee.verified is not true": guarantee["verified"] is True,
             "guarantee.checks or guarantee.verified_how are not what is checked of a release": not is_of_this_version(
                 manifest

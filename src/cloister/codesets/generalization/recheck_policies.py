@@ -12,7 +12,8 @@ import numpy as np
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.expectation import CodesExpectation
-from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, parse_policy
+from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse_policy
+from cloister.codesets.policy_words import one_record, policy_words
 from cloister.errors import InputError
 
 from .data import Generalization, PrivacySets
@@ -20,15 +21,14 @@ from .privacy_files import ALL, RECORDS, VISITS, sets_of_json, sets_of_records, 
 from .stated import Stated
 from .verify import NO_SETS
 
-GWAS, LEVEL = "gwas", "level:"
 GIVEN = "given"
 """What policies are called that were made of lists: any fits."""
 
 DIGITS = 10
 """Digits of a number of codes that nobody knows."""
 
-BUILT = (LEVEL, "sim:", "sup:")
-"""How utility policies begin that can be made anew from the original; by level and `GWAS` also from terms."""
+LEVEL, OF_ALL = "level", ("sim:", "sup:")
+"""Utility policies by level and `GWAS` follow from the terms; those that begin like the others, from the original."""
 
 
 def known_policy(
@@ -48,15 +48,29 @@ def known_policy(
     """
     if asked.policy is None:
         return NO_SETS
-    present = _all_codes(released) if codes is None else codes
     if isinstance(given, UtilityPolicy):
         return given
-    words = asked.policy.partition("/")[0]
-    if given is not None and not (str(given) == words and words.startswith(BUILT)):
+    if given is not None and not isinstance(given, str | Path):
+        raise InputError(
+            f"A utility policy is a UtilityPolicy, or words as on the command line, not {type(given).__name__}."
+        )
+    present = one_record(released.vocabulary, repeats=released.repeats) if codes is None else codes
+    promised, wanted = policy_words(asked.policy), None if given is None else policy_words(str(given))
+    if given is not None and (wanted is None or not wanted.fits(promised)):
+        _require_codes(str(given), codes)
         return parse_policy(str(given), present)
-    if asked.policy != GWAS and not asked.policy.startswith(LEVEL if codes is None else BUILT):
+    if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
         return None
-    return _made_anew(asked, present)
+    return _made_anew(asked, present, may_be_none=codes is None and asked.suppressed > 0)
+
+
+def _require_codes(words: str, codes: CodeSets | None) -> None:
+    """Refuse to make sets of the codes of a release that must be made of all."""
+    if codes is None and words.startswith(OF_ALL):
+        raise InputError(
+            f"The sets of the policy {words} are made of the codes of all patients, and it is not the one that the "
+            "release names. Give the original with --original."
+        )
 
 
 def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
@@ -83,22 +97,17 @@ def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets |
     return found
 
 
-def _made_anew(asked: Stated, codes: CodeSets) -> UtilityPolicy:
-    """The policy by its words; without sets where no code has a place in the classification."""
+def _made_anew(asked: Stated, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
+    """The policy by its words; without sets where that may be, since the codes that it was made of are suppressed."""
     words = str(asked.policy)
-    if words.startswith(LEVEL) and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
+    if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
         words = f"{words}/{asked.code_hierarchy}"
     try:
         return parse_policy(words, codes)
     except InputError:
-        return NO_SETS
-
-
-def _all_codes(released: Generalization) -> CodeSets:
-    """One record that holds every code."""
-    n_codes = len(released.vocabulary)
-    offsets = np.array([0, n_codes], dtype=np.int64)
-    return CodeSets(released.vocabulary, offsets, np.arange(n_codes, dtype=np.int32), None, released.repeats)
+        if may_be_none:
+            return NO_SETS
+        raise
 
 
 @dataclass(frozen=True, eq=False, repr=False)

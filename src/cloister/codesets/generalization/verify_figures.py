@@ -9,6 +9,7 @@ from math import fsum
 from typing import Any, Protocol
 
 from cloister.codesets.encode import plain_code
+from cloister.codesets.policy import CLASSIFICATIONS, GWAS
 from cloister.hierarchy.classification import CodePath, load_classification
 
 from .data import Generalization
@@ -17,9 +18,7 @@ from .stated import Stated
 AGREEMENT = 1e-9
 """How far a loss may be from the one recomputed."""
 
-GWAS = "gwas"
 CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
-CLASSIFICATIONS = ("icd9", "icd10")
 TOP = 4
 """Height of the root of a classification: category, section, chapter, root."""
 
