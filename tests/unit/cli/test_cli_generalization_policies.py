@@ -443,3 +443,22 @@ def test_words_that_make_nothing_of_these_codes_do_not_pass(protect, cloister, d
 
     for more in ((), ("--original", "data.csv")):
         assert cloister("verify", "release", *more).code == 2
+
+
+@pytest.mark.parametrize("policy", [(), ("--policy", "level:1")], ids=["", "level"])
+@pytest.mark.parametrize("more", ["250.00 250.00 250.00", "250.00 250.00 250.00 250.00 250.00 401.9"])
+def test_numbers_of_codes_do_not_tell_how_often_one_occurs(protect, cloister, data, tmp_path, manifest, more, policy):
+    """One patient has a code three or five times, which is suppressed: what is told is that of a code something is."""
+    data(HEADER + "".join(f"P{n},250.00 401.9\n" for n in range(4)) + f"Q,{more}\n")
+    assert protect("-q", "--repeats", "--uncovered", "suppress", *policy, "-m", "1", k=2).code == 0
+    told = manifest()["utility"]
+
+    assert told["codes"] == 2
+    assert told["suppressed_codes"] == (0 if policy else 1)
+    assert told["largest_term"] == 1
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", "--original", "data.csv").code == 0
+    for changed in ({"codes": 3}, {"suppressed_codes": 2}, {"codes": 1}):
+        restated(cloister_folder(protect), lambda m, new=changed: m["utility"].update(new))
+        assert cloister("verify", "release", "--original", "data.csv").code == 1
+        restated(cloister_folder(protect), lambda m: m["utility"].update(told))

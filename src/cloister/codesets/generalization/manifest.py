@@ -105,7 +105,10 @@ def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[Constrai
 
 
 def utility_of(
-    terms: TermFigures, figures: GeneralizationFigures, outcomes: Sequence[ConstraintOutcome] | None
+    terms: TermFigures,
+    figures: GeneralizationFigures,
+    outcomes: Sequence[ConstraintOutcome] | None,
+    codes: tuple[int, int],
 ) -> dict[str, Any]:
     """Return what was lost, as far as the released records tell it, and how many codes are suppressed.
 
@@ -115,10 +118,11 @@ def utility_of(
     Parameters
     ----------
     outcomes : of the utility policy; None without one, and of sets that were chosen because they are frequent
+    codes : how many the original has, and of how many something is suppressed
     """
     return {
-        "codes": terms.codes + figures.suppressed_codes,
-        "suppressed_codes": figures.suppressed_codes,
+        "codes": codes[0],
+        "suppressed_codes": codes[1],
         "terms": terms.terms,
         "terms_of_several_codes": terms.several,
         "generalized_codes": terms.generalized_codes,

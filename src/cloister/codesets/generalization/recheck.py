@@ -10,6 +10,7 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import CODES, ID
+from cloister.codesets.encode import plain_code
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.manifest import columns_of, one_row
 from cloister.codesets.policy import is_built
@@ -182,8 +183,12 @@ def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[s
     if more:
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original"]
-    if codes.n_codes - len(released.vocabulary) != asked.suppressed:
+    plain = {code: plain_code(code, repeats=codes.repeats) for code in codes.vocabulary}
+    gone = {plain[code] for code in plain.keys() - set(released.vocabulary)}
+    if len(gone) != asked.suppressed:
         return ["utility.suppressed_codes are not those codes of the original that are in no term"]
+    if len(set(plain.values())) != asked.codes:
+        return ["utility.codes are not those of the original"]
     return []
 
 
