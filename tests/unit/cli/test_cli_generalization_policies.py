@@ -462,3 +462,56 @@ def test_numbers_of_codes_do_not_tell_how_often_one_occurs(protect, cloister, da
         restated(cloister_folder(protect), lambda m, new=changed: m["utility"].update(new))
         assert cloister("verify", "release", "--original", "data.csv").code == 1
         restated(cloister_folder(protect), lambda m: m["utility"].update(told))
+
+
+def test_codes_of_a_privacy_policy_that_do_not_occur_are_counted(protect, tmp_path):
+    """A set may have one code that the data write otherwise, so that less of it is protected: a note says so."""
+    (tmp_path / "sets.json").write_text(json.dumps([["250.00", "4019"], ["401.1"]]))
+
+    assert "1 of 3 codes of the privacy policy do not occur in the data" in protect("--privacy", "sets.json").err
+    assert "do not occur" not in protect("-m", "1", out="again").err
+
+
+def test_too_many_choices_along_the_hierarchy_are_refused(protect, data, monkeypatch):
+    """AA tries all choices of nodes above a set: it stops with a message before that takes hours."""
+    names = [f"c{number}" for number in range(7)]
+    lines = [f"{n}," + " ".join(name for name in names if name != left) + "\n" for n, left in enumerate(names)]
+    data(HEADER + "".join(lines))
+    assert protect("-q", "-m", "5", k=2, method="apriori").code == 0
+    monkeypatch.setattr("cloister.codesets.generalization.apriori.MOST_CHOICES", 100)
+    refused = protect("-q", "-m", "6", k=2, method="apriori", out="again")
+
+    assert refused.code == 2
+    assert "Ask for a smaller m" in refused.err
+
+
+NOT_NUMBERED = {
+    "a gap": (("a#1", "a#3"), [[0, 1], [0, 1]]),
+    "not from 1": (("a#2",), [[0], [0]]),
+    "not numbered": (("a", "a#2"), [[0], [0, 1]]),
+    "zeros": (("a#01", "a#1"), [[0], [0, 1]]),
+    "apart": (("a#1", "a#2"), [[0], [1], [0], [1]]),
+}
+
+
+@pytest.mark.parametrize(("vocabulary", "records"), NOT_NUMBERED.values(), ids=NOT_NUMBERED)
+def test_occurrences_that_are_not_numbered_are_refused(vocabulary, records):
+    """Code sets made by hand must be numbered as those that are read."""
+    import numpy as np
+
+    import cloister as cl
+
+    offsets = np.cumsum([0, *map(len, records)])
+    items = np.array([item for record in records for item in record], dtype=np.int32)
+    with pytest.raises(cl.InputError, match="not numbered from 1 without gaps"):
+        cl.generalize_codes(cl.CodeSets(vocabulary, offsets, items, None, True), k=2)
+
+
+def test_a_failure_is_said_once(protect, cloister, tmp_path):
+    """A privacy policy by sets that names one code may leave others to one record: ``-m 1`` says so, once."""
+    (tmp_path / "one.json").write_text(json.dumps([["250.00"]]))
+    assert protect("-q", "--privacy", "one.json").code == 0
+    violated = cloister("verify", "release", "-m", "1")
+
+    assert violated.code == 1
+    assert violated.err.count("not so: every set of up to 1 terms") == 1
