@@ -368,6 +368,19 @@ def test_all_sets_by_their_words(protect, cloister, data, words, code, said):
     assert said in checked.err
 
 
+def test_all_sets_as_an_object(protect, data, tmp_path):
+    """From Python, a policy of all sets of m codes is counted in the release, whatever data it was made of."""
+    import cloister as cl
+
+    data(LETTERS)
+    assert protect("-q", "-m", "2", "--uncovered", "suppress", k=2).code == 0
+    others = cl.CodeSets.from_records([["x", "y", "z"]])
+
+    assert cl.verify_folder(tmp_path / "release", privacy=cl.PrivacyPolicy.all_combinations(others, 2)).holds
+    with pytest.raises(cl.GuaranteeViolation, match="as asked, with k = 2 and m = 3"):
+        cl.verify_folder(tmp_path / "release", privacy=cl.PrivacyPolicy.all_combinations(others, 3))
+
+
 @pytest.mark.parametrize("given", [123, [["a"]], {"privacy": "records"}])
 def test_what_is_no_policy_is_refused(protect, data, tmp_path, given):
     """From Python, a policy is an object or words."""

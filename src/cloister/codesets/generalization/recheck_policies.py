@@ -13,16 +13,13 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.expectation import CodesExpectation
 from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse_policy
-from cloister.codesets.policy_words import one_record, policy_words
+from cloister.codesets.policy_words import GIVEN, one_record, policy_words
 from cloister.errors import InputError
 
 from .data import Generalization, PrivacySets
 from .privacy_files import ALL, RECORDS, VISITS, sets_of_json, sets_of_records, sets_of_visits
 from .stated import Stated
 from .verify import NO_SETS
-
-GIVEN = "given"
-"""What policies are called that were made of lists: any fits."""
 
 DIGITS = 10
 """Digits of a number of codes that nobody knows."""
@@ -131,7 +128,8 @@ class KnownPrivacy:
 def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
     """Return the privacy policies that are known: the promised one first, by its name, and what else was given.
 
-    The records are at hand where the original is, whatever else is given.
+    The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
+    so that any may be it.
 
     Raises
     ------
@@ -146,7 +144,7 @@ def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets 
     if asked.privacy == RECORDS and codes is not None:
         further = None if given is None or given.spec == RECORDS else given
         return KnownPrivacy(sets_of_records(codes), further, m, False)
-    if given is not None and given.m is None and asked.privacy in (given.spec, GIVEN):
+    if given is not None and asked.privacy in (given.spec, GIVEN):
         return KnownPrivacy(given, None, m, False)
     return KnownPrivacy(None, given, m, True)
 
@@ -172,8 +170,10 @@ def lacking(asked: Stated, privacy: KnownPrivacy) -> InputError:
 def _given_privacy(expectation: CodesExpectation, codes: CodeSets | None) -> PrivacySets | int | None:
     """The privacy policy that the user gives, or m where that is meant."""
     given = expectation.privacy
-    if given is None or isinstance(given, PrivacySets):
-        return given
+    if given is None:
+        return None
+    if isinstance(given, PrivacySets):
+        return given if given.m is None else max(given.m, expectation.m or 1)
     if not isinstance(given, str | Path):
         raise InputError(
             f"A privacy policy is a PrivacyPolicy, or words as on the command line, not {type(given).__name__}."
