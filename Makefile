@@ -42,10 +42,12 @@ format: $(VENV)/installed-dev ## Bring the code into its format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/installed-dev ## Measure the search and the methods for code sets (real data if CLOISTER_DATA names their folder)
+bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets and assessments (real data if CLOISTER_DATA names their folder)
 	@$(RUN) benchmarks/tables.py $(ARGS)
 	@$(RUN) benchmarks/disassociation.py bars
 	@$(RUN) benchmarks/generalization.py bars
+	@test -z "$$CLOISTER_DATA" || $(RUN) benchmarks/trajectories.py bars
+	@$(RUN) benchmarks/assess.py
 
 bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of searches for docs/benchmarks (some twenty minutes)
 	@$(RUN) benchmarks/pruning.py --seconds 120 $(ARGS)

@@ -47,9 +47,11 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
+    from cloister.risk.assessment import CodesAssessment, TableAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
+    from cloister.verbs.assess import assess
     from cloister.verbs.claims import deidentify_claims
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
@@ -66,6 +68,7 @@ __all__ = [
     "ClaimsRelease",
     "CloisterError",
     "CodeSets",
+    "CodesAssessment",
     "CodesRelease",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -86,6 +89,7 @@ __all__ = [
     "Release",
     "SampleUniqueness",
     "TCloseness",
+    "TableAssessment",
     "TableWithCodesRelease",
     "Trajectories",
     "TrajectoriesRelease",
@@ -93,6 +97,7 @@ __all__ = [
     "Verdict",
     "anonymize",
     "anonymize_trajectories",
+    "assess",
     "dates",
     "deidentify_claims",
     "disassociate",
@@ -149,9 +154,11 @@ _HOME = {
     "recheck": ("verify_folder",),
     "release": ("Release",),
     "results": ("Verdict",),
+    "risk.assessment": ("CodesAssessment", "TableAssessment"),
     "table_with_codes.release": ("TableWithCodesRelease",),
     "trajectories.release": ("TrajectoriesRelease",),
     "trajectories.sequences": ("Trajectories",),
+    "verbs.assess": ("assess",),
     "verbs.claims": ("deidentify_claims",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),

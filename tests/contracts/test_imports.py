@@ -24,6 +24,7 @@ ALLOWED = {
     "io": {"io", "errors", "results"},
     "privacy": {"privacy", "errors", "results"},
     "utility": {"utility", "errors", "results"},
+    "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
         "errors",
@@ -90,14 +91,14 @@ ALLOWED = {
         "tabular",
         "codesets",
     },
-    "flow": {"flow", "errors", "results", "io", "release", "release_folder", "stopwatch", "search", *SHAPES},
+    "flow": {"flow", "errors", "results", "io", "release", "release_folder", "risk", "stopwatch", "search", *SHAPES},
     "manifest_head": {"results", "stopwatch"},
     "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release_folder", "manifest_head", *SHAPES},
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "stopwatch", "search", "testing", "recheck"}
+SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck"}
 
 
 def room(path):

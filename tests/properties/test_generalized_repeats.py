@@ -131,7 +131,7 @@ def test_occurrences_that_ended_apart(method, tmp_path):
     release.write(tmp_path / "release")
 
     assert oracle.rare_knowledge(sets, terms_of(release.generalized), 3, 1) == []
-    assert "one code, and how often the patient has it, " in release.summary()["guarantee"]["sentences"][0]
+    assert "one code, and that the patient has it at least so often, " in release.summary()["guarantee"]["sentences"][0]
     assert cl.verify_folder(tmp_path / "release").holds
 
 

@@ -9,7 +9,17 @@ from cloister.cli.codes_summary import print_generalized_summary
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
-from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status, TermLoss, Uncovered, VisitsFile
+from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import occurrence
+from cloister.codesets.generalization.data import (
+    GeneralizationRequest,
+    Method,
+    PrivacySets,
+    Status,
+    TermLoss,
+    Uncovered,
+    VisitsFile,
+)
 from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.warm import must_compile
@@ -35,7 +45,12 @@ def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> No
     )
     manifest = write(release, options)
     exact = release.custody.figures["statuses"]
-    notes = [*notes_on(options, given, request.policy, manifest), *_vacuous(exact), *_large(manifest["utility"])]
+    notes = [
+        *notes_on(options, given, request.policy, manifest),
+        *_vacuous(exact),
+        *_unknown(request.method.privacy, given.codes),
+        *_large(manifest["utility"]),
+    ]
     tell(manifest, notes, options, print_generalized_summary)
 
 
@@ -46,6 +61,16 @@ def _vacuous(statuses: Mapping[str, int]) -> list[str]:
         return []
     have = "set of the privacy policy has" if sets == 1 else "sets of the privacy policy have"
     return [f"{sets - vacuous:,} of {sets:,} {have} codes that occur; the others protect nothing"]
+
+
+def _unknown(privacy: PrivacySets, codes: CodeSets) -> list[str]:
+    """A note where codes of the privacy policy do not occur; sets are protected as far as they do."""
+    known, names = codes.items_by_code(), privacy.vocabulary
+    if codes.repeats:
+        names = tuple({(occurrence(name) or (name, 1))[0] for name in names})
+    unknown = sum(name not in known for name in names)
+    do = "code of the privacy policy does" if len(names) == 1 else "codes of the privacy policy do"
+    return [f"{unknown:,} of {len(names):,} {do} not occur in the data; write codes as they do"] if unknown else []
 
 
 def _large(utility: dict[str, Any]) -> list[str]:
@@ -89,15 +114,15 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> PrivacyPolicy:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
     if options.m is not None:
         raise InputError("-m stands for all sets of so many codes, and --privacy names the sets. Give one of them.")
-    return parse_privacy(options.privacy, given.codes, _visits(options))
+    return parse_privacy(options.privacy, given.codes, _visits(options, given))
 
 
-def _visits(options: CodesOptions) -> VisitsFile:
-    """How a file of visits is read: as the data are, where that is told."""
+def _visits(options: CodesOptions, given: GivenCodes) -> VisitsFile:
+    """How a file of visits is read: by the column of codes that the data have, and as is told of them."""
     return VisitsFile(
         visit=options.visit,
-        codes=options.codes,
-        code=options.code,
+        codes=given.columns.codes,
+        code=given.columns.code,
         encoding=options.encoding,
         delimiter=options.delimiter,
         missing=tuple(options.missing or ()),

@@ -11,6 +11,8 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from cloister import __version__
 from cloister.cli import (
+    assess_codes,
+    assess_table,
     demo,
     hierarchy,
     init,
@@ -50,6 +52,15 @@ protect.command("codes", epilog=protect_codes.EXAMPLE)(protect_codes.protect_cod
 protect.command("trajectories", epilog=protect_trajectories.EXAMPLE)(protect_trajectories.protect_trajectories)
 protect.command("claims", epilog=protect_claims.EXAMPLE)(protect_claims.protect_claims)
 app.add_typer(protect, name="protect")
+assess = typer.Typer(
+    help="Say how likely patients are to be found in data as they are.",
+    epilog=assess_table.EXAMPLE,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
+assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
+app.add_typer(assess, name="assess")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.add_typer(init.app, name="init")
 app.add_typer(hierarchy.app, name="hierarchy")

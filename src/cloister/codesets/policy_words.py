@@ -1,13 +1,13 @@
 """Utility policies whose words say how they are made of the codes alone: they can be made anew from a release."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cloister.errors import InputError
 
 from .data import CodeSets
-from .policy import GWAS, UtilityPolicy, better_known, is_built, parse_policy
+from .policy import CLASSIFICATIONS, GWAS, LEVELS, UtilityPolicy, better_known, is_built, parse_policy
 
 BY_SUPPORT = "sup"
 """How the words of a policy of frequent sets begin, of which nothing is told."""
@@ -52,9 +52,59 @@ def is_made_of_codes(spec: str) -> bool:
 
 def made_anew(spec: str, vocabulary: tuple[str, ...], *, repeats: bool) -> UtilityPolicy | None:
     """Return the policy that words make of the codes of a release; None where they make none."""
+    return _made(spec, one_record(vocabulary, repeats=repeats))
+
+
+def one_record(vocabulary: tuple[str, ...], *, repeats: bool) -> CodeSets:
+    """Return code sets of one record that holds every code."""
     n_codes = len(vocabulary)
     offsets = np.array([0, n_codes], dtype=np.int64)
-    return _made(spec, CodeSets(vocabulary, offsets, np.arange(n_codes, dtype=np.int32), None, repeats))
+    return CodeSets(vocabulary, offsets, np.arange(n_codes, dtype=np.int32), None, repeats)
+
+
+@dataclass(frozen=True)
+class PolicyWords:
+    """What words say of how a policy is made of codes.
+
+    Attributes
+    ----------
+    kind : ``level``, ``sim``, ``sup`` or ``gwas``
+    number : of the level, of codes or percent; 0 for ``gwas``
+    classification : None where it is not said
+    """
+
+    kind: str
+    number: float
+    classification: str | None
+
+    def fits(self, other: "PolicyWords | None") -> bool:
+        """Whether these words may mean what others do: a classification that is not said may be any."""
+        if other is None or (self.kind, self.number) != (other.kind, other.number):
+            return False
+        return self.classification is None or self.classification == other.classification
+
+
+def policy_words(spec: str) -> PolicyWords | None:
+    """Return what words say; None where they make no policy of any codes.
+
+    Examples
+    --------
+    >>> policy_words("level:1/icd9") == policy_words("level:1.0/icd9"), policy_words("level:9"), policy_words("my.json")
+    (True, None, None)
+    """
+    if spec == GWAS:
+        return PolicyWords(GWAS, 0, None)
+    if not is_built(spec):
+        return None
+    kind, _, rest = spec.partition(":")
+    text, slash, classification = rest.partition("/")
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    known = {"level": number in LEVELS, "sim": number >= 1 and number.is_integer(), BY_SUPPORT: 0 < number <= 100}
+    classified = not slash or (kind != BY_SUPPORT and classification in CLASSIFICATIONS)
+    return PolicyWords(kind, number, classification if slash else None) if known[kind] and classified else None
 
 
 def _made(spec: str, codes: CodeSets) -> UtilityPolicy | None:

@@ -1,17 +1,23 @@
 """What is asked of code sets, and what is asked about: settings, and the code sets with where they came from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
+import numpy as np
+
 from cloister.errors import InputError
 from cloister.io import CodeColumns, read_code_lists
 
 from .data import CodeSets, Integers
-from .encode import encode
+from .encode import encode, occurrence
 from .policy import UtilityPolicy
 from .workload import Workload
+
+FIRST, NO_PLACE = -1, -2
+"""In place of the item of the occurrence before: the first has none; it is missing."""
 
 
 class Asked(Protocol):
@@ -142,10 +148,33 @@ def check_codes(codes: CodeSets) -> CodeSets:
     Raises
     ------
     InputError
-        There are none, or a record has no codes.
+        There are none, a record has no codes, or occurrences of codes are not numbered from 1 without gaps.
     """
     if not isinstance(codes, CodeSets):
         raise InputError("Code sets are needed, as CodeSets.read or CodeSets.from_records return them.")
     if not codes.n_records:
         raise InputError("There are no records, so there is nothing to release.")
+    if codes.repeats and not _is_numbered(codes):
+        raise InputError(
+            "The codes are said to be numbered occurrences, but are not numbered from 1 without gaps in each record, "
+            "as 401.9#1, 401.9#2. Make them by CodeSets.read or CodeSets.from_records with repeats=True."
+        )
     return codes
+
+
+def _is_numbered(codes: CodeSets) -> bool:
+    """Whether each record that has an occurrence of a code has all earlier ones."""
+    named = [occurrence(name) for name in codes.vocabulary]
+    place = {found: item for item, found in enumerate(named) if found is not None}
+    before = np.array([_before(found, place) for found in named], dtype=np.int64)
+    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * codes.n_codes
+    earlier = before[codes.items]
+    later = earlier != FIRST
+    return bool(np.all(earlier != NO_PLACE) and np.isin((owner + earlier)[later], owner + codes.items).all())
+
+
+def _before(found: tuple[str, int] | None, place: Mapping[tuple[str, int], int]) -> int:
+    """The item of the occurrence before, or that there is none."""
+    if found is None:
+        return NO_PLACE
+    return FIRST if found[1] == 1 else place.get((found[0], found[1] - 1), NO_PLACE)

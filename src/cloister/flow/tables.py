@@ -11,6 +11,7 @@ from cloister.errors import InternalError
 from cloister.io import Source
 from cloister.release import Custody
 from cloister.results import Manifest, Verdict
+from cloister.risk.prosecutor import measure_risk
 from cloister.search.progress import Report
 from cloister.search.warm import load_kernels
 from cloister.search.warm import must_compile as must_compile
@@ -19,7 +20,7 @@ from cloister.tabular.codebook import codebook
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.encode import encode
 from cloister.tabular.manifest import describe, exact_figures, promise_of
-from cloister.tabular.measure import class_sizes, measure_risk, public_utility
+from cloister.tabular.measure import class_sizes, public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease

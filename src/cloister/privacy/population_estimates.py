@@ -85,7 +85,7 @@ def zayatz(sample: Sample) -> float:
     possible = sample.sizes <= people - records + 1
     sizes, classes = sample.sizes[possible], sample.classes[possible]
     fewer: NDArray[np.float64] = 1 - sizes.astype(np.float64)
-    chance = _log_gamma_ratio(people, fewer) - _log_gamma_ratio(people - records + 1, fewer)
+    chance = log_gamma_ratio(people, fewer) - log_gamma_ratio(people - records + 1, fewer)
     uniques = sample.n_of(1)
     return float(uniques * uniques / (classes * sizes * np.exp(chance)).sum() / records)
 
@@ -100,12 +100,12 @@ def pitman(sample: Sample) -> float:
     ----------
     Hoshino (2001), "Applying Pitman's sampling formula to microdata disclosure risk assessment".
     """
-    fitted = _likeliest_pitman(sample)
+    fitted = likeliest_pitman(sample)
     if fitted is None:
         return zayatz(sample)
     a, t = fitted
     off = np.array([a - 1])
-    mean = _log_gamma_ratio(t + sample.population, off) - _log_gamma_ratio(t + 1, off)
+    mean = log_gamma_ratio(t + sample.population, off) - log_gamma_ratio(t + 1, off)
     return math.exp(float(mean[0]))
 
 
@@ -121,8 +121,8 @@ def snb(sample: Sample) -> float:
     Chen, McNulty (1998), "Estimation of identification disclosure risk in microdata"; Haas, Stokes (1998), "Estimating
     the number of classes in a finite population".
     """
-    n_classes = _shlosser(sample)
-    fitted = _fitted_snb(sample, n_classes)
+    n_classes = shlosser(sample)
+    fitted = fitted_snb(sample, n_classes)
     if fitted is None:
         return zayatz(sample)
     a, p = fitted
@@ -151,8 +151,10 @@ ESTIMATORS: dict[str, Callable[[Sample], float]] = {
 }
 
 
-def _likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
-    """Parameters (a, t), 0 < a < 1 and t > -a, at which both derivatives of the likelihood are 0; None without any.
+def likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
+    """Return the likeliest parameters of Pitman's formula; None if there are none.
+
+    They are (a, t), 0 < a < 1 and t > -a, at which both derivatives of the likelihood are 0.
 
     For each a there is one t; along that curve a is found where the other derivative changes its sign.
     """
@@ -206,8 +208,8 @@ def _beyond_logarithm(x: float) -> float:
     return float(digamma(x)) - math.log(x) if x < LARGE else -1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4)
 
 
-def _shlosser(sample: Sample) -> float:
-    """Number of classes in the population, by Shlosser's estimator as modified by Haas and Stokes."""
+def shlosser(sample: Sample) -> float:
+    """Return the number of classes in the population, by Shlosser's estimator as modified by Haas and Stokes."""
     f, i, s = sample.fraction, sample.sizes.astype(np.float64), sample.classes
     unseen = s * np.exp(i * math.log1p(-f))
     # (1 - f)^i ((1 + f)^i - 1), so written that nothing cancels where f is small, and nothing overflows.
@@ -217,8 +219,8 @@ def _shlosser(sample: Sample) -> float:
     return float(sample.n_classes + sample.n_of(1) * first * second**2)
 
 
-def _fitted_snb(sample: Sample, n_classes: float) -> tuple[float, float] | None:
-    """Parameters (a, p) that give classes of one and two records their expected numbers; None if there are none.
+def fitted_snb(sample: Sample, n_classes: float) -> tuple[float, float] | None:
+    """Return (a, p) that give classes of one and two records their expected numbers; None if there are none.
 
     With g = f / (1 - f), v = (1 - p) f / (1 - (1 - p)(1 - f)) and b = a v / g the expected numbers are
     s(1) = K f (1 - v)^a (1 + b) and s(2) / s(1) = b (2 g + v + g b) / (2 (1 + b)).
@@ -252,8 +254,8 @@ def _positive_root(first: float, middle: float, last: float) -> float:
     return 2 * last / (root + middle) if middle > 0 else (root - middle) / (2 * first)
 
 
-def _log_gamma_ratio(x: float, more: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm of G(x + more) / G(x), G the gamma function, by Stirling's series; x and x + more are above 0."""
+def log_gamma_ratio(x: float, more: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of G(x + more) / G(x), G the gamma function, by Stirling's series; both are above 0."""
     z = x + more
     series: NDArray[np.float64] = more * math.log(x) + (z - 0.5) * np.log1p(more / x) - more
     return series + _beyond_stirling(z) - _beyond_stirling(np.array([x], dtype=np.float64))

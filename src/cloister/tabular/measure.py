@@ -1,9 +1,8 @@
-"""Risk and utility of a released table, counted on the release itself."""
+"""Utility of a released table, counted on the release itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.hierarchy import Ladder
 from cloister.io import as_text, distinct_values
-from cloister.results import ColumnLoss, Risk, Utility
+from cloister.results import ColumnLoss, Utility
 from cloister.utility import (
     AVERAGE_CLASS_SIZE,
     DISCERNIBILITY,
@@ -26,9 +25,6 @@ from cloister.utility import (
 from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
 from .recoding.microaggregation import variance_lost
 
-BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
-"""Lower ends of the class sizes that the histogram puts together."""
-
 AGREEMENT = 1e-9
 """How far the loss measured on the release may be from the loss that the search computed."""
 
@@ -37,37 +33,6 @@ def class_sizes(released: pl.DataFrame, columns: list[str]) -> pl.Series:
     """Records of each combination of values in these columns."""
     texts = pl.DataFrame([released[column].alias(f"c{j}") for j, column in enumerate(columns)])
     return texts.group_by(texts.columns).agg(pl.len().alias("records"))["records"]
-
-
-def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
-    """Prosecutor risk of records that stand in classes of these sizes.
-
-    Parameters
-    ----------
-    sizes : records of each class, at least 1
-    threshold : risk taken as acceptable, in (0, 1]
-    """
-    records = int(sizes.sum())
-    ordered = sizes.sort()
-    above = sizes.filter(sizes * threshold < 1.0 - AGREEMENT)
-    return Risk(
-        highest=1.0 / int(ordered[0]),
-        average=len(sizes) / records,
-        share_above_threshold=int(above.sum()) / records,
-        threshold=threshold,
-        classes=len(sizes),
-        smallest=int(ordered[0]),
-        largest=int(ordered[-1]),
-        histogram=_histogram(sizes),
-    )
-
-
-def _histogram(sizes: pl.Series) -> tuple[tuple[str, int], ...]:
-    """Records by the size of their class."""
-    bands = [("1", sizes == 1)]
-    bands += [(f"{low}-{high - 1}", sizes.is_between(low, high - 1)) for low, high in pairwise(BANDS[1:])]
-    bands.append((f"{BANDS[-1]} and more", sizes >= BANDS[-1]))
-    return tuple((label, int(sizes.filter(inside).sum())) for label, inside in bands)
 
 
 def measure_utility(

@@ -227,7 +227,36 @@ def test_files_of_visits(protect, cloister, data, tmp_path, name, header, betwee
     assert "of the privacy policy 2 of 3 sets have codes of the release" in checked.out
 
 
+@pytest.mark.parametrize(("words", "sets"), [((), "2 of 2 sets have"), (("--visit", "visit_id"), "1 of 1 set has")])
+def test_lines_of_one_visit_are_joined(protect, cloister, data, tmp_path, words, sets):
+    """With ``--visit`` a visit may have several lines of codes; the codes of all were recorded together."""
+    data(HEADER + "1,a b c\n2,a b\n3,b c\n4,a c\n5,a b\n6,b c\n7,a c\n")
+    (tmp_path / "visits.csv").write_text("visit_id,codes\nV1,a b\nV1,\nV1,c\n" if words else "codes\na b\nc\n")
+    assert protect("-q", "--privacy", "visits:visits.csv", *words, k=2).code == 0
+    checked = cloister("verify", "release", "--privacy", "visits:visits.csv", *words)
+
+    assert checked.code == 0
+    assert f"of the privacy policy {sets} codes of the release" in checked.out
+    assert ("a b c" in (tmp_path / "release" / "data.csv").read_text()) == (not words)
+
+
+def test_visits_are_read_by_the_column_of_the_data(protect, cloister, data, tmp_path):
+    """Two columns of codes: that which the data have is taken, by ``protect`` as by ``verify``."""
+    data("id,icd9\n1,401.9\n1,250.00\n2,401.9\n3,401.9\n4,250.00\n5,250.00\n6,401.9\n6,250.00\n")
+    (tmp_path / "visits.csv").write_text("visit_id,code,icd9\nv1,local1,401.9\nv1,local2,250.00\nv2,local1,401.9\n")
+    assert protect("-q", "--privacy", "visits:visits.csv").code == 0
+    checked = cloister("verify", "release", "--privacy", "visits:visits.csv")
+
+    assert checked.code == 0, checked.err
+    assert "2 of 2 sets have codes of the release" in checked.out
+
+
 BAD_VISITS = {
+    "lines of no visit": (
+        ("--privacy", "visits:visits.csv", "--visit", "stay"),
+        "stay,codes\n1,401.9\n,401.9\n",
+        "1 line has no 'stay' in visits.csv",
+    ),
     "no name": (("--privacy", "visits:"), "", "names no file, as in visits:visits.csv"),
     "no such column": (("--privacy", "visits:visits.csv", "--visit", "stay"), "visit_id,code\n1,401.9\n", "--visit"),
     "no visits": (("--privacy", "visits:visits.csv"), "stay,code\n1,401.9\n", "Name it with --visit"),
@@ -248,3 +277,254 @@ def test_what_is_wrong_is_said_in_words_of_the_command(protect, tmp_path, words,
     assert refused.code == 2
     assert said in refused.err
     assert "--values-to" not in refused.err
+
+
+LETTERS = HEADER + "".join(
+    f"{n},{codes}\n" for n, codes in enumerate(["a b c", "a b", "a c", "b c", "a b d", "a c d", "b c"], 1)
+)
+
+
+@pytest.fixture
+def as_records(protect, data, tmp_path):
+    """A release of all pairs whose manifest promises the sets of all codes of each patient."""
+    data(LETTERS)
+    assert protect("-q", "-m", "2", k=2).code == 0
+    assert protect("-q", "--privacy", "records", k=2, out="records").code == 0
+    promised = json.loads((tmp_path / "records" / "release.json").read_text())["guarantee"]
+
+    def change(manifest):
+        manifest["settings"].update(m=None, privacy="records")
+        manifest["guarantee"] = promised
+
+    restated(tmp_path / "release", change)
+    (tmp_path / "one.json").write_text(json.dumps([["a"]]))
+
+
+@pytest.mark.parametrize("words", [(), ("-m", "1")], ids=" ".join)
+def test_records_are_checked_with_the_original(protect, cloister, data, words):
+    """``--privacy records`` without the records is refused, not passed over."""
+    data(LETTERS)
+    assert protect("-q", "-m", "2", k=2).code == 0
+    refused = cloister("verify", "release", "--privacy", "records", *words)
+
+    assert refused.code == 2
+    assert "Give it with --original" in refused.err
+    violated = cloister("verify", "release", "--privacy", "records", "--original", "data.csv", *words)
+    assert violated.code == 1
+    assert "by the privacy policy records: not so: every set of the privacy policy" in violated.err
+
+
+@pytest.mark.parametrize("words", [(), ("--privacy", "one.json"), ("-m", "1"), ("--privacy", "all:1")], ids=" ".join)
+def test_another_policy_is_not_the_promised_one(as_records, cloister, words):
+    """What else is given is checked besides; the records are checked where the original is, else nothing holds."""
+    unknown = cloister("verify", "release", *words)
+    assert unknown.code == 2
+    assert "records, is not among them" in unknown.err
+    assert "Give the original with --original." in unknown.err
+
+    violated = cloister("verify", "release", *words, "--original", "data.csv")
+    assert violated.code == 1
+    assert "not so: every set of the privacy policy" in violated.err
+
+    held = cloister("verify", "records", *words, "--original", "data.csv")
+    assert held.code == 0, held.err
+    besides = "of the privacy policy one.json, which is checked beside the promised one, 1 of 1 set has codes"
+    assert (besides in held.out) == ("one.json" in words)
+
+
+def test_a_policy_by_another_name(protect, cloister, data, tmp_path):
+    """The name that the release says is that of its policy; another file is checked, and is not it."""
+    data(LETTERS)
+    (tmp_path / "pairs.json").write_text(json.dumps([["a", "b"]]))
+    (tmp_path / "one.json").write_text(json.dumps([["a"]]))
+    assert protect("-q", "--privacy", "pairs.json", k=2).code == 0
+    refused = cloister("verify", "release", "--privacy", "one.json")
+
+    assert cloister("verify", "release", "--privacy", "pairs.json").code == 0
+    assert refused.code == 2
+    assert "pairs.json, is not among them" in refused.err
+    assert "one.json, is another" in refused.err
+    assert cloister("verify", "release", "-m", "1").code == 2
+    assert cloister("verify", "release", "-m", "3").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("all:2",), 0, ""),
+        (("all:3",), 1, "as asked, with k = 2 and m = 3"),
+        (("all:x",), 2, "whole number"),
+        (("all:0",), 2, "whole number"),
+        (("all:2", "-m", "2"), 2, "Give one of them"),
+    ],
+)
+def test_all_sets_by_their_words(protect, cloister, data, words, code, said):
+    """``--privacy all:2`` is ``-m 2``, as it is for ``protect``."""
+    data(LETTERS)
+    assert protect("-q", "-m", "2", "--uncovered", "suppress", k=2).code == 0
+    checked = cloister("verify", "release", "--privacy", *words)
+
+    assert checked.code == code, checked.err
+    assert said in checked.err
+
+
+def test_all_sets_as_an_object(protect, data, tmp_path):
+    """From Python, a policy of all sets of m codes is counted in the release, whatever data it was made of."""
+    import cloister as cl
+
+    data(LETTERS)
+    assert protect("-q", "-m", "2", "--uncovered", "suppress", k=2).code == 0
+    others = cl.CodeSets.from_records([["x", "y", "z"]])
+
+    assert cl.verify_folder(tmp_path / "release", privacy=cl.PrivacyPolicy.all_combinations(others, 2)).holds
+    with pytest.raises(cl.GuaranteeViolation, match="as asked, with k = 2 and m = 3"):
+        cl.verify_folder(tmp_path / "release", privacy=cl.PrivacyPolicy.all_combinations(others, 3))
+
+
+@pytest.mark.parametrize("given", [123, [["a"]], {"privacy": "records"}])
+def test_what_is_no_policy_is_refused(protect, data, tmp_path, given):
+    """From Python, a policy is an object or words."""
+    import cloister as cl
+
+    data(LETTERS)
+    assert protect("-q", "-m", "2", k=2).code == 0
+    with pytest.raises(cl.InputError, match="A privacy policy is"):
+        cl.verify_folder(tmp_path / "release", privacy=given)
+
+
+@pytest.mark.parametrize(
+    ("promised", "given"),
+    [
+        ("level:1", "level:1/icd10"),
+        ("level:1/icd10", "level:1.0"),
+        ("gwas", "gwas"),
+        ("sim:2", "sim:2.0"),
+        ("sup:30", "sup:30.0"),
+        ("sup:30.0", "sup:30.0"),
+    ],
+)
+def test_a_utility_policy_by_the_words_of_protect(protect, cloister, monkeypatch, promised, given):
+    """The words that were used, or others that mean the same, are taken for the policy that the release names."""
+    assert protect("-q", "--policy", promised).code == 0
+    monkeypatch.setattr("cloister.codesets.policy.frequent_itemsets", None)
+
+    checked = cloister("verify", "release", "--policy", given)
+    assert checked.code == 0, checked.err
+
+
+@pytest.mark.parametrize("words", ["sup:5", "sim:3"])
+def test_other_sets_of_all_patients_need_the_original(protect, cloister, words):
+    """Frequent sets are not counted in a record that stands for all codes of a release, which never ended."""
+    assert protect("-q", "--policy", "level:1").code == 0
+    refused = cloister("verify", "release", "--policy", words)
+
+    assert refused.code == 2
+    assert "Give the original with --original" in refused.err
+
+
+def renamed_policy(words):
+    """A manifest that names another policy, of which nothing is counted."""
+
+    def change(manifest):
+        manifest["settings"]["policy"] = words
+        none = None if words.startswith("sup:") else 0
+        manifest["utility"].update(constraints=none, constraints_satisfied=none, constraints_preserved=none)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["level:9", "level:x", "level:1/nonsense", "level:1/", "sim:0", "sim:1.5", "sup:0", "sup:5/icd9", "sim:nan"],
+)
+def test_words_that_make_no_policy_do_not_pass(protect, cloister, words):
+    """A manifest cannot name a policy that there is not, with the original or without."""
+    assert protect("-q", "--policy", "level:1").code == 0
+    restated(cloister_folder(protect), renamed_policy(words))
+
+    for more in ((), ("--original", "data.csv")):
+        refused = cloister("verify", "release", *more)
+        assert refused.code == 1
+        assert "settings.policy names no policy that there is" in refused.err
+
+
+def test_words_that_make_nothing_of_these_codes_do_not_pass(protect, cloister, data):
+    """Where no code is suppressed, or the original is there, a policy without sets cannot have been."""
+    data(HEADER + "".join(f"P{n},250.00 401.9\n" for n in range(20)))
+    assert protect("-q", "--policy", "level:1").code == 0
+    restated(cloister_folder(protect), renamed_policy("level:1/icd10"))
+
+    for more in ((), ("--original", "data.csv")):
+        assert cloister("verify", "release", *more).code == 2
+
+
+@pytest.mark.parametrize("policy", [(), ("--policy", "level:1")], ids=["", "level"])
+@pytest.mark.parametrize("more", ["250.00 250.00 250.00", "250.00 250.00 250.00 250.00 250.00 401.9"])
+def test_numbers_of_codes_do_not_tell_how_often_one_occurs(protect, cloister, data, tmp_path, manifest, more, policy):
+    """One patient has a code three or five times, which is suppressed: what is told is that of a code something is."""
+    data(HEADER + "".join(f"P{n},250.00 401.9\n" for n in range(4)) + f"Q,{more}\n")
+    assert protect("-q", "--repeats", "--uncovered", "suppress", *policy, "-m", "1", k=2).code == 0
+    told = manifest()["utility"]
+
+    assert told["codes"] == 2
+    assert told["suppressed_codes"] == (0 if policy else 1)
+    assert told["largest_term"] == 1
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", "--original", "data.csv").code == 0
+    for changed in ({"codes": 3}, {"suppressed_codes": 2}, {"codes": 1}):
+        restated(cloister_folder(protect), lambda m, new=changed: m["utility"].update(new))
+        assert cloister("verify", "release", "--original", "data.csv").code == 1
+        restated(cloister_folder(protect), lambda m: m["utility"].update(told))
+
+
+def test_codes_of_a_privacy_policy_that_do_not_occur_are_counted(protect, tmp_path):
+    """A set may have one code that the data write otherwise, so that less of it is protected: a note says so."""
+    (tmp_path / "sets.json").write_text(json.dumps([["250.00", "4019"], ["401.1"]]))
+
+    assert "1 of 3 codes of the privacy policy do not occur in the data" in protect("--privacy", "sets.json").err
+    assert "do not occur" not in protect("-m", "1", out="again").err
+
+
+def test_too_many_choices_along_the_hierarchy_are_refused(protect, data, monkeypatch):
+    """AA tries all choices of nodes above a set: it stops with a message before that takes hours."""
+    names = [f"c{number}" for number in range(7)]
+    lines = [f"{n}," + " ".join(name for name in names if name != left) + "\n" for n, left in enumerate(names)]
+    data(HEADER + "".join(lines))
+    assert protect("-q", "-m", "5", k=2, method="apriori").code == 0
+    monkeypatch.setattr("cloister.codesets.generalization.apriori.MOST_CHOICES", 100)
+    refused = protect("-q", "-m", "6", k=2, method="apriori", out="again")
+
+    assert refused.code == 2
+    assert "Ask for a smaller m" in refused.err
+
+
+NOT_NUMBERED = {
+    "a gap": (("a#1", "a#3"), [[0, 1], [0, 1]]),
+    "not from 1": (("a#2",), [[0], [0]]),
+    "not numbered": (("a", "a#2"), [[0], [0, 1]]),
+    "zeros": (("a#01", "a#1"), [[0], [0, 1]]),
+    "apart": (("a#1", "a#2"), [[0], [1], [0], [1]]),
+}
+
+
+@pytest.mark.parametrize(("vocabulary", "records"), NOT_NUMBERED.values(), ids=NOT_NUMBERED)
+def test_occurrences_that_are_not_numbered_are_refused(vocabulary, records):
+    """Code sets made by hand must be numbered as those that are read."""
+    import numpy as np
+
+    import cloister as cl
+
+    offsets = np.cumsum([0, *map(len, records)])
+    items = np.array([item for record in records for item in record], dtype=np.int32)
+    with pytest.raises(cl.InputError, match="not numbered from 1 without gaps"):
+        cl.generalize_codes(cl.CodeSets(vocabulary, offsets, items, None, True), k=2)
+
+
+def test_a_failure_is_said_once(protect, cloister, tmp_path):
+    """A privacy policy by sets that names one code may leave others to one record: ``-m 1`` says so, once."""
+    (tmp_path / "one.json").write_text(json.dumps([["250.00"]]))
+    assert protect("-q", "--privacy", "one.json").code == 0
+    violated = cloister("verify", "release", "-m", "1")
+
+    assert violated.code == 1
+    assert violated.err.count("not so: every set of up to 1 terms") == 1

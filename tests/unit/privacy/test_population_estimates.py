@@ -12,12 +12,12 @@ from cloister.errors import InputError
 from cloister.privacy import PopulationUniqueness
 from cloister.privacy.population_estimates import (
     Sample,
-    _fitted_snb,
-    _likeliest_pitman,
-    _shlosser,
     dankar,
     estimated_share,
+    fitted_snb,
+    likeliest_pitman,
     pitman,
+    shlosser,
     snb,
     zayatz,
 )
@@ -45,7 +45,7 @@ def test_zayatz_is_bayes_rule(sizes, more):
 
 def test_pitman_is_the_likeliest():
     """No parameters near the fitted ones make the sample likelier."""
-    a, t = _likeliest_pitman(sample_of(SIZES, 1000))
+    a, t = likeliest_pitman(sample_of(SIZES, 1000))
     best = oracle.pitman_likelihood(SIZES, a, t)
 
     for da in (-1e-4, 0, 1e-4):
@@ -58,7 +58,7 @@ def test_pitman_is_the_likeliest():
 def test_pitman_expects_the_uniques_of_its_process():
     """The share of uniques is the product over all people of the chance that nobody joins."""
     sample = sample_of(SIZES, 1000)
-    a, t = _likeliest_pitman(sample)
+    a, t = likeliest_pitman(sample)
 
     assert float(oracle.pitman_uniques(a, t, 1000)) == pytest.approx(pitman(sample), rel=1e-9)
 
@@ -68,9 +68,9 @@ def test_the_slide_negative_binomial_fits_what_was_seen():
     sample = sample_of(SIZES, 300)
     fraction = Decimal(90) / 300
     n_classes = float(oracle.shlosser(SIZES, 300))
-    a, p = _fitted_snb(sample, n_classes)
+    a, p = fitted_snb(sample, n_classes)
 
-    assert n_classes == pytest.approx(_shlosser(sample), rel=1e-12)
+    assert n_classes == pytest.approx(shlosser(sample), rel=1e-12)
     assert float(oracle.sampled(a, p, fraction, 1, 400)) * n_classes == pytest.approx(40, rel=1e-6)
     assert float(oracle.sampled(a, p, fraction, 2, 400)) * n_classes == pytest.approx(9, rel=1e-6)
     assert n_classes * p**a / 300 == pytest.approx(snb(sample), rel=1e-12)

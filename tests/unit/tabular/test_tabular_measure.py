@@ -7,8 +7,9 @@ from cloister.errors import InternalError
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.privacy import KAnonymity
 from cloister.results import Utility
+from cloister.risk.prosecutor import measure_risk
 from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.measure import class_sizes, confirm_loss, measure_risk, measure_utility
+from cloister.tabular.measure import class_sizes, confirm_loss, measure_utility
 from cloister.utility import ARX
 
 RELEASED = pl.DataFrame({"age": ["young"] * 5 + ["old"] * 3, "sex": ["F"] * 2 + ["M"] * 3 + ["F"] * 3})

@@ -12,17 +12,22 @@ covers, weighted by occurrences; ties: the lowest heights, in the order of the i
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
+from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
 from .closeness import CodeTree
 from .combinations import combinations_in, from_table
 from .sets import Integers, Numbers, Sets
 from .terms import Repeated, record_bits
+
+MOST_CHOICES = 5_000_000
+"""Choices of nodes that are tried, some minutes; more are refused."""
 
 Node = int
 Bits = NDArray[np.uint64]
@@ -80,7 +85,13 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
     Parameters
     ----------
     codes : of at least k records; every code of the vocabulary occurs
+
+    Raises
+    ------
+    InputError
+        There are too many choices of nodes to try.
     """
+    tried = 0
     cut = Recoding.of(codes, tree)
     records = Sets(codes.offsets, codes.items)
     for size in range(1, m + 1):
@@ -91,6 +102,12 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
         queue = sets.chosen(np.argsort(-held, kind="stable"))
         at = first_below(cut.current(), cut.bits, queue.offsets, queue.items, k, 0)
         while at < len(queue):
+            tried += prod(cut.nodes.shape[1] - height for height in cut.height[queue.members(at)].tolist())
+            if tried > MOST_CHOICES:
+                raise InputError(
+                    f"There are too many ways to generalize sets of {size} codes along the hierarchy (more than "
+                    f"{MOST_CHOICES:,} were to be tried). Ask for a smaller m, or choose the method cba or ugaclip."
+                )
             _mend(cut, queue.members(at), k)
             at = first_below(cut.current(), cut.bits, queue.offsets, queue.items, k, at + 1)
     return _smallest(cut.current())

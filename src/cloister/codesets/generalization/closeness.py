@@ -12,6 +12,7 @@ import numpy as np
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
+from cloister.codesets.policy import CLASSIFICATIONS
 from cloister.errors import InputError
 from cloister.hierarchy.classification import CodePath, load_classification
 from cloister.hierarchy.icd import IcdHierarchy
@@ -19,7 +20,6 @@ from cloister.hierarchy.ladder import Hierarchy
 
 from .sets import Numbers
 
-CLASSIFICATIONS = ("icd9", "icd10")
 GIVEN = "given"
 
 

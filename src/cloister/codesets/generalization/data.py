@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,7 @@ LARGEST = 2**31 - 1
 """The largest number that a request may state."""
 
 
+@runtime_checkable
 class PrivacySets(Protocol):
     """What generalization and its verification need of a privacy policy: sets of names, as numbers."""
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cloister.codesets.encode import plain_code
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.utility import Reading
 
-from .data import GeneralizationRequest, GeneralizedCodes
+from .data import Generalization, GeneralizationRequest, GeneralizedCodes
 from .manifest import outcomes_told, risk_of, utility_of
 from .measure import measure_terms, workload_errors
 from .written import order_in_file, record_texts
@@ -41,7 +42,7 @@ def work_out(
     terms = measure_terms(released)
     is_frequent = policy is not None and policy.support is not None
     told = None if policy is None or is_frequent else outcomes_told(figures, policy.spec)
-    utility = utility_of(terms, figures, told)
+    utility = utility_of(terms, figures, told, _codes(released))
     exact: dict[str, Any] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
     exact |= asdict(figures)
     exact["log_ul"] = figures.log_ul if isfinite(figures.log_ul) else None
@@ -53,6 +54,15 @@ def work_out(
             for reading in Reading
         }
     return GeneralizedFigures({"utility": utility, "risk": risk_of(terms)}, exact)
+
+
+def _codes(released: Generalization) -> tuple[int, int]:
+    """Codes of the original, and those of which something is suppressed; one that repeats counts once.
+
+    The suppressed occurrences of one code would tell how often some patient has it.
+    """
+    plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    return len(set(plain)), len({plain[code] for code in released.suppressed.tolist()})
 
 
 def crosswalk(given: GivenCodes, protected: GeneralizedCodes) -> pl.DataFrame:

@@ -12,8 +12,11 @@ from math import exp, inf, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.encode import plain_code
+
 from .closeness import CodeTree
 from .data import Generalization
+from .measure import sizes_in_codes
 from .sets import Integers
 
 LOG_2 = log(2)
@@ -54,15 +57,17 @@ def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree,
     ----------
     occurrences : (n_codes,) original records of each code of the vocabulary
     tree : of these codes; its root is above all
-    told : as if suppressed codes had no occurrences: what the released records tell
+    told : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
+        once
     """
     terms = released.terms
+    codes = {plain_code(code, repeats=released.repeats and told) for code in released.vocabulary}
     return TermCounts(
-        sizes=terms.sizes,
+        sizes=sizes_in_codes(released) if told else terms.sizes,
         levels=np.array([tree.joint_level(terms.members(number)) for number in range(len(terms))], dtype=np.int64),
         supports=released.supports(),
         top=tree.top,
-        n_codes=len(occurrences),
+        n_codes=len(codes),
         n_records=released.n_records,
         term_occurrences=np.add.reduceat(occurrences[terms.items], terms.offsets[:-1]),
         suppressed=occurrences[released.suppressed] * (not told),

@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cloister.codesets.manifest import columns_of, input_settings, one_row
+from cloister.codesets.policy import GWAS
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.results import Manifest, Verdict
 
 from .data import ConstraintOutcome, Generalization, GeneralizationFigures, GeneralizationRequest, Method
 from .left_out import counts_of
 from .measure import TermFigures
-
-GWAS = "gwas"
-"""The policy whose sets anybody can look up."""
 
 BY_SIZE, BY_POLICY = "k^m-anonymity", "privacy-constrained anonymity"
 FREQUENT = "sup:"
@@ -88,7 +86,7 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
     else:
         known = "one code" if released.m == 1 else f"{released.m} codes or fewer"
         if released.repeats:
-            known += f", and how often the patient has {'it' if released.m == 1 else 'each'}"
+            known += f", and that the patient has {'it' if released.m == 1 else 'each'} at least so often"
     return [
         f"Whoever knows of a patient {known}, and looks for the terms that these codes are in, finds no record or at "
         f"least {released.k}"
@@ -107,7 +105,10 @@ def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[Constrai
 
 
 def utility_of(
-    terms: TermFigures, figures: GeneralizationFigures, outcomes: Sequence[ConstraintOutcome] | None
+    terms: TermFigures,
+    figures: GeneralizationFigures,
+    outcomes: Sequence[ConstraintOutcome] | None,
+    codes: tuple[int, int],
 ) -> dict[str, Any]:
     """Return what was lost, as far as the released records tell it, and how many codes are suppressed.
 
@@ -117,10 +118,11 @@ def utility_of(
     Parameters
     ----------
     outcomes : of the utility policy; None without one, and of sets that were chosen because they are frequent
+    codes : how many the original has, and of how many something is suppressed
     """
     return {
-        "codes": terms.codes + figures.suppressed_codes,
-        "suppressed_codes": figures.suppressed_codes,
+        "codes": codes[0],
+        "suppressed_codes": codes[1],
         "terms": terms.terms,
         "terms_of_several_codes": terms.several,
         "generalized_codes": terms.generalized_codes,

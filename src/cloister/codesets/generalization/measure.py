@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import plain_code
 from cloister.codesets.measure import counted
 from cloister.codesets.workload import Workload
 from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
 from .data import Generalization
+from .sets import Integers
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class TermFigures:
 
     Attributes
     ----------
-    codes : distinct codes in terms
+    codes : distinct codes in terms; here and below one that repeats counts once
     terms, several : terms, and those that hold more than one code
     generalized_codes : codes in terms of more than one
     largest_term : codes of the largest term
@@ -44,10 +46,10 @@ class TermFigures:
 
 def measure_terms(released: Generalization) -> TermFigures:
     """Return what a recipient may know of the terms: a function of the released records and of nothing else."""
-    sizes, supports = released.terms.sizes, released.supports()
+    sizes, supports = sizes_in_codes(released), released.supports()
     alike = Counter(released.named_records())
     return TermFigures(
-        codes=int(sizes.sum()),
+        codes=len({code for term in _plain_terms(released) for code in term}),
         terms=len(sizes),
         several=int(np.sum(sizes > 1)),
         generalized_codes=int(sizes[sizes > 1].sum()),
@@ -56,6 +58,15 @@ def measure_terms(released: Generalization) -> TermFigures:
         rare_terms=int(np.sum(supports < released.k)),
         unique_records=sum(count == 1 for count in alike.values()),
     )
+
+
+def sizes_in_codes(released: Generalization) -> Integers:
+    """Return the codes of each term, shape (n_terms,); one that repeats counts once."""
+    return np.array([len(codes) for codes in _plain_terms(released)], dtype=np.int64)
+
+
+def _plain_terms(released: Generalization) -> list[set[str]]:
+    return [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
 
 
 def asked_about(released: Generalization) -> TermSets:

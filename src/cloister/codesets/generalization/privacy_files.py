@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import encode
 from cloister.errors import InputError
+from cloister.io import as_text
 from cloister.io.code_lists import CODE_NAMES, CODES_NAMES, ID_NAMES, CodeColumns, code_lists
 from cloister.io.read import Source, read_table
 
@@ -20,6 +23,8 @@ from .sets import Sets
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
 """Names that a column telling visits apart is looked for by, the likeliest first."""
+
+VISIT = "visit of each line"
 
 RECORDS, VISITS, ALL = "records", "visits", "all"
 """Words that a policy begins with where it is no JSON file."""
@@ -113,9 +118,27 @@ def _visits(source: Source, asked: VisitsFile) -> StatedSets:
     """Visits of a file; patients' ids are not looked at where each visit is a line."""
     columns = _columns(source, asked)
     if columns.codes is not None:
-        source = replace(source, frame=source.frame.select(columns.codes))
+        source = replace(source, frame=_lines(source, columns.codes, asked.visit))
     found = encode(code_lists(source, columns, asked.missing), drop_empty=True)
     return StatedSets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
+
+
+def _lines(source: Source, codes: str, visit: str | None) -> pl.DataFrame:
+    """The codes of each line, or of all lines of a visit where a column tells visits apart."""
+    if visit is None or source.frame[codes].dtype.is_float():
+        return source.frame.select(codes)
+    ids = as_text(source.frame[visit])
+    absent = int((ids.is_null() | (ids == "")).sum())
+    if absent:
+        lines = "line has" if absent == 1 else "lines have"
+        raise InputError(
+            f"{absent} {lines} no {visit!r} in {source.name}, so that it cannot be told which visit they are of. Write "
+            "one on each.",
+            file=source.name,
+            column=visit,
+        )
+    frame = pl.DataFrame({VISIT: ids, codes: as_text(source.frame[codes])})
+    return frame.group_by(VISIT, maintain_order=True).agg(pl.col(codes).str.join(" ")).select(codes)
 
 
 def _columns(source: Source, asked: VisitsFile) -> CodeColumns:

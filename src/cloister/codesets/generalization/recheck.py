@@ -1,6 +1,7 @@
 """A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import CODES, ID
+from cloister.codesets.encode import plain_code
 from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.manifest import columns_of, one_row
+from cloister.codesets.policy import is_built
+from cloister.codesets.policy_words import policy_words
 from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text, as_written_failures
@@ -30,8 +34,8 @@ from .codebook import codebook
 from .data import Generalization
 from .left_out import counts_agree, counts_of
 from .manifest import rules_of, sentences_of
-from .privacy_files import ALL
-from .recheck_policies import known_policy, known_privacy, sets_named
+from .privacy_files import ALL, StatedSets
+from .recheck_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .sets import Integers, Sets
 from .stated import Stated, read_stated
 from .verify import HOW_COMPARED, Promise, Secret, checks_before_release, verify
@@ -71,7 +75,6 @@ def recheck_generalized(
         return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
     codes = None if original is None else original.given.codes
     n_empty = 0 if original is None else original.given.n_empty
-    policy = known_policy(asked, released, expectation.policy, codes)
     failures = _contradictions(folder, manifest, asked, released, frame)
     if codes is not None:
         failures += _misfits(released, codes, asked)
@@ -81,14 +84,17 @@ def recheck_generalized(
         return Verdict(False, f"{name} was read", (), tuple(failures))
     if codes is not None:
         released = _with_suppressed(released, codes)
+    policy = known_policy(asked, released, expectation.policy, codes)
     privacy = known_privacy(asked, expectation, codes)
-    counted = () if privacy is None else (_counted(sets_named(privacy, released, codes), len(privacy.sets)),)
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
-    promise = Promise(privacy, policy if asked.by_sets else None, asked.uncovered_together)
+    promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
+    promise = Promise(promised, policy if asked.by_sets else None, asked.uncovered_together)
+    counted = tuple(_counted(privacy, released, codes))
     secret = None if original is None else Secret(original.given.codes, _origin(original, released))
-    promised = released if asked.m is not None or privacy is not None else replace(released, m=expectation.m)
-    verdict = verify(promised, promise, secret)
-    failures += [*verdict.failures, *_unexpected(released, expectation, promise)]
+    verdict = verify(released, promise, secret)
+    failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise, verdict.failures)]
+    if privacy.is_lacking and not failures:
+        raise lacking(asked, privacy)
     return Verdict(not failures, verdict.how, (*verdict.checks, *counted, *CHECKED), tuple(failures))
 
 
@@ -97,8 +103,18 @@ NO_FIGURES = "utility does not follow from the data file"
 NO_COUNTS = "records are not those of the original"
 
 
-def _counted(named: int, sets: int) -> str:
-    return f"of the privacy policy {named:,} of {sets:,} {'set has' if sets == 1 else 'sets have'} codes of the release"
+NOTHING_KNOWN = StatedSets((), Sets.of([]), "")
+"""Stands for a privacy policy that is not known."""
+
+
+def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
+    """How many sets of the privacy policies have codes of the release."""
+    for policy in (privacy.promised, privacy.further):
+        if policy is not None:
+            named, sets = sets_named(policy, released, codes), len(policy.sets)
+            beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
+            have = "set has" if sets == 1 else "sets have"
+            yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
 
 
 def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
@@ -131,6 +147,8 @@ def _contradictions(
             "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
             == sentences_of(released, asked.privacy),
             "settings.privacy does not fit settings.m": (asked.privacy == f"{ALL}:{asked.m}") is (asked.m is not None),
+            "settings.policy names no policy that there is": not is_built(str(asked.policy))
+            or policy_words(str(asked.policy)) is not None,
             "guarantee.verified is not true": guarantee["verified"] is True,
             "guarantee.checks or guarantee.verified_how are not what is checked of a release": not is_of_this_version(
                 manifest
@@ -165,8 +183,12 @@ def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[s
     if more:
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original"]
-    if codes.n_codes - len(released.vocabulary) != asked.suppressed:
+    plain = {code: plain_code(code, repeats=codes.repeats) for code in codes.vocabulary}
+    gone = {plain[code] for code in plain.keys() - set(released.vocabulary)}
+    if len(gone) != asked.suppressed:
         return ["utility.suppressed_codes are not those codes of the original that are in no term"]
+    if len(set(plain.values())) != asked.codes:
+        return ["utility.codes are not those of the original"]
     return []
 
 
@@ -201,11 +223,23 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
     return origin
 
 
-def _unexpected(released: Generalization, expectation: CodesExpectation, promise: Promise) -> list[str]:
-    """What of the recipient's own k and m does not hold."""
-    k, m = expectation.k or released.k, expectation.m or released.m
-    if k <= released.k and (m is None or (released.m is not None and m <= released.m)):
-        return []
-    words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-    verdict = verify(replace(released, k=k, m=m), replace(promise, utility=None))
-    return [f"as asked, with {words}: {failure}" for failure in verdict.failures]
+def _unexpected(
+    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: Promise, known: Sequence[str]
+) -> list[str]:
+    """What does not hold of the recipient's own k and m, and of a privacy policy that is not the promised one.
+
+    Parameters
+    ----------
+    known : what does not hold anyway
+    """
+    failures, k, asked = [], k or released.k, replace(promise, utility=None)
+    m = privacy.m or released.m
+    if k > released.k or (m is not None and (released.m is None or m > released.m)):
+        words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
+        verdict = verify(replace(released, k=k, m=m), asked)
+        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures if failure not in known]
+    if privacy.further is not None:
+        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(asked, privacy=privacy.further))
+        spec = privacy.further.spec
+        failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures if failure not in known]
+    return failures

@@ -19,7 +19,7 @@ class Stated:
     ----------
     method, k, m, privacy, policy, uncovered, code_hierarchy, repeats : settings
     numbered : whether records have ids
-    suppressed : how many codes are said to be suppressed
+    codes, suppressed : how many codes there are said to be, and of how many something is suppressed
     """
 
     method: Method
@@ -31,6 +31,7 @@ class Stated:
     code_hierarchy: str
     repeats: bool
     numbered: bool
+    codes: int
     suppressed: int
 
     @property
@@ -80,6 +81,7 @@ def _read(manifest: Manifest) -> Stated:
         code_hierarchy=_text(settings["code_hierarchy"]),
         repeats=_one_of(settings["repeats"], (True, False)),
         numbered=_one_of(settings["ids"], ("number", "drop")) == "number",
+        codes=_whole(manifest["utility"]["codes"], 1),
         suppressed=_whole(manifest["utility"]["suppressed_codes"], 0),
     )
 

@@ -9,6 +9,7 @@ from math import fsum
 from typing import Any, Protocol
 
 from cloister.codesets.encode import plain_code
+from cloister.codesets.policy import CLASSIFICATIONS, GWAS
 from cloister.hierarchy.classification import CodePath, load_classification
 
 from .data import Generalization
@@ -17,9 +18,7 @@ from .stated import Stated
 AGREEMENT = 1e-9
 """How far a loss may be from the one recomputed."""
 
-GWAS = "gwas"
 CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
-CLASSIFICATIONS = ("icd9", "icd10")
 TOP = 4
 """Height of the root of a classification: category, section, chapter, root."""
 
@@ -32,17 +31,20 @@ class Sets(Protocol):
         """The sets."""
 
 
-def counts_of(released: Generalization, suppressed: int) -> dict[str, int]:
-    """Return the numbers of ``utility`` that say how many codes and terms there are.
+def counts_of(released: Generalization, codes: int, suppressed: int) -> dict[str, int]:
+    """Return the numbers of ``utility`` that say how many codes and terms there are; one that repeats counts once.
 
     Parameters
     ----------
-    suppressed : codes that are said to be suppressed
+    codes, suppressed : as they are said to be; of a code that repeats some occurrences may be suppressed, so that
+        there may be fewer codes than those in terms and those suppressed
     """
-    terms = released.named_terms()
+    terms = [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
+    present = len(set().union(*terms))
+    least, most = (max(present, suppressed) if released.repeats else present + suppressed), present + suppressed
     several = [term for term in terms if len(term) > 1]
     return {
-        "codes": suppressed + sum(map(len, terms)),
+        "codes": min(max(codes, least), most),
         "suppressed_codes": suppressed,
         "terms": len(terms),
         "terms_of_several_codes": len(several),
@@ -67,7 +69,7 @@ def loss_of_terms(released: Generalization, n_codes: int, classification: str) -
 
     Parameters
     ----------
-    n_codes : of the original
+    n_codes : of the original; one that repeats counts once
     classification : where weights come from; of a user's hierarchy only that they are from 0 to 1 is known
     """
     held = Counter(released.records.items.tolist())
@@ -76,7 +78,8 @@ def loss_of_terms(released: Generalization, n_codes: int, classification: str) -
     for term, codes in enumerate(released.named_terms()):
         if len(codes) > 1:
             weight = _height(released, codes, classification) / TOP if known else 1.0
-            losses.append(len(codes) / n_codes * weight * held[term] / released.n_records)
+            several = {plain_code(code, repeats=released.repeats) for code in codes}
+            losses.append(len(several) / n_codes * weight * held[term] / released.n_records)
     return (fsum(losses) if known else 0.0), fsum(losses)
 
 
@@ -107,7 +110,7 @@ def figures_agree(utility: dict[str, Any], asked: Stated, released: Generalizati
     ----------
     policy : the utility policy; None where it is not known
     """
-    counts = counts_of(released, asked.suppressed)
+    counts = counts_of(released, asked.codes, asked.suppressed)
     known = utility.keys() == {*counts, "ilm", "ilm_terms", *CONSTRAINTS, "are"}
     counted = known and all(type(utility[name]) is int and utility[name] == count for name, count in counts.items())
     if not counted or type(utility["ilm_terms"]) is not float or utility["are"] is not None:

@@ -1,4 +1,4 @@
-"""Occurrences of codes in released terms: what somebody knows who knows how often a patient has a code.
+"""Occurrences of codes in released terms: what somebody knows who knows that a code was given so often.
 
 Whoever knows the third occurrence of a code knows of the first and the second, and may look for the terms of all three.
 If every record that has the term of an occurrence has those of the earlier ones, that leads to the same records as the

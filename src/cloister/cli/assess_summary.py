@@ -1,0 +1,141 @@
+"""What an assessment found, on the screen."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from cloister.cli.output import facts, grid
+from cloister.errors import InputError
+
+Summary = dict[str, Any]
+
+SHOWN = 3
+"""Combinations of columns of each size that stand on the screen."""
+
+EXPLAINED = (
+    "found: records with so many codes that no other record has, or fewer than {k} have",
+    "chance: the mean share of a record's sets of so many codes that tell as much",
+    "sets: the share of all distinct sets of so many codes; ± what was sampled, 95 %",
+)
+
+
+def whole_numbers(texts: Sequence[str], option: str) -> list[int]:
+    """Return whole numbers that were given with commas between.
+
+    Raises
+    ------
+    InputError
+        One is none.
+    """
+    words = [word.strip() for text in texts for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+        raise InputError(f"{option} takes whole numbers with commas between, as in {option} 1,2,3,5.")
+    return sorted({int(word) for word in words})
+
+
+def print_table_risk(screen: Console, summary: Summary) -> None:
+    """Print the risk of a table."""
+    screen.print(facts("Risk", list(_facts(summary))))
+    if "attributes" in summary:
+        bands = [[band, f"{count:,}"] for band, count in summary["prosecutor"]["histogram"].items() if count]
+        screen.print(grid("Records by size of their class", ["class size", "records"], bands))
+        head = ["columns", "classes", "distinction", "separation", "unique"]
+        screen.print(grid("What tells records apart", head, _columns(summary["attributes"])))
+    findings = [
+        [f["column"], f"({f['letter']}) {f['what']}", f"{f['records']:,}", f["confidence"]]
+        for f in summary["safe_harbor"]["findings"]
+    ]
+    if findings:
+        screen.print(grid("Safe Harbor: columns to look at", ["column", "what was found", "records", "sure"], findings))
+    else:
+        screen.print("Safe Harbor: no sign of an identifier was found, which proves little.", soft_wrap=True)
+
+
+def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    yield "source", summary["source"]
+    if "prosecutor" not in summary:
+        yield "records", f"{summary['records']:,}"
+        return
+    risk = summary["prosecutor"]
+    above = f"above {risk['threshold']:g}"
+    known = ", ".join(summary["quasi_identifiers"])
+    yield "records", f"{summary['records']:,} in {risk['classes']:,} classes by {known}"
+    yield "prosecutor", f"{_levels(risk)}; {above}: {risk['share_above_threshold']:.1%} of the records"
+    yield from _against_population(summary, above)
+    alone = summary["uniqueness"]["sample"]
+    yield "sample uniques", f"{alone['records']:,} ({alone['share']:.1%} of the records)"
+    if summary["uniqueness"]["population"] is not None:
+        yield "population uniques", _population_uniques(summary["uniqueness"]["population"])
+    special = summary["special_uniques"]
+    sizes = ", ".join(f"{count:,} of {size}" for size, count in special["by_size"].items())
+    yield (
+        "special uniques",
+        f"{special['records']:,} records; minimal sample uniques by number of columns: {sizes}",
+    )
+    if special["records"]:
+        held = sorted(special["contributions"].items(), key=lambda item: (-item[1], item[0]))
+        yield "what makes unique", ", ".join(f"{column} {share:.0%}" for column, share in held) + " of the scores"
+        rows = ", ".join(str(row["record"]) for row in special["riskiest_records"])
+        yield "highest scores", f"{special['highest_score']:,} and less, records number {rows}"
+
+
+def _levels(risk: Summary) -> str:
+    return f"highest {risk['highest']:.4f}, average {risk['average']:.4f}"
+
+
+def _against_population(summary: Summary, above: str) -> Iterator[tuple[str, str]]:
+    risk = summary["journalist"]
+    if risk is None:
+        yield "journalist", "not known without --population or --sampling-fraction; marketer the same"
+        return
+    how = f"{risk['how']} among {risk['people']:,} people"
+    yield "journalist", f"{_levels(risk)}; {above}: {risk['share_above_threshold']:.1%} of the records ({how})"
+    yield "marketer", f"{summary['marketer']['average']:.4f} of the records would be linked rightly"
+
+
+def _population_uniques(found: Summary) -> str:
+    chosen = found["chosen"]
+    share = f"{found['shares'][chosen]:.2%} of the records"
+    if chosen == "counted":
+        return f"{share}, counted"
+    others = ", ".join(f"{name} {value:.2%}" for name, value in found["shares"].items() if name != chosen)
+    stands_in = ", which has no solution here: zayatz stands in" if chosen in found["without_solution"] else ""
+    return f"{share} estimated by {chosen}, as Dankar's rule chooses{stands_in} ({others})"
+
+
+def _columns(separations: list[Summary]) -> list[list[str]]:
+    rows, shown = [], dict[int, int]()
+    for found in separations:
+        size = len(found["columns"])
+        shown[size] = shown.get(size, 0) + 1
+        if size == 1 or shown[size] <= SHOWN:
+            told = [f"{found['distinction']:.2%}", f"{found['separation']:.2%}", f"{found['uniques']:,}"]
+            rows.append([" + ".join(found["columns"]), f"{found['classes']:,}", *told])
+    return rows
+
+
+def print_codes_risk(screen: Console, summary: Summary) -> None:
+    """Print the risk of code sets."""
+    k = summary["k"]
+    screen.print(
+        facts(
+            "Risk",
+            [("source", summary["source"]), ("records", f"{summary['records']:,} with {summary['codes']:,} codes")],
+        )
+    )
+    head = ["known", "found", f"below {k}", "chance", f"below {k}", "sets", f"below {k}"]
+    names = ("records_unique", "records_below_k", "chance_unique", "chance_below_k", "sets_unique", "sets_below_k")
+    rows = [[str(risk["m"]), *(_share(risk[name]) for name in names)] for risk in summary["partial_knowledge"]]
+    screen.print(grid("What codes known of a patient find", head, rows))
+    for line in EXPLAINED:
+        screen.print(line.format(k=k), soft_wrap=True)
+
+
+def _share(share: Summary | None) -> str:
+    if share is None:
+        return "-"
+    if share["low"] == share["high"]:
+        return f"{share['value']:.1%}"
+    half = max(share["value"] - share["low"], share["high"] - share["value"])
+    return f"{100 * share['value']:.1f}±{100 * half:.1f}%"

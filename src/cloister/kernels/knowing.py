@@ -1,0 +1,321 @@
+"""How many records hold a set of items that somebody may know: for all sets of a size, and for single ones."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import jit
+from .classes import GOLDEN
+
+AT_ONCE = 1 << 18
+"""Sets that are counted in one table, so that it stays in the cache."""
+
+WIDEST = 1 << 21
+"""Items that keys of three fit into 63 bits with."""
+
+LARGEST = 3
+"""Sets of up to so many items are counted all."""
+
+
+class ItemSets(NamedTuple):
+    """Records as sets of items.
+
+    offsets : (n_records + 1,) int64, where the items of each record begin
+    items : (n_occurrences,) int32, ascending within a record
+    """
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int32]
+
+
+class Holders(NamedTuple):
+    """Records that hold each item: offsets (n_items + 1,) int64 into records (n_occurrences,) int32, ascending."""
+
+    offsets: NDArray[np.int64]
+    records: NDArray[np.int32]
+
+
+class Starts(NamedTuple):
+    """Every occurrence of an item, by item: (n_occurrences,) int64 records, and places in ``items``."""
+
+    records: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+class Tallies(NamedTuple):
+    """What the sets of one size tell.
+
+    least : (n_records,) int64, records that hold the rarest set of each record; 0 for records of fewer items
+    alone : (n_records,) int64, sets of each record that no other record holds
+    few : (n_records,) int64, sets of each record that fewer than k records hold
+    distinct : (3,) int64, distinct sets: all, those in one record, those in fewer than k
+    """
+
+    least: NDArray[np.int64]
+    alone: NDArray[np.int64]
+    few: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+
+
+@jit
+def _place(keys, shift, key):
+    """Where a key is in the table, or belongs."""
+    mask = keys.shape[0] - 1
+    slot = np.int64((np.uint64(key) * GOLDEN) >> shift)
+    while keys[slot] >= 0 and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@jit
+def _visit(keys, counts, shift, key, counting):
+    """Count a key, or return how often it was counted."""
+    slot = _place(keys, shift, key)
+    if counting:
+        keys[slot] = key
+        counts[slot] += 1
+    return counts[slot]
+
+
+@jit
+def _note(tallies, record, found, k):
+    """Add one set of a record, which so many records hold."""
+    if tallies.least[record] == 0 or found < tallies.least[record]:
+        tallies.least[record] = found
+    if found == 1:
+        tallies.alone[record] += 1
+    if found < k:
+        tallies.few[record] += 1
+
+
+@jit
+def _pass(sets, starts, span, size, table, tallies, k):
+    """Go through the sets that begin with some occurrences: count them, or with k above 0 tell what was counted."""
+    keys, counts, shift, width = table
+    for number in range(span[0], span[1]):
+        record = starts.records[number]
+        place = starts.places[number]
+        end = sets.offsets[record + 1]
+        for second in range(place + 1, end):
+            key = np.int64(sets.items[place]) * width + sets.items[second]
+            if size == 2:
+                found = _visit(keys, counts, shift, key, k == 0)
+                if k > 0:
+                    _note(tallies, record, found, k)
+                continue
+            for third in range(second + 1, end):
+                found = _visit(keys, counts, shift, key * width + sets.items[third], k == 0)
+                if k > 0:
+                    _note(tallies, record, found, k)
+
+
+@jit
+def _count_span(sets, starts, span, size, width, tallies, k, n_sets):
+    """Count the sets that begin with some occurrences, which are all of their items, and tell."""
+    bits = 8
+    while (1 << bits) < 2 * n_sets:
+        bits += 1
+    keys = np.full(1 << bits, -1, dtype=np.int64)
+    counts = np.zeros(1 << bits, dtype=np.int32)
+    table = (keys, counts, np.uint64(64 - bits), np.int64(width))
+    _pass(sets, starts, span, size, table, tallies, 0)
+    _pass(sets, starts, span, size, table, tallies, k)
+    for count in counts:
+        if count > 0:
+            tallies.distinct[0] += 1
+            tallies.distinct[1] += count == 1
+            tallies.distinct[2] += count < k
+
+
+@jit
+def _holds(sets, record, item):
+    """Whether a record holds an item."""
+    low = sets.offsets[record]
+    high = sets.offsets[record + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if sets.items[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return low < sets.offsets[record + 1] and sets.items[low] == item
+
+
+@jit
+def _supports(sets, holders, offsets, wanted, found):
+    """Fill ``found`` with the number of records that hold each set wanted."""
+    for number in range(found.shape[0]):
+        start = offsets[number]
+        end = offsets[number + 1]
+        rarest = wanted[start]
+        for at in range(start + 1, end):
+            item = wanted[at]
+            if (
+                holders.offsets[item + 1] - holders.offsets[item]
+                < holders.offsets[rarest + 1] - holders.offsets[rarest]
+            ):
+                rarest = item
+        total = 0
+        for at in range(holders.offsets[rarest], holders.offsets[rarest + 1]):
+            record = holders.records[at]
+            all_there = True
+            for other in range(start, end):
+                if not _holds(sets, record, wanted[other]):
+                    all_there = False
+                    break
+            total += all_there
+        found[number] = total
+
+
+@jit
+def _least_of(sets, holders, items, size, enough, work):
+    """Fewest records that hold ``size`` of these items; ends at ``enough``; -1 - fewest so far if the work runs out.
+
+    The items come rarest first. Any set that is looked at on the way can be grown to ``size`` items, which only
+    makes its records fewer.
+    """
+    n = items.shape[0]
+    longest = 0
+    for item in items:
+        longest = max(longest, holders.offsets[item + 1] - holders.offsets[item])
+    left = np.empty((size, longest), dtype=np.int32)
+    n_left = np.zeros(size, dtype=np.int64)
+    chosen = np.full(size, -1, dtype=np.int64)
+    best = longest
+    depth = 0
+    while depth >= 0:
+        chosen[depth] += 1
+        if chosen[depth] > n - (size - depth):
+            depth -= 1
+            continue
+        item = items[chosen[depth]]
+        kept = 0
+        if depth == 0:
+            for at in range(holders.offsets[item], holders.offsets[item + 1]):
+                left[0, kept] = holders.records[at]
+                kept += 1
+        else:
+            for at in range(n_left[depth - 1]):
+                record = left[depth - 1, at]
+                if _holds(sets, record, item):
+                    left[depth, kept] = record
+                    kept += 1
+            work -= n_left[depth - 1]
+        n_left[depth] = kept
+        best = min(best, kept)
+        if best <= enough:
+            return best
+        if work < 0:
+            return -1 - best
+        if depth < size - 1:
+            depth += 1
+            chosen[depth] = chosen[depth - 1]
+    return best
+
+
+def item_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> ItemSets:
+    """Return records as sets of items, checked.
+
+    Raises
+    ------
+    ValueError
+        The offsets do not divide the items, an item is negative, or a record's items are not ascending.
+    """
+    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    items = np.ascontiguousarray(items, dtype=np.int32)
+    if offsets.ndim != 1 or offsets[0] != 0 or offsets[-1] != items.size or np.any(np.diff(offsets) < 0):
+        raise ValueError("offsets must begin with 0, never fall, and end with the number of items")
+    falls = np.flatnonzero(np.diff(items) <= 0) + 1
+    if (items.size and items.min() < 0) or not np.isin(falls, offsets).all():
+        raise ValueError("items must be from 0 on, and ascending within each record")
+    return ItemSets(offsets, items)
+
+
+def holders_of(sets: ItemSets, n_items: int) -> Holders:
+    """Return the records that hold each of ``n_items`` items."""
+    offsets = np.zeros(n_items + 1, dtype=np.int64)
+    np.cumsum(np.bincount(sets.items, minlength=n_items), out=offsets[1:])
+    owner = np.repeat(np.arange(sets.offsets.size - 1, dtype=np.int32), np.diff(sets.offsets))
+    return Holders(offsets, owner[np.argsort(sets.items, kind="stable")])
+
+
+def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
+    """Count all sets of two or three items.
+
+    Raises
+    ------
+    ValueError
+        The size is no such number, k is below 1, or there are too many items for keys of 63 bits.
+    """
+    width = int(sets.items.max(initial=0)) + 1
+    if size not in range(2, LARGEST + 1) or k < 1 or width > WIDEST:
+        raise ValueError(f"sets of 2 or {LARGEST} items below {WIDEST} are counted, with k of at least 1")
+    n_records = sets.offsets.size - 1
+    least, alone, few = (np.zeros(n_records, dtype=np.int64) for _ in range(3))
+    tallies = Tallies(least, alone, few, np.zeros(3, dtype=np.int64))
+    places = np.argsort(sets.items, kind="stable")
+    owner = np.repeat(np.arange(n_records, dtype=np.int64), np.diff(sets.offsets))
+    starts = Starts(owner[places], places)
+    after = sets.offsets[starts.records + 1] - places - 1
+    n_sets = np.concatenate([[0], np.cumsum(after if size == 2 else after * (after - 1) // 2)])
+    ends = np.flatnonzero(np.diff(sets.items[places], append=-1)) + 1  # of the occurrences of one item
+    low = 0
+    for high, following in zip(ends, [*ends[1:], 0], strict=True):
+        if following and n_sets[following] - n_sets[low] <= AT_ONCE:
+            continue
+        _count_span(sets, starts, (low, int(high)), size, width, tallies, k, n_sets[high] - n_sets[low])
+        low = int(high)
+    return tallies
+
+
+def supports(
+    sets: ItemSets, holders: Holders, offsets: NDArray[np.int64], wanted: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Return the number of records that hold each set wanted, shape (n_wanted,) int64.
+
+    Parameters
+    ----------
+    offsets : (n_wanted + 1,) where each set begins in ``wanted``; none is empty
+    wanted : items
+
+    Raises
+    ------
+    ValueError
+        A set is empty or an item does not exist.
+    """
+    if np.any(np.diff(offsets) < 1) or (
+        wanted.size and not 0 <= wanted.min() <= wanted.max() < holders.offsets.size - 1
+    ):
+        raise ValueError("sets wanted must have items, and items must exist")
+    found = np.zeros(offsets.size - 1, dtype=np.int64)
+    _supports(sets, holders, np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(wanted, np.int32), found)
+    return found
+
+
+class Least(NamedTuple):
+    """Fewest records that hold a set, and whether that is proven."""
+
+    records: int
+    proven: bool
+
+
+def least_of(sets: ItemSets, holders: Holders, record: int, size: int, enough: int, work: int) -> Least:
+    """Return how many records hold the rarest set of some items of a record, or at most ``enough`` as soon as known.
+
+    Parameters
+    ----------
+    size : of the sets, from 1 to the items of the record
+    work : records that may be looked at before giving up with what was found by then
+
+    Raises
+    ------
+    ValueError
+        The record does not exist, or has fewer items.
+    """
+    if not 0 <= record < sets.offsets.size - 1 or not 1 <= size <= sets.offsets[record + 1] - sets.offsets[record]:
+        raise ValueError("the record must exist, and have as many items as the sets")
+    items = sets.items[sets.offsets[record] : sets.offsets[record + 1]]
+    rarest_first = items[np.argsort(np.diff(holders.offsets)[items], kind="stable")]
+    found = int(_least_of(sets, holders, rarest_first, size, enough, work))
+    return Least(found, True) if found >= 0 else Least(-1 - found, False)

@@ -1,0 +1,144 @@
+"""Names of columns that speak of an identifier."""
+
+import re
+from dataclasses import dataclass
+
+CLASSES = {
+    "A": "names",
+    "B": "places smaller than a state",
+    "C": "dates finer than a year, ages over 89",
+    "D": "telephone numbers",
+    "E": "fax numbers",
+    "F": "email addresses",
+    "G": "social security numbers",
+    "H": "medical record numbers",
+    "I": "health plan beneficiary numbers",
+    "J": "account numbers",
+    "K": "certificate and license numbers",
+    "L": "vehicle identifiers and license plates",
+    "M": "device identifiers and serial numbers",
+    "N": "web addresses",
+    "O": "IP addresses",
+    "P": "biometric identifiers",
+    "Q": "full-face photographs and the like",
+    "R": "any other unique number, characteristic or code",
+}
+"""The classes of 45 CFR 164.514(b)(2)(i), by their letter there."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@dataclass(frozen=True)
+class Speaking:
+    """What the name of a column says.
+
+    Attributes
+    ----------
+    letter : of the class
+    strong : whether the name leaves little doubt
+    """
+
+    letter: str
+    strong: bool
+
+
+_NUMBER = r"( ?(id|no|nr|nbr|num|number))"
+_STRONG = (
+    ("A", r"((first|last|given|family|sur|fore|middle|maiden|full|patient|mothers?|fathers?|nick) ?)?names?|forename"),
+    ("B", r"zip( ?code)?( ?\d)?|post(al)? ?code|street( address)?|address|addr|city|town|county|precinct|parish"),
+    ("B", r"lat|lon|lng|latitude|longitude|geocode|census tract"),
+    ("C", r"(.* )?(date|dob|birthday|birth ?date|timestamp|datetime)( of .*)?"),
+    ("C", r"(admission|discharge|death|visit|service|birth)s?( (date|time|day))?|admit(ted)?|discharged|died"),
+    ("D", rf"(.* )?(phone|telephone|tel|mobile|cell ?phone){_NUMBER}?"),
+    ("E", rf"(.* )?fax{_NUMBER}?"),
+    ("F", r"(.* )?e ?mail( address)?"),
+    ("G", rf"ssn|social security{_NUMBER}?|national id"),
+    ("H", rf"mrn|medical record{_NUMBER}?|(medical|patient|hospital|chart|person|subject|pat|nhs){_NUMBER}"),
+    ("I", rf"(member|beneficiary|subscriber|insurance|medicare|medicaid|health plan|policy){_NUMBER}"),
+    ("I", r"member|beneficiary"),
+    ("J", rf"(bank )?(account|acct){_NUMBER}?|iban|credit card{_NUMBER}?"),
+    ("K", rf"(driver s |drivers? )?(license|licence|certificate|passport){_NUMBER}?|npi|dea{_NUMBER}?"),
+    ("L", rf"vin|(license|licence|number) plate|vehicle( .*)?|plate{_NUMBER}?"),
+    ("M", rf"(device |implant )?(device|serial|imei|udi){_NUMBER}?|mac( address)?"),
+    ("N", r"(.* )?(url|website|homepage|web ?page)|web address"),
+    ("O", r"ip( v?)?( ?[46])?( address)?"),
+    ("P", r"(.* )?(fingerprints?|voice ?print|biometrics?|retina( scan)?|iris( scan)?)"),
+    ("Q", r"(.* )?(photo|photograph|picture|portrait|face image|selfie)s?"),
+    ("R", rf"(.* )?(uuid|guid)|(row|record|encounter|visit|claim|case|study){_NUMBER}|id|identifier"),
+)
+_WEAK = (
+    ("A", r"names?|initials|alias"),
+    ("B", r"zip|postal|street|address|city|town|county|village|district|neighbou?rhood|parish|coordinates?"),
+    ("C", r"date|dob|birth|day|month"),
+    ("D", r"phone|telephone|mobile"),
+    ("F", r"mail"),
+    ("G", r"ssn"),
+    ("H", r"mrn"),
+    ("J", r"account"),
+    ("K", r"license|licence|certificate|passport"),
+    ("M", r"serial|device"),
+    ("N", r"url|web"),
+    ("P", r"dna|genome|genotype|sequence|biometric"),
+    ("Q", r"image|scan"),
+    ("R", r"id|identifier|key|hash|token|barcode"),
+)
+_STRONG_NAMES = tuple((letter, re.compile(pattern)) for letter, pattern in _STRONG)
+_WEAK_WORDS = tuple((letter, re.compile(pattern)) for letter, pattern in _WEAK)
+_OF_PLACES_AND_THINGS = frozenset(
+    ("drug", "medication", "hospital", "ward", "facility", "clinic", "department", "dept", "test", "procedure",
+     "product", "brand", "column", "file", "unit")
+)  # fmt: skip
+"""Words that make a name or number one of something else than a person."""
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a column's name in small letters.
+
+    Examples
+    --------
+    >>> words_of("patientLastName"), words_of("ZIP_code"), words_of("dob2")
+    (('patient', 'last', 'name'), ('zip', 'code'), ('dob', '2'))
+    """
+    return tuple(word.lower() for word in _WORDS.findall(name))
+
+
+def what_a_name_says(name: str) -> Speaking | None:
+    """Return the class of identifiers that the name of a column speaks of, if any.
+
+    Examples
+    --------
+    >>> what_a_name_says("last_name"), what_a_name_says("drug_name"), what_a_name_says("sex")
+    (Speaking(letter='A', strong=True), None, None)
+    """
+    words = words_of(name)
+    joined = " ".join(words)
+    for letter, pattern in _STRONG_NAMES:
+        if pattern.fullmatch(joined):
+            return Speaking(letter, strong=True)
+    if _OF_PLACES_AND_THINGS & set(words):
+        return None
+    for letter, pattern in _WEAK_WORDS:
+        if any(pattern.fullmatch(word) for word in words):
+            return Speaking(letter, strong=False)
+    return None
+
+
+def is_named_age(name: str) -> bool:
+    """Whether the name of a column speaks of an age."""
+    return bool({"age", "ages"} & set(words_of(name)))
+
+
+def is_named_zip(name: str) -> bool:
+    """Whether the name of a column speaks of a ZIP code."""
+    return bool({"zip", "zipcode", "zip3", "zip5", "postal", "postcode"} & set(words_of(name)))
+
+
+def is_named_birth_year(name: str) -> bool:
+    """Whether the name of a column speaks of a year of birth."""
+    words = set(words_of(name))
+    return bool({"yob", "birthyear"} & words) or ("year" in words and bool({"birth", "born"} & words))
+
+
+def is_named_part_of_a_date(name: str) -> bool:
+    """Whether the name of a column speaks of a day or a month, which may stand as a number."""
+    return bool({"day", "month"} & set(words_of(name)))

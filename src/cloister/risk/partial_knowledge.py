@@ -1,0 +1,211 @@
+"""What somebody finds who knows some items of a patient: codes, or pairs of a code and an age."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.kernels.knowing import LARGEST, WIDEST, Holders, ItemSets, count_sets, holders_of, item_sets
+
+from .sampled_knowledge import Estimate, exactly, sample_chances, sample_distinct, sample_worst
+
+Integers = NDArray[np.int64]
+
+MOST_KNOWN = 20
+MOST_COUNTED = 500_000_000
+"""Sets of one size that are counted all, at most: some minute."""
+
+
+@dataclass(frozen=True)
+class KnowledgeRisk:
+    """Risk from an attacker who knows m items of a patient, or all items of a patient with fewer.
+
+    Attributes
+    ----------
+    m : items known
+    exact : whether every set was counted; else shares are estimates with an interval of 95 %
+    records_unique, records_below_k : share of the records with a set of items that nobody else has, or fewer than k
+        records have: what the attacker finds who knows the most telling items
+    chance_unique, chance_below_k : mean over the records of the share of their sets that nobody else has, or fewer than
+        k records have: what the attacker finds who knows any items
+    sets_unique, sets_below_k : share of the distinct sets of m items that one record has, or fewer than k have
+    undecided : records for which the search for a telling set was given up; the intervals allow for them
+
+    References
+    ----------
+    Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy",
+    section 6.2 and figure 12: the share of sets.
+    """
+
+    m: int
+    exact: bool
+    records_unique: Estimate
+    records_below_k: Estimate
+    chance_unique: Estimate
+    chance_below_k: Estimate
+    sets_unique: Estimate | None
+    sets_below_k: Estimate | None
+    undecided: int = 0
+
+
+@dataclass(frozen=True)
+class PartialKnowledge:
+    """Risk from attackers who know more and more.
+
+    Attributes
+    ----------
+    n_records, n_items : records, and items that occur
+    k : records that a set of items should at least have
+    seed : of what was sampled
+    risks : one for each m asked for, ascending
+    """
+
+    n_records: int
+    n_items: int
+    k: int
+    seed: int
+    risks: tuple[KnowledgeRisk, ...]
+
+
+@dataclass(frozen=True)
+class _Level:
+    """What the sets of up to m items of each record tell, as counted.
+
+    Attributes
+    ----------
+    m : size of the sets; of a record with fewer items, their number
+    least : (n_records,) records that hold the rarest set of each
+    alone, few : (n_records,) share of each record's sets that one record holds, or fewer than k hold
+    distinct : (3,) distinct sets: all, in one record, in fewer than k
+    """
+
+    m: int
+    least: Integers
+    alone: NDArray[np.float64]
+    few: NDArray[np.float64]
+    distinct: Integers
+
+
+def partial_knowledge(
+    offsets: Integers, items: NDArray[np.int32], *, known: Sequence[int], k: int, seed: int = 0
+) -> PartialKnowledge:
+    """Return the risk from attackers who know so many items of a patient.
+
+    Sets of up to three items are counted all; larger ones, or more than half a billion, are sampled. Whoever is found
+    by three items is found by more, so the share of records found is sampled among the others only.
+
+    Parameters
+    ----------
+    offsets : (n_records + 1,) where the items of each record begin; every record has some
+    items : numbers of items, ascending within a record; an item may be anything that an attacker can know
+    known : numbers of items
+    k : at least 2
+    seed : of what is sampled
+
+    Raises
+    ------
+    InputError
+        A number of items known is not from 1 to 20, k is below 2, or there are no records or one without items.
+    """
+    if not known or any(m not in range(1, MOST_KNOWN + 1) for m in known):
+        raise InputError(f"Attackers know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")
+    if k < 2:
+        raise InputError(f"k = {k} was asked for, but a set in fewer than k records means something from k = 2 on.")
+    sets = item_sets(offsets, items)
+    sizes = np.diff(sets.offsets)
+    if not sizes.size or not sizes.all():
+        raise InputError("There are no records, or one has no items. Leave such records out.")
+    n_items = int(items.max(initial=-1)) + 1
+    holders = holders_of(sets, n_items)
+    levels: list[_Level] = []
+    risks: dict[int, KnowledgeRisk] = {}
+    for m in range(1, max(known) + 1):
+        counted = m <= LARGEST and len(levels) == m - 1 and (m == 1 or _is_countable(sizes, m, n_items))
+        if counted:
+            levels.append(_counted(sets, holders, sizes, m, k, levels))
+        if m in known:
+            risks[m] = _exact(levels[-1], k) if counted else _sampled(sets, holders, m, k, levels[-1], seed)
+    occurring = int(np.count_nonzero(np.diff(holders.offsets)))
+    return PartialKnowledge(sizes.size, occurring, k, seed, tuple(risks[m] for m in sorted(risks)))
+
+
+def _is_countable(sizes: Integers, m: int, n_items: int) -> bool:
+    every = sum(
+        comb(int(size), m) * int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)
+    )
+    return every <= MOST_COUNTED and n_items <= WIDEST
+
+
+def _counted(sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, levels: list[_Level]) -> _Level:
+    """Count the sets of ``m`` items; records with fewer items keep what their whole set told."""
+    if m == 1:
+        support = np.diff(holders.offsets)
+        each, start = support[sets.items], sets.offsets[:-1]
+        present = support[support > 0]
+        distinct = np.array([present.size, (present == 1).sum(), (present < k).sum()])
+        alone, few = np.add.reduceat(each == 1, start, dtype=np.int64), np.add.reduceat(each < k, start, dtype=np.int64)
+        return _Level(1, np.minimum.reduceat(each, start), alone / sizes, few / sizes, distinct)
+    below = levels[-1]
+    tallies = count_sets(sets, m, k)
+    enough = sizes >= m
+    n_sets = np.where(enough, _binomial(sizes, m), 1.0)
+    return _Level(
+        m,
+        np.where(enough, tallies.least, below.least),
+        np.where(enough, tallies.alone / n_sets, below.alone),
+        np.where(enough, tallies.few / n_sets, below.few),
+        tallies.distinct,
+    )
+
+
+def _binomial(sizes: Integers, m: int) -> NDArray[np.float64]:
+    return np.array([comb(size, m) for size in range(int(sizes.max()) + 1)], dtype=np.float64)[sizes]
+
+
+def _exact(level: _Level, k: int) -> KnowledgeRisk:
+    every = int(level.distinct[0])
+    shares = [exactly(int(count) / every) if every else None for count in level.distinct[1:]]
+    return KnowledgeRisk(
+        m=level.m,
+        exact=True,
+        records_unique=exactly(float((level.least == 1).mean())),
+        records_below_k=exactly(float((level.least < k).mean())),
+        chance_unique=exactly(float(level.alone.mean())),
+        chance_below_k=exactly(float(level.few.mean())),
+        sets_unique=shares[0],
+        sets_below_k=shares[1],
+    )
+
+
+def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _Level, seed: int) -> KnowledgeRisk:
+    """Sample what sets of ``m`` items tell, beyond what sets of fewer told."""
+    random = np.random.default_rng([seed, m])
+    more = np.diff(sets.offsets) > level.m
+    worst, given_up = [], 0
+    for enough in (1, k - 1):
+        settled = int((level.least <= enough).sum())
+        open_records = np.flatnonzero(more & (level.least > enough))
+        found, undecided = sample_worst(sets, holders, m, open_records, enough, random)
+        worst.append(_together(settled, open_records.size, found, level.least.size))
+        given_up += undecided
+    chances = sample_chances(sets, holders, m, k, random)
+    distinct = sample_distinct(sets, holders, m, k, random)
+    return KnowledgeRisk(
+        m=m,
+        exact=False,
+        records_unique=worst[0],
+        records_below_k=worst[1],
+        chance_unique=chances[0],
+        chance_below_k=chances[1],
+        sets_unique=None if distinct is None else distinct[0],
+        sets_below_k=None if distinct is None else distinct[1],
+        undecided=given_up,
+    )
+
+
+def _together(settled: int, n_open: int, found: Estimate, n: int) -> Estimate:
+    """Share of all records, of which some are known to be found, and of some others a share is."""
+    return Estimate(*((settled + n_open * share) / n for share in (found.value, found.low, found.high)))

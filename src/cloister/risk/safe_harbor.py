@@ -1,0 +1,185 @@
+"""Signs that a table would not pass HIPAA's Safe Harbor: columns to look at, never values."""
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from .identifier_names import is_named_age, is_named_birth_year, is_named_part_of_a_date, is_named_zip, what_a_name_says
+from .identifier_values import DATE, OF_NUMBERS, OF_TEXT, PERSON, ZIP, ZIP_START, Values
+from .zip_areas import EVERY, small_areas
+
+Confidence = Literal["certain", "likely", "possible"]
+RANK = {"certain": 0, "likely": 1, "possible": 2}
+
+MOSTLY = 0.9
+"""A form is that of a column if so many of its values have it."""
+
+NEARLY_UNIQUE = 0.95
+OLDEST = 89
+WORDS_OF_TEXT = 4
+LENGTH_OF_TEXT = 200
+FEW = 20
+"""A column of fewer values is not called unique: in so few any column may be."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sign that a column holds an identifier.
+
+    Attributes
+    ----------
+    column : its name
+    letter : of the class of 45 CFR 164.514(b)(2)(i), A to R
+    what : what was found, in words and never in values
+    records : records with a value of that kind; all with a value, where the name of the column is the sign
+    confidence : ``certain``: what the rule names is there; ``likely``: name or form leave little doubt; ``possible``:
+        worth a look
+    """
+
+    column: str
+    letter: str
+    what: str
+    records: int
+    confidence: Confidence
+
+
+def look_for_identifiers(
+    frame: pl.DataFrame, texts: pl.DataFrame, *, census: str = EVERY, today: datetime.date | None = None
+) -> tuple[Finding, ...]:
+    """Return the signs of identifiers in all columns of a table, by column, the surest first.
+
+    What is not found may still be there: names are not recognized by their values, nor numbers that look like any
+    other. Safe Harbor also asks that nobody has actual knowledge that the rest could identify a patient.
+
+    Parameters
+    ----------
+    frame : the table in its types
+    texts : the same columns as text
+    census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
+    today : what years of birth are compared with; the day of the call if not given
+
+    Raises
+    ------
+    InputError
+        The census is not known.
+    """
+    areas = small_areas(census)
+    year = (today or datetime.date.today()).year
+    found: list[Finding] = []
+    for column in texts.columns:
+        values = Values.of(texts[column])
+        if len(values.texts) == 0:
+            continue
+        signs = [*_from_values(frame[column], values), *_zip(column, values, areas), *_old(column, values, year)]
+        signs += [*_from_name(column, values, signs), *_unique(frame[column], values, signs)]
+        found += sorted(signs, key=lambda finding: (RANK[finding.confidence], finding.letter))
+    return tuple(found)
+
+
+def _from_values(series: pl.Series, values: Values) -> Iterator[Finding]:
+    """What the type of a column and the form of its values say."""
+    column, n = series.name, values.n_records
+    if series.dtype in (pl.Date, pl.Datetime):
+        yield Finding(column, "C", "dates finer than a year", n, "certain")
+        return
+    if series.dtype.is_float() or series.dtype == pl.Boolean:
+        return
+    numbers = values.are_numbers
+    dated = values.n_like(DATE)
+    if dated:
+        sure = _how_sure(dated, n) if not numbers or dated >= MOSTLY * n else None
+        if sure is not None:
+            yield Finding(column, "C", "values that look like dates finer than a year", dated, sure)
+    for pattern in OF_NUMBERS if numbers else OF_TEXT:
+        alike = values.n_like(pattern.regex)
+        if alike and (pattern.inside or alike >= MOSTLY * n):
+            yield Finding(column, pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n))
+    if not numbers:
+        yield from _written(column, values)
+
+
+def _how_sure(alike: int, n: int) -> Confidence:
+    return "certain" if alike >= MOSTLY * n else "possible" if alike < n / 2 else "likely"
+
+
+def _written(column: str, values: Values) -> Iterator[Finding]:
+    """Free text, and what may be names of people."""
+    n, texts = values.n_records, values.texts
+    words = texts.str.count_matches(r"\S+")
+    mean = float((words * values.records).sum()) / n
+    long = values.n_where(texts.str.len_chars() >= LENGTH_OF_TEXT)
+    if long or (mean >= WORDS_OF_TEXT and len(texts) > n / 2):
+        yield Finding(column, "R", "free text, which may hold anything", n, "likely")
+    people = values.n_like(PERSON.regex)
+    if people >= 0.8 * n and len(texts) > 0.3 * n and n >= FEW:
+        yield Finding(column, "A", f"values that look like {PERSON.what}", people, "possible")
+
+
+def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Finding]:
+    """ZIP codes of more than three digits, and three digits of areas too small."""
+    n = values.n_records
+    fine = values.n_like(ZIP)
+    if not is_named_zip(column):
+        plus_four = values.n_like(r"^\d{5}-\d{4}$")
+        leading = values.n_like(r"^0\d{4}$")
+        if plus_four >= MOSTLY * n:
+            yield Finding(column, "B", "values that look like ZIP codes of nine digits", plus_four, "likely")
+        elif fine >= MOSTLY * n and leading:
+            yield Finding(column, "B", "values that look like ZIP codes of more than three digits", fine, "possible")
+        return
+    if fine:
+        yield Finding(column, "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely")
+    small = values.n_where(values.texts.str.extract(ZIP_START, 1).is_in(list(areas)))
+    if small:
+        what = "ZIP codes of areas with 20,000 people or fewer, which must become 000"
+        yield Finding(column, "B", what, small, "certain")
+
+
+def _old(column: str, values: Values, year: int) -> Iterator[Finding]:
+    """Ages over 89, and years of birth that tell of them."""
+    if is_named_age(column):
+        numbers = values.texts.str.extract(r"^\D{0,3}(\d{1,3})(?:\.\d+)?(?:\D+(\d{1,3}))?\D?$", 1).cast(pl.Int64)
+        upper = values.texts.str.extract(r"^\D{0,3}\d{1,3}\D+(\d{1,3})\D?$", 1).cast(pl.Int64)
+        old = (numbers > OLDEST) & (upper.is_null() | (upper > numbers))
+        # One group of 90 and more is allowed: a single value from 90 on may be that.
+        kinds = int(old.fill_null(False).sum())
+        if kinds:
+            what = "ages over 89, which must be put together as 90 and more"
+            yield Finding(column, "C", what, values.n_where(old), "certain" if kinds > 1 else "possible")
+    if is_named_birth_year(column):
+        born = values.texts.str.extract(r"^(\d{4})(?:\.0)?$", 1).cast(pl.Int64)
+        old = born < year - OLDEST
+        if old.fill_null(False).any():
+            yield Finding(column, "C", "years of birth of people over 89", values.n_where(old), "likely")
+
+
+def _from_name(column: str, values: Values, signs: list[Finding]) -> Iterator[Finding]:
+    """What the name of a column says, where its values have not said it already, or deny it."""
+    said = what_a_name_says(column)
+    if said is None or any(sign.letter == said.letter for sign in signs):
+        return
+    if said.letter == "C" and (
+        is_named_birth_year(column) or (values.are_numbers and not is_named_part_of_a_date(column))
+    ):
+        return  # years or durations: no date
+    if (
+        said.letter == "B"
+        and is_named_zip(column)
+        and not values.n_where(values.texts.str.count_matches(r"\d") > len("000"))
+    ):
+        return  # three digits of areas large enough
+    sure: Confidence = "likely" if said.strong else "possible"
+    yield Finding(column, said.letter, "the name of the column", values.n_records, sure)
+
+
+def _unique(series: pl.Series, values: Values, signs: list[Finding]) -> Iterator[Finding]:
+    """A column whose values are all different finds every record."""
+    n = values.n_records
+    if n < FEW or len(values.texts) < NEARLY_UNIQUE * n or any(sign.confidence == "certain" for sign in signs):
+        return
+    alone = values.n_where(values.records == 1)
+    sure: Confidence = "likely" if not series.dtype.is_float() and alone == n else "possible"
+    yield Finding(series.name, "R", "values that hardly any two records share", alone, sure)
