@@ -112,7 +112,7 @@ def _request(
         block=_block(options.block),
         drop_empty=options.drop_empty_pairs,
         diversity=_diversity(options, given),
-        constraints=() if policy is None else constraints_of(policy, given.trajectories),
+        constraints=() if policy is None else constraints_of(policy),
     )
 
 

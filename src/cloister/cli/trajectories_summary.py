@@ -48,14 +48,21 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
             f"{utility['trajectories']:,} different ones, each of {risk['smallest']:,} to {risk['largest']:,} patients",
         ),
         ("pairs", f"{utility['pairs']:,}"),
-        ("loss of codes", f"{utility['ilm_exact']:.3f} (0 nothing, 1 all; {utility['ilm']:.3f} as the paper counts)"),
-        ("loss of ages", f"{utility['alm_exact']:.3f} (0 nothing, 1 all; {utility['alm']:.3f} as the paper counts)"),
+        ("loss of codes", _loss(utility["ilm_exact"], utility["ilm"])),
+        ("loss of ages", _loss(utility["alm_exact"], utility["alm"])),
     ]
     if utility["constraints"] is not None:
         kept = f"{utility['constraints_kept']:,} of {utility['constraints']:,} sets kept apart from others"
         rows.append(("policy", f"{manifest['settings']['policy']}: {kept}"))
+    elif manifest["settings"]["policy"] is not None:
+        rows.append(("policy", manifest["settings"]["policy"]))
     if utility["patients_untold"]:
         rows.append(("nothing told", f"of {utility['patients_untold']:,} patients, who are one row of * each"))
     if manifest["clustering"]["blocks"] > 1:
         rows.append(("blocks", f"{manifest['clustering']['blocks']:,}, compared within"))
     return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+
+
+def _loss(exact: float, paper: float | None) -> str:
+    counted = "as the paper counts: not told" if paper is None else f"{paper:.3f} as the paper counts"
+    return f"{exact:.3f} (0 nothing, 1 all; {counted})"

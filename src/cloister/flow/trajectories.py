@@ -72,7 +72,7 @@ def protect_trajectories(
         verdict = passed(verify(files, promise, secret))
     with watch.stage("measure"):
         figures = work_out(given, settings, domain, protected, files)
-        if not figures_agree(figures.told["utility"], files, secret, settings.policy):
+        if not figures_agree(figures.told["utility"], files, secret, settings.policy, request.k):
             raise InternalError("The figures of the release are not as they were counted anew.")
         manifest = describe(given, request, settings, verdict, figures.told)
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)

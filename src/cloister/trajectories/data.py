@@ -42,7 +42,7 @@ class Constraint:
     Attributes
     ----------
     name : of the set
-    codes : the codes, at least one of which occurs
+    codes : the codes; those that do not occur change nothing
     """
 
     name: str
@@ -245,12 +245,14 @@ class ConstraintOutcome:
     pairs : pairs of the original with one of its codes
     suppressed : those of them that are suppressed
     kept : whether no released code covers one of its codes and one beyond it
+    kept_common : the same for codes that k patients or more have, which tells of no other code
     """
 
     name: str
     pairs: int
     suppressed: int
     kept: bool
+    kept_common: bool
 
 
 @dataclass(frozen=True)
@@ -263,6 +265,8 @@ class Losses:
     ilm_exact, alm_exact : mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
     ilm_macro, alm_macro : the same, as a mean over patients of the means over their pairs
     suppressed : pairs that are suppressed
+    ilm_common, alm_common : as the exact ones, over the values that k patients or more have; these are told
+    all_common : whether k patients or more have every code and every age of the domain
     """
 
     ilm: float
@@ -272,6 +276,9 @@ class Losses:
     ilm_macro: float
     alm_macro: float
     suppressed: int
+    ilm_common: float
+    alm_common: float
+    all_common: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)

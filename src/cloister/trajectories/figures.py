@@ -14,15 +14,12 @@ from .data import AnonymizedTrajectories, Losses, Numbers, ProtectedTrajectories
 from .data_file import WrittenTrajectories
 from .domain import Domain
 from .manifest import DECIMALS, records_of
-from .request import GivenTrajectories, ReleaseSettings, percent_of
+from .request import GivenTrajectories, ReleaseSettings, is_made_of_data, percent_of
 from .tree import Tree
 from .written import Integers
 
 RISK_THRESHOLD = 0.2
 """Risk above which a patient counts as at high risk."""
-
-TOLD = ("ilm", "alm", "ilm_exact", "alm_exact")
-"""Losses that the manifest tells, rounded."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +91,30 @@ def _utility(released: AnonymizedTrajectories, written: WrittenTrajectories, los
         "ages_untold": int(of_row[no_age].sum()) + empty,
         "patients_untold": int(of_row[no_code & no_age & alone].sum()) + empty,
         "trajectories": len(_sizes(released)),
-        **{name: round(getattr(losses, name), DECIMALS) for name in TOLD},
+        **_losses(losses),
         "are": None,
     }
 
 
+def _losses(losses: Losses) -> dict[str, float | None]:
+    """What is told of losses: over values that k patients or more have, so that no other one shows in it."""
+    return {
+        "ilm": round(losses.ilm, DECIMALS) if losses.all_common else None,
+        "alm": round(losses.alm, DECIMALS) if losses.all_common else None,
+        "ilm_exact": round(losses.ilm_common, DECIMALS),
+        "alm_exact": round(losses.alm_common, DECIMALS),
+    }
+
+
 def _constraints(protected: ProtectedTrajectories, settings: ReleaseSettings) -> dict[str, Any]:
-    """How many sets of codes there are, and how many no released code reaches beyond."""
-    outcomes = None if settings.policy is None else protected.outcomes
+    """How many sets of codes there are, and how many no released code reaches beyond.
+
+    Nothing of sets that are made of the codes of the data, rare ones among them.
+    """
+    outcomes = None if settings.policy is None or is_made_of_data(settings.policy) else protected.outcomes
     return {
         "constraints": None if outcomes is None else len(outcomes),
-        "constraints_kept": None if outcomes is None else sum(outcome.kept for outcome in outcomes),
+        "constraints_kept": None if outcomes is None else sum(outcome.kept_common for outcome in outcomes),
     }
 
 

@@ -13,7 +13,8 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     """Return the losses of codes and of ages.
 
     A pair of the original loses the share of the domain that its released value covers; nothing if it is released as
-    it was, and all if it is suppressed.
+    it was, and all if it is suppressed. Of the domain there are two readings: all values, and those that k patients or
+    more have, so that a loss does not say how many others there are; there a generalized value covers one at least.
 
     Parameters
     ----------
@@ -30,11 +31,16 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     there = alignment.position >= 0
     place = begin[there] + alignment.position[there]
     found = []
-    for tree, nodes, leaves in (
-        (released.code_tree, released.codes, original.codes),
-        (released.age_tree, released.ages, original.ages),
+    common, usual_losses = common_values(original, released.k), []
+    for tree, nodes, leaves, usual in (
+        (released.code_tree, released.codes, original.codes, common[0]),
+        (released.age_tree, released.ages, original.ages, common[1]),
     ):
-        found.append(_pair_losses(tree, nodes[place], leaves, there))
+        found.append(_pair_losses(tree.leaves, tree.n_values, nodes[place], leaves, there))
+        n_usual = max(1, int(usual.sum()))
+        usual_losses.append(
+            _pair_losses(np.maximum(1, common_below(tree, usual)), n_usual, nodes[place], leaves, there).mean()
+        )
     totals = np.asarray(gained, dtype=np.float64)
     n_pairs = original.n_pairs
     ilm, alm = (float(np.mean(each)) for each in found)
@@ -47,11 +53,38 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
         ilm_macro,
         alm_macro,
         int(n_pairs - there.sum()),
+        float(usual_losses[0]),
+        float(usual_losses[1]),
+        bool(common[0].all() and common[1].all()),
     )
 
 
-def _pair_losses(tree: Tree, nodes: Numbers, leaves: Numbers, there: NDArray[np.bool_]) -> Values:
-    """The loss of each original pair: (n_pairs,), 1 where suppressed."""
+def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which codes and which ages k patients or more have."""
+    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
+    return (
+        _is_common(owner, original.codes, len(original.vocabulary), k),
+        _is_common(owner, original.ages, len(original.age_values), k),
+    )
+
+
+def _is_common(owner: NDArray[np.intp], values: Numbers, n_values: int, k: int) -> NDArray[np.bool_]:
+    held = np.unique(owner.astype(np.int64) * n_values + values) % n_values
+    common: NDArray[np.bool_] = np.bincount(held, minlength=n_values) >= k
+    return common
+
+
+def common_below(tree: Tree, common: NDArray[np.bool_]) -> Integers:
+    """Return how many common leaves each node covers: (n_nodes,); a leaf covers itself."""
+    by_rank = np.zeros(tree.n_values + 1, dtype=np.int64)
+    by_rank[tree.low[: tree.n_values] + 1] = common
+    before = np.cumsum(by_rank)
+    below: Integers = before[tree.high] - before[tree.low]
+    return below
+
+
+def _pair_losses(covered: Integers, n_values: int, nodes: Numbers, leaves: Numbers, there: NDArray[np.bool_]) -> Values:
+    """The loss of each original pair: (n_pairs,), 1 where suppressed; ``covered`` by node."""
     found = np.ones(leaves.size)
-    found[there] = np.where(nodes == leaves[there], 0, tree.leaves[nodes]) / tree.n_values
+    found[there] = np.where(nodes == leaves[there], 0, covered[nodes]) / n_values
     return found

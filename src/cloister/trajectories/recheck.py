@@ -21,7 +21,7 @@ from .domain import fitted
 from .manifest import columns_of, one_row, records_of, rules_of, sentences_of, side_of
 from .request import GivenTrajectories
 from .stated import PROMISER, Stated, input_agreements, read_stated
-from .verify import Promise, verify
+from .verify import Promise, as_when_released, verify
 from .verify_figures import figures_agree, risk_of
 from .verify_original import Integers, Secret
 
@@ -78,8 +78,10 @@ def recheck_trajectories(
     secret = None if original is None else _secret(original, asked, released)
     promise = Promise.of(asked.k, asked.diversity, drop_empty=asked.drop_empty)
     verdict = verify(released, promise, secret)
-    failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released)]
-    failures += [] if failures or figures_agree(manifest["utility"], released, secret, asked.policy) else [NO_FIGURES]
+    alone = verdict if secret is None else verify(released, promise)
+    told = as_when_released(alone, promise)
+    failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released, told)]
+    failures += [] if failures or _figures_agree(manifest, asked, released, secret) else [NO_FIGURES]
     if k is not None and k > asked.k:
         more = verify(released, replace(promise, k=k))
         failures += [f"as asked, with k = {k}: {failure}" for failure in more.failures]
@@ -116,7 +118,9 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _contradictions(folder: Path, manifest: Manifest, asked: Stated, released: WrittenTrajectories) -> list[str]:
+def _contradictions(
+    folder: Path, manifest: Manifest, asked: Stated, released: WrittenTrajectories, told_checks: tuple[str, list[str]]
+) -> list[str]:
     """What the manifest or the codebook says that the files do not."""
 
     def found() -> list[str]:
@@ -140,18 +144,32 @@ def _contradictions(folder: Path, manifest: Manifest, asked: Stated, released: W
             "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
             == sentences_of(asked.k, asked.diversity),
             "guarantee.verified is not true": guarantee["verified"] is True,
+            "guarantee.verified_how and guarantee.checks are not those of this version": (
+                (guarantee["verified_how"], guarantee["checks"]) == told_checks
+            ),
             "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
             in {one_row(asked.id_column, has_ids) for has_ids in (False, True)},
             "records are not those of the data file": _same_numbers(manifest["records"], records_of(n_patients)),
             "risk is not that of the data file": _same_numbers(manifest["risk"], risk_of(released)),
             "clustering.blocks is no number of blocks": blocks.keys() == {"blocks"}
             and type(blocks["blocks"]) is int
-            and 1 <= blocks["blocks"] <= max(1, n_patients // asked.k),
+            and 1 <= blocks["blocks"] <= _most_blocks(settings["block"], n_patients, asked.k),
             f"{CODEBOOK} does not say what the data file says": _codebook_agrees(folder, asked, released),
         }
         return [failure for failure, holds in agreements.items() if not holds]
 
     return stated(found, PROMISER)
+
+
+def _most_blocks(block: Any, n_patients: int, k: int) -> int:
+    """How many blocks there can be: one if all fit into it; else each has three times k patients or more."""
+    if block == "off" or (type(block) is int and block >= n_patients):
+        return 1
+    return max(1, n_patients // (3 * k))
+
+
+def _figures_agree(manifest: Manifest, asked: Stated, released: WrittenTrajectories, secret: Secret | None) -> bool:
+    return figures_agree(manifest["utility"], released, secret, asked.policy, asked.k)
 
 
 def _same_numbers(told: Any, expected: Any) -> bool:

@@ -18,6 +18,14 @@ from .side import SideTable, read_side
 WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")
 """How a workload is written."""
 
+GWAS_SETS = 18
+"""Sets of the policy ``gwas``, whatever the data."""
+
+
+def is_made_of_data(policy: str) -> bool:
+    """Whether the words for a policy are of one whose sets are made of the codes of the data, rare ones among them."""
+    return policy.startswith(("level:", "sim:", "sup:"))
+
 
 @dataclass(frozen=True)
 class GivenTrajectories:

@@ -14,13 +14,18 @@ from cloister.results import Verdict
 
 from .data import Diversity
 from .data_file import AGE, CODE, COLUMNS, ID, WrittenTrajectories
-from .verify_original import Secret, check_original
+from .verify_original import COMPARED_WITH_ORIGINAL, Secret, check_original, labels_of
 
 BETWEEN = "\0"
 """Stands between the cells of a trajectory written in one text. No cell holds it, and it comes before all else."""
 
 KEY, SIZE = "trajectory\0", "rows\0"
 """Columns beside those of a release, whose names are none of theirs."""
+
+
+COUNTED = "equal trajectories were counted anew in the released text"
+EVERY_PAIR = ", and every pair was compared with the one of the original that it stands for"
+NO_SENSITIVE_LABEL = "no released code stands for sensitive codes alone"
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,11 @@ def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | Non
             _check_diversity(checks, patients, released.side, promise)
         if secret is not None:
             check_original(checks, released, secret)
+            _check_sensitive_labels(checks, released.frame, secret, promise)
             _check_sensitive_codes(checks, patients, secret, promise)
-    how = "equal trajectories were counted anew in the released text" + ("" if secret is None else _compared(secret))
+    how = COUNTED + ("" if secret is None else _compared(secret))
+    if promise.codes and (secret is None or secret.position is None or secret.origin is None):
+        how += "; sensitive codes: checked when released, not from the files"
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
 
 
@@ -83,7 +91,20 @@ def _compared(secret: Secret) -> str:
         return ", and labels and the number of patients were compared with the original"
     if secret.position is None:
         return ", and every trajectory was compared with its patient's in the original"
-    return ", and every pair was compared with the one of the original that it stands for"
+    return EVERY_PAIR
+
+
+def as_when_released(verdict: Verdict, promise: Promise) -> tuple[str, list[str]]:
+    """Return how a release is verified before it is written, and what is checked of it then.
+
+    Parameters
+    ----------
+    verdict : on the files alone
+    """
+    beyond = list(COMPARED_WITH_ORIGINAL)
+    if promise.codes:
+        beyond += [NO_SENSITIVE_LABEL, _of_sensitive_codes(promise)]
+    return COUNTED + EVERY_PAIR, [*verdict.checks, *beyond]
 
 
 def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
@@ -164,5 +185,23 @@ def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secre
     counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
     checks.require(
         not (counts["behind\0"] * promise.l > counts[SIZE]).any(),
-        f"a released code stands for a sensitive one of at most one in {promise.l} patients who share a trajectory",
+        _of_sensitive_codes(promise),
+    )
+
+
+def _of_sensitive_codes(promise: Promise) -> str:
+    return f"a released code stands for a sensitive one of at most one in {promise.l} patients who share a trajectory"
+
+
+def _check_sensitive_labels(checks: Checks, frame: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+    """Refuse codes that tell something sensitive of all patients of whom they are released."""
+    if checks.failures or promise.l is None or not promise.codes:
+        return
+    covered: dict[str, set[str]] = {}
+    for code, labels in zip(secret.trajectories.vocabulary, labels_of(secret)[0].covering, strict=True):
+        for label in labels - {ROOT}:
+            covered.setdefault(label, set()).add(code)
+    released = frame[CODE].unique().to_list()
+    checks.require(
+        not any(covered.get(label) and covered[label] <= promise.codes for label in released), NO_SENSITIVE_LABEL
     )

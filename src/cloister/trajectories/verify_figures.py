@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from cloister.hierarchy.ladder import ROOT, Hierarchy
+from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
 
 from .data_file import AGE, CODE, ID, WrittenTrajectories
+from .request import GWAS_SETS, is_made_of_data
 from .verify_original import Numbers, Secret
 
 LOSSES = ("ilm", "alm", "ilm_exact", "alm_exact")
@@ -21,6 +23,10 @@ ROUNDED = 0.0005 + 1e-9
 """How far a loss told to three decimals may be from the true one."""
 
 ABOVE = 0.2
+
+MOST_ACCUMULATED = 2
+"""No accumulated loss is higher: a pair of a cluster, and one of a patient that joins, add one whole loss at most. A
+cluster is never longer than its shortest patient, so that each pair of the original is counted twice at most."""
 
 
 def counts_of(released: WrittenTrajectories) -> dict[str, int]:
@@ -61,15 +67,16 @@ CONSTRAINTS = ("constraints", "constraints_kept")
 
 
 def figures_agree(
-    utility: dict[str, Any], released: WrittenTrajectories, secret: Secret | None, policy: str | None
+    utility: dict[str, Any], released: WrittenTrajectories, secret: Secret | None, policy: str | None, k: int
 ) -> bool:
     """Return whether ``utility`` is as counted anew, and its losses are as far as they follow.
 
     Parameters
     ----------
-    secret : with the place of every pair, for the exact losses; else they are only bounded: what is told of no code
-        was lost, and what is not released too
+    secret : for the exact losses; without it they are only bounded: what is told of no code was lost, and what is not
+        released too
     policy : where sets of codes came from; None: there are none, and nothing is told of them
+    k : patients that have a common value
     """
     counts = counts_of(released)
     if utility.keys() != {*counts, *LOSSES, *CONSTRAINTS, "are"} or utility["are"] is not None:
@@ -78,16 +85,20 @@ def figures_agree(
         return False
     if not all(type(utility[name]) is int and utility[name] == count for name, count in counts.items()):
         return False
-    if not all(_is_rounded(utility[name]) for name in LOSSES):
+    accumulated = [utility["ilm"], utility["alm"]]
+    if accumulated != [None, None] and not all(_is_rounded(loss) and loss <= MOST_ACCUMULATED for loss in accumulated):
         return False
     rows = released.frame.height
     least = counts["codes_untold"] / rows, counts["ages_untold"] / rows
     told = utility["ilm_exact"], utility["alm_exact"]
-    if not all(low - ROUNDED <= loss <= 1 for low, loss in zip(least, told, strict=True)):
+    if not all(_is_rounded(loss) and low - ROUNDED <= loss <= 1 for low, loss in zip(least, told, strict=True)):
         return False
-    if secret is None or secret.position is None or secret.origin is None:
+    if secret is None:
         return True
-    found = exact_losses(released, secret)
+    all_common = all(values.all() for values in common_values(secret, k))
+    if (accumulated == [None, None]) is all_common or rows > secret.trajectories.n_pairs:
+        return False
+    found = exact_losses(released, secret, k)
     return all(
         loss >= each.least - ROUNDED if each.is_bound else abs(loss - each.least) <= ROUNDED
         for loss, each in zip(told, found, strict=True)
@@ -96,9 +107,11 @@ def figures_agree(
 
 def _are_constraints(told: list[Any], policy: str | None) -> bool:
     """Whether numbers of sets are such; how many are kept is the releaser's word."""
-    if policy is None:
+    if policy is None or is_made_of_data(policy):
         return told == [None, None]
-    return all(type(number) is int for number in told) and 0 <= told[1] <= told[0]
+    if not all(type(number) is int for number in told):
+        return False
+    return 0 <= told[1] <= told[0] and (policy != "gwas" or told[0] == GWAS_SETS)
 
 
 def _is_rounded(loss: Any) -> bool:
@@ -113,30 +126,54 @@ class ExactLoss:
     is_bound: bool
 
 
-def exact_losses(released: WrittenTrajectories, secret: Secret) -> tuple[ExactLoss, ExactLoss]:
-    """Return the mean loss of codes and of ages over the pairs of the original.
+def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which codes and which ages of the original k patients or more have."""
+    original = secret.trajectories
+    owner = pl.Series("owner", np.repeat(np.arange(original.n_patients), np.diff(original.offsets)))
+
+    def of(values: Numbers, n_values: int) -> NDArray[np.bool_]:
+        held = pl.DataFrame([owner, pl.Series("value", values)]).unique().group_by("value").len()
+        common = np.zeros(n_values, dtype=np.bool_)
+        common[held.filter(pl.col("len") >= k)["value"].to_numpy()] = True
+        return common
+
+    return of(original.codes, len(original.vocabulary)), of(original.ages, len(original.age_values))
+
+
+def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple[ExactLoss, ExactLoss]:
+    """Return the mean loss of codes and of ages over the pairs of the original, of the values that k patients have.
+
+    Where each pair went need not be known: a row stands for one pair, and all others are suppressed. A patient without
+    pairs is one row of `*`, which loses as much as the suppressed pair that it may be.
 
     Parameters
     ----------
     secret : a release of it that passed every check
     """
-    original, position, origin = secret.trajectories, secret.position, secret.origin
-    if position is None or origin is None:
-        raise ValueError("the place of every pair is needed")
-    number = np.empty(origin.size, dtype=np.int64)
-    number[origin] = np.arange(origin.size)
-    owner = np.repeat(np.arange(origin.size), np.diff(original.offsets))
-    starts = np.flatnonzero(np.diff(released.frame[ID].to_numpy(), prepend=0))
-    kept = position >= 0
-    row = starts[number[owner[kept]]] + position[kept]
-    n_lost = int(np.sum(~kept))
-    codes = _loss(original.codes[kept], released.frame[CODE].gather(row), original.vocabulary, secret.codes, n_lost)
-    ages = _loss(original.ages[kept], released.frame[AGE].gather(row), original.age_values, secret.ages, n_lost)
-    return codes, ages
+    original = secret.trajectories
+    codes, ages = common_values(secret, k)
+    return (
+        _loss(released.frame[CODE], original.vocabulary, codes, secret.codes, original.n_pairs),
+        _loss(released.frame[AGE], original.age_values, ages, secret.ages, original.n_pairs),
+    )
 
 
-def _loss(values: Numbers, labels: pl.Series, known: tuple[str, ...], hierarchy: Hierarchy, n_lost: int) -> ExactLoss:
-    ladder = hierarchy.bind("column", known)
+def _loss(
+    labels: pl.Series, known: tuple[str, ...], common: NDArray[np.bool_], hierarchy: Hierarchy, n_pairs: int
+) -> ExactLoss:
+    sets = _sets_of_labels(hierarchy.bind("column", known))
+    usual = frozenset(value for value, is_common in zip(known, common, strict=True) if is_common)
+    lost, is_bound = [float(n_pairs - labels.len())], False
+    for label, count in labels.value_counts(name="rows\0").iter_rows():
+        covered = frozenset().union(*sets.get(label, set()))
+        is_bound |= label != ROOT and covered not in sets.get(label, set())
+        share = max(1, len(covered & usual)) / max(1, len(usual)) if len(covered) > 1 else 0.0
+        lost.append(count * (1.0 if label == ROOT else share))
+    return ExactLoss(fsum(lost) / n_pairs, is_bound)
+
+
+def _sets_of_labels(ladder: Ladder) -> dict[str, set[frozenset[str]]]:
+    """The values that each label stands for, at every level that has it."""
     sets: dict[str, set[frozenset[str]]] = {}
     for level in ladder.labels:
         members: dict[str, set[str]] = {}
@@ -145,11 +182,4 @@ def _loss(values: Numbers, labels: pl.Series, known: tuple[str, ...], hierarchy:
                 members.setdefault(label, set()).add(value)
         for label, group in members.items():
             sets.setdefault(label, set()).add(frozenset(group))
-    pairs = pl.DataFrame({"value": values, "label": labels}).group_by("label").len()
-    lost, is_bound = [float(n_lost)], False
-    for label, count in pairs.iter_rows():
-        covered = frozenset().union(*sets.get(label, set()))
-        is_bound |= label != ROOT and covered not in sets[label]
-        share = 1.0 if label == ROOT else len(covered) / len(known) if len(covered) > 1 else 0.0
-        lost.append(count * share)
-    return ExactLoss(fsum(lost) / (len(values) + n_lost), is_bound)
+    return sets

@@ -21,6 +21,18 @@ Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 Covered = tuple[frozenset[str], ...]
 
+AS_MANY = "there are as many patients as in the original"
+BESIDE = "what rides along is as in the original"
+EACH_ONCE = "every patient of the original is released once"
+IN_ORDER = "pairs stand in the order of the original"
+ONE_FOR_ONE = "every released pair is one of the original, released once, and all others are suppressed"
+PLACED = "every pair of the original that is not suppressed stands where it was placed"
+CODES_COVER = "every released code covers the code it replaces"
+AGES_COVER = "every released age covers the age it replaces"
+
+COMPARED_WITH_ORIGINAL = (AS_MANY, BESIDE, EACH_ONCE, IN_ORDER, ONE_FOR_ONE, PLACED, CODES_COVER, AGES_COVER)
+"""What is checked, in this order, where the place of every pair is known."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Secret:
@@ -74,9 +86,7 @@ class Labels:
 def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret) -> None:
     """Compare what is released with the original."""
     n_released = int(released.frame[ID][-1])
-    if not checks.require(
-        n_released == secret.trajectories.n_patients, "there are as many patients as in the original"
-    ):
+    if not checks.require(n_released == secret.trajectories.n_patients, AS_MANY):
         return
     codes, ages = labels_of(secret)
     _check_side(checks, released.side, secret)
@@ -85,9 +95,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
         held = [set(released.frame[name].unique()) <= labels.all_known() for name, labels in columns]
         checks.require(all(held), "every label covers a value of the original")
         return
-    if not checks.require(
-        np.array_equal(np.sort(secret.origin), np.arange(n_released)), "every patient of the original is released once"
-    ):
+    if not checks.require(np.array_equal(np.sort(secret.origin), np.arange(n_released)), EACH_ONCE):
         return
     if secret.position is None:
         fits = _fit(released.frame, secret, codes, ages)
@@ -105,19 +113,18 @@ def labels_of(secret: Secret) -> tuple[Labels, Labels]:
 
 
 def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> None:
-    words = "what rides along is as in the original"
     if side is None or secret.side is None:
-        checks.require(side is None and secret.side is None, words)
+        checks.require(side is None and secret.side is None, BESIDE)
         return
     found, expected = side.drop(ID), secret.side
     if found.columns != expected.columns:
-        checks.require(False, words)
+        checks.require(False, BESIDE)
     elif secret.origin is None:
-        checks.require(found.sort(found.columns).equals(expected.sort(expected.columns)), words)
+        checks.require(found.sort(found.columns).equals(expected.sort(expected.columns)), BESIDE)
     elif secret.origin.size == found.height and np.all((secret.origin >= 0) & (secret.origin < expected.height)):
-        checks.require(found.equals(expected[secret.origin]), words)
+        checks.require(found.equals(expected[secret.origin]), BESIDE)
     else:
-        checks.require(False, words)
+        checks.require(False, BESIDE)
 
 
 def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> None:
@@ -132,7 +139,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Lab
     first = np.ones(owner.size, dtype=np.bool_)
     first[1:] = owner[1:] != owner[:-1]
     latest = _highest_before(position, first)
-    checks.require(not np.any(kept & (position <= latest)), "pairs stand in the order of the original")
+    checks.require(not np.any(kept & (position <= latest)), IN_ORDER)
     number = np.empty(original.n_patients, dtype=np.int64)
     number[origin] = np.arange(1, original.n_patients + 1)
     n_kept = np.bincount(owner[kept], minlength=original.n_patients)
@@ -144,7 +151,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Lab
     standing_in = (expected == 0) & (rows == 1) & told_nothing
     if not checks.require(
         np.all((rows == expected) | standing_in),
-        "every released pair is one of the original, released once, and all others are suppressed",
+        ONE_FOR_ONE,
     ):
         return
     order = np.lexsort((position[kept], number[owner[kept]]))
@@ -154,10 +161,10 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Lab
     place = np.arange(ids.size) - np.searchsorted(ids, ids)
     checks.require(
         np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
-        "every pair of the original that is not suppressed stands where it was placed",
+        PLACED,
     )
-    checks.require(codes.cover(original.codes[source], paired[CODE]), "every released code covers the code it replaces")
-    checks.require(ages.cover(original.ages[source], paired[AGE]), "every released age covers the age it replaces")
+    checks.require(codes.cover(original.codes[source], paired[CODE]), CODES_COVER)
+    checks.require(ages.cover(original.ages[source], paired[AGE]), AGES_COVER)
 
 
 def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:

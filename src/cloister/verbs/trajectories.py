@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.policy import UtilityPolicy, parse_policy
+from cloister.codesets.gwas import gwas_diseases
+from cloister.codesets.policy import GWAS, UtilityPolicy, parse_policy
 from cloister.codesets.policy_words import as_told
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
@@ -120,7 +121,7 @@ def anonymize_trajectories(
         diversity=None
         if sensitive is None and not sensitive_codes
         else Diversity(diversity, known_sensitive(sensitive_codes, trajectories), sensitive),
-        constraints=() if policy is None else constraints_of(policy, trajectories),
+        constraints=() if policy is None else constraints_of(policy),
     )
     given = GivenTrajectories(trajectories)
     if side is not None:
@@ -155,8 +156,8 @@ def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
     return as_told(parse_policy(text, _code_set(trajectories)), _code_set(trajectories))
 
 
-def constraints_of(policy: UtilityPolicy, trajectories: Trajectories) -> tuple[Constraint, ...]:
-    """Return the sets of a policy of which some code occurs.
+def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:
+    """Return the sets of a policy, all of them, so that how many there are tells nothing of the data.
 
     Raises
     ------
@@ -165,10 +166,10 @@ def constraints_of(policy: UtilityPolicy, trajectories: Trajectories) -> tuple[C
     """
     if policy.support is not None:
         raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
-    known = set(trajectories.vocabulary)
-    return tuple(
-        Constraint(name, codes) for name, codes in zip(policy.names, policy.constraints, strict=True) if codes & known
-    )
+    sets = dict(zip(policy.names, policy.constraints, strict=True))
+    if policy.spec == GWAS:
+        sets = {disease: sets.get(disease, frozenset()) for disease in gwas_diseases()}
+    return tuple(Constraint(name, codes) for name, codes in sets.items())
 
 
 def _code_set(trajectories: Trajectories) -> CodeSets:

@@ -115,7 +115,7 @@ def test_json_is_one_object(protect, tmp_path):
 
     assert ran.json["shape"] == "trajectories"
     assert ran.err == ""
-    assert abs(exact["ilm_exact"] - ran.json["utility"]["ilm_exact"]) <= 0.0005
+    assert abs(exact["ilm_common"] - ran.json["utility"]["ilm_exact"]) <= 0.0005
     assert exact["pairs"] == visits(40).count("\n") - 1
 
 
