@@ -5,7 +5,7 @@ import itertools
 import polars as pl
 import pytest
 
-from cloister import InputError, Trajectories, hierarchy_rows, icd9, intervals
+from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
 from cloister.trajectories.side import joined, side_of
 from cloister.trajectories.tree import Tree
@@ -106,6 +106,23 @@ def test_the_classification_that_knows_more_codes_is_taken():
     assert usual_codes(Trajectories.from_records([[("I10", 1), ("E11.9", 1)]])).spec == "icd10"
     with pytest.raises(InputError, match="--code-hierarchy"):
         usual_codes(Trajectories.from_records([[("XX", 1)]]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"diversity": 3},
+        {"sensitive_codes": []},
+        {"sensitive_codes": "001"},
+        {"sensitive_codes": [1]},
+        {"sensitive_codes": ["001", " "]},
+        {"sensitive_codes": [], "sensitive": "dna"},
+    ],
+)
+def test_what_is_sensitive_must_be_named(options):
+    """No release comes without the diversity that was asked for, or with that of the letters of a code."""
+    with pytest.raises(InputError, match=r"sensitive|Sensitive"):
+        anonymize_trajectories(Trajectories.from_records([[("001", 3)], [("002", 3)]]), k=1, **options)
 
 
 def test_ages_that_a_file_lacks_are_counted():
