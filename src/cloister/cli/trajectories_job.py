@@ -98,15 +98,12 @@ def _request(
     options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
 ) -> TrajectoriesRequest:
     codes, ages = options.code_hierarchy, options.age_hierarchy
-    weights = options.weights.split(",")
-    if len(weights) != 2:
-        raise InputError("--weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5.")
     return TrajectoriesRequest(
         k=options.k,
         code_hierarchy=usual_codes(given.trajectories) if codes is None else parse_hierarchy(codes),
         age_hierarchy=USUAL_AGES if ages is None else parse_hierarchy(ages),
         method=Method(options.method),
-        weights=weights_of(*weights),
+        weights=weights_of(*options.weights.split(",")),
         cost=Cost(options.cost),
         block=_block(options.block),
         drop_empty=options.drop_empty_pairs,
