@@ -105,10 +105,9 @@ def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
         different = problem.sequences(block).code.size
         if longest * different > MOST_PRICES:
             raise InputError(
-                f"The longest trajectory has {longest:,} pairs. Aligning it with {different:,} different pairs would "
+                f"The longest trajectory has {longest:,} pairs; aligning it with {different:,} different ones would "
                 f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their pairs "
-                "fewer: ages in years, not days, and each code once a year. Where many have long ones, give a smaller "
-                "--block."
+                "fewer (ages in years, each code once a year), or give a smaller --block where many have long ones."
             )
 
 
