@@ -1,6 +1,7 @@
 """Laws of anonymized trajectories: what is found is what looking at everything finds, and what is released is true."""
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from tests.oracles import trajectories as slow
 from tests.trajectories import cases, covered, numbered, setting, trees
 
-from cloister.errors import NoSafeRelease
+from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import suppress
 from cloister.trajectories.blocks import cut
 from cloister.trajectories.data import Constraint, Cost, Diversity, Method, Side, TrajectoriesRequest
@@ -97,6 +98,15 @@ def test_what_is_released_is_true(case, method, cost, k, drop_empty):
             lost[1] += slow.leaves(age_nodes) / len(ages[0])
     total = sum(map(len, records))
     assert [lost[0] / total, lost[1] / total] == pytest.approx([found.losses.ilm_exact, found.losses.alm_exact])
+
+
+def test_a_trajectory_too_long_to_align_is_refused_at_once():
+    """What would need the memory of a cluster of machines is said before it is tried, with what to do."""
+    records = [[(at % 300, at // 300) for at in range(90_000)], [(0, 0)]]
+    ladder = [["x"] * 300]
+
+    with pytest.raises(InputError, match=r"longest trajectory has 90,000 pairs; .*64 GB.*Leave such patients out"):
+        anonymize_under(numbered(records, 300, 300), asked(1, (Fraction(1), Fraction(0))), trees(ladder, ladder))
 
 
 @settings(max_examples=40)

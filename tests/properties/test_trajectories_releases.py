@@ -6,11 +6,12 @@ import polars as pl
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cloister import NoSafeRelease, hierarchy_rows, intervals
+from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.flow.trajectories import protect_trajectories
 from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest
 from cloister.trajectories.data_file import WrittenTrajectories
-from cloister.trajectories.request import GivenTrajectories
+from cloister.trajectories.domain import Unknown
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings
 from cloister.trajectories.side import SideTable
 from cloister.trajectories.verify import Promise, verify
 
@@ -133,3 +134,33 @@ def test_more_than_was_promised_is_refused(case):
 
     assert verify(files, Promise(k)).holds
     assert not verify(files, Promise(k + 1)).holds
+
+
+LEAVES = ("a.1", "a.2", "b.1", "a", "A", "x")
+
+
+@st.composite
+def like_labels(draw):
+    """A hierarchy with gaps that has some of the codes, and patients with codes named like its labels."""
+    row = st.tuples(st.sampled_from(["a", "A", "x", ""]), st.sampled_from(["A", "B", "x", "a", ""]))
+    rows = [[leaf, *draw(row), "*"] for leaf in LEAVES if leaf in ("a.1", "a.2") or draw(st.booleans())]
+    try:
+        hierarchy = hierarchy_rows(rows)
+    except InputError:
+        assume(False)
+    pairs = st.tuples(st.sampled_from(LEAVES), st.sampled_from([0, 1, 2]))
+    records = draw(st.lists(st.lists(pairs, min_size=1, max_size=2), min_size=2, max_size=8))
+    return hierarchy, [*records, [("a.1", 0)], [("a.2", 0)]]
+
+
+@settings(max_examples=150)
+@given(like_labels(), st.sampled_from([1, 2]))
+def test_codes_named_like_labels_are_told_apart(case, k):
+    """A recorded code that is a label of the hierarchy, or that it lacks, is released; the figures are as told."""
+    hierarchy, records = case
+    given_ = GivenTrajectories(Trajectories.from_records(records))
+    request = TrajectoriesRequest(k, hierarchy, AGES, weights=(Fraction(1), Fraction(0)))
+    release = protect_trajectories(given_, request, ReleaseSettings(Unknown.ROOT))
+
+    assert release.verify().holds
+    assert release.frame["id"].n_unique() == len(records)

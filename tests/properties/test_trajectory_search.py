@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.trajectories import numbered, trees
 
 from cloister.hierarchy import suppress
 from cloister.kernels.alignment import align
 from cloister.kernels.grouping import group
-from cloister.trajectories.data import Cost, TrajectoriesRequest
+from cloister.kernels.nearest import _bound_all, _prepare, make_scratch
+from cloister.trajectories.data import Cost, Method, TrajectoriesRequest
 from cloister.trajectories.problem import pose
 
 CODES = [[f"c{value // 2}" for value in range(12)], [f"C{value // 6}" for value in range(12)]]
@@ -80,3 +83,30 @@ def test_nothing_that_would_win_is_ruled_out(seed, cost):
     found = group(problem.domain, problem.sequences(np.arange(problem.first.size)), 6)
 
     assert Scan(problem, 6).run() == [each.tolist() for each in np.split(found.member, np.cumsum(found.size)[:-1])]
+
+
+@pytest.mark.parametrize("cost", Cost)
+@pytest.mark.parametrize("method", Method)
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1))
+def test_every_bound_is_at_most_the_loss(method, cost, seed):
+    """What is not aligned, since its bound is too high, would have lost no less: of X as recorded or merged."""
+    random = np.random.default_rng(seed)
+    records = [
+        [(int(random.integers(12)), int(random.integers(12))) for _ in range(random.integers(1, 8))] for _ in range(30)
+    ]
+    both = trees(CODES, AGES)
+    request = TrajectoriesRequest(6, suppress(), suppress(), cost=cost, method=method)
+    problem = pose(numbered(records, 12, 12), both, request)
+    data = problem.sequences(np.arange(problem.first.size))
+    scratch = make_scratch(problem.domain, data)
+    m, weight = int(random.integers(1, scratch.code.size + 1)), int(random.integers(1, 6)) if cost is Cost.EXACT else 1
+    scratch.code[:m] = random.integers(0, both[0].n_nodes, m)
+    scratch.age[:m] = random.integers(0, both[1].n_nodes, m)
+    whole = _prepare(problem.domain, data, scratch, m, weight)
+    _bound_all(data, scratch, data.times.size, m, whole, len(records))
+    nodes = scratch.code[:m].copy(), scratch.age[:m].copy()
+    for at, sequence in enumerate(scratch.alive.tolist()):
+        symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
+        table = align(problem.domain, nodes, weight, (data.code[symbols], data.age[symbols]))[0]
+        assert scratch.bound[at] <= int(table[:, -1, -1].sum())

@@ -21,10 +21,9 @@ from cloister.trajectories.data import Cost, Diversity, Method, TrajectoriesRequ
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, read_given
 from cloister.trajectories.warm import load_kernels, must_compile
-from cloister.verbs.trajectories import constraints_of, known_sensitive, parse_constraints
+from cloister.verbs.trajectories import constraints_of, diversity_of, parse_constraints
 
 UNITS: tuple[Literal["years", "days"], ...] = ("years", "days")
-USUAL_DIVERSITY = 2
 
 
 def run_trajectories(options: TrajectoriesOptions) -> None:
@@ -77,7 +76,7 @@ def _check_words(options: TrajectoriesOptions) -> None:
         raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
     if options.threads is not None and options.threads < 1:
         raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
-    if options.diversity is not None and not (options.sensitive or options.sensitive_codes):
+    if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
         raise InputError("--diversity is about something sensitive. Name it with --sensitive or --sensitive-codes.")
     if len(options.sensitive or ()) > 1:
         raise InputError("One sensitive column can be named in this version. Leave out the others.")
@@ -99,30 +98,26 @@ def _request(
     options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
 ) -> TrajectoriesRequest:
     codes, ages = options.code_hierarchy, options.age_hierarchy
-    weights = options.weights.split(",")
-    if len(weights) != 2:
-        raise InputError("--weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5.")
     return TrajectoriesRequest(
         k=options.k,
         code_hierarchy=usual_codes(given.trajectories) if codes is None else parse_hierarchy(codes),
         age_hierarchy=USUAL_AGES if ages is None else parse_hierarchy(ages),
         method=Method(options.method),
-        weights=weights_of(*weights),
+        weights=weights_of(*options.weights.split(",")),
         cost=Cost(options.cost),
         block=_block(options.block),
         drop_empty=options.drop_empty_pairs,
-        diversity=_diversity(options, given),
+        diversity=_diversity(options),
         constraints=() if policy is None else constraints_of(policy),
     )
 
 
-def _diversity(options: TrajectoriesOptions, given: GivenTrajectories) -> Diversity | None:
+def _diversity(options: TrajectoriesOptions) -> Diversity | None:
     column = options.sensitive[0] if options.sensitive else None
-    words = [word for text in options.sensitive_codes or () for word in text.split(",") if word]
-    if column is None and not words:
-        return None
-    share = USUAL_DIVERSITY if options.diversity is None else options.diversity
-    return Diversity(share, known_sensitive(words, given.trajectories), column)
+    codes = None
+    if options.sensitive_codes is not None:
+        codes = [word for text in options.sensitive_codes for word in text.split(",") if word.strip()]
+    return diversity_of(column, codes, options.diversity)
 
 
 def _block(text: str) -> int | Literal["auto", "off"]:

@@ -22,6 +22,12 @@ def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: M
             f"the columns of {SIDE} ({', '.join(given.side.frame.columns)}) are released as they are: whoever knows a "
             "patient's values there may find the patient by them"
         )
+    absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
+    if absent:
+        count = len(settings["sensitive_codes"])
+        notes.append(
+            f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
+        )
     if options.workload is not None and options.internal is None:
         notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
     columns = [] if given.side is None else given.side.frame.get_columns()

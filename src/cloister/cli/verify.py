@@ -42,7 +42,9 @@ def verify(
     ] = None,
     crosswalk: Annotated[
         Path | None,
-        Option(metavar="FILE", help="With --original, but for tables: the map written with the release."),
+        Option(
+            metavar="FILE", help="With --original, of code sets and trajectories: the map written with the release."
+        ),
     ] = None,
     privacy: Annotated[
         str | None,

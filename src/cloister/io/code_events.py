@@ -65,7 +65,8 @@ class EventSource:
 
     Attributes
     ----------
-    ids, codes, ages : text, one an event, none missing; ages are numbers from 0 on, each written in the shortest way
+    ids, codes, ages : text, one an event, none missing, without spaces around; ages are numbers from 0 on, each written
+        in the shortest way
     columns : which column is what
     not_released : other columns of the file
     path, encoding : to find the line of a record where a message names one
@@ -146,7 +147,9 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None) 
 
     kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
     for name, what in zip(names, kinds, strict=False):
-        absent = frame[name].is_null() if what != "code" else _is_blank(frame[name], file)
+        absent = frame[name].is_null()
+        if what in ("patient", "code"):
+            absent = _is_blank(_ids(frame[name]) if what == "patient" else _text_of_codes(frame[name], file))
         if absent.any():
             first = int(absent.arg_true()[0]) + 1
             count = int(absent.sum())
@@ -157,7 +160,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None) 
                 first,
                 name,
             )
-    ids = as_text(frame[names[0]])
+    ids = _ids(frame[names[0]])
     if found.date is None:
         ages = plain_ages(frame[str(found.age)], file, refused)
     else:
@@ -234,8 +237,12 @@ def _no_such(column: str, present: Sequence[str], file: str) -> InputError:
     return InputError(message, file=file, column=column)
 
 
-def _is_blank(column: pl.Series, file: str) -> pl.Series:
-    text = _text_of_codes(column, file)
+def _ids(column: pl.Series) -> pl.Series:
+    """Ids as text, without spaces around."""
+    return as_text(column).str.strip_chars()
+
+
+def _is_blank(text: pl.Series) -> pl.Series:
     return text.is_null() | (text == "")
 
 

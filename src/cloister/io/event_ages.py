@@ -14,6 +14,9 @@ AgeUnit = Literal["years", "days"]
 
 NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
 DATE = "%Y-%m-%d"
+TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"
+"""A date, with or without a time of the day."""
 
 Refused = Callable[[str, int, str | None], InputError]
 """Makes the error about a record: message with ``{place}``, record from 1, column."""
@@ -89,10 +92,12 @@ def ages_from_dates(
 
 
 def _as_dates(column: pl.Series, file: str, refused: Refused) -> pl.Series:
-    """Dates of a column of dates, times, or texts that begin with an ISO date."""
+    """Dates of a column of dates, times, or texts that are an ISO date, with a time or without."""
     if column.dtype in (pl.Date, pl.Datetime):
         return column.cast(pl.Date)
-    found = as_text(column).str.strip_chars().str.head(10).str.to_date(DATE, strict=False)
+    text = as_text(column).str.strip_chars()
+    found = text.str.head(10).str.to_date(DATE, strict=False)
+    found = found.set(~text.str.contains(WHOLE_DATE), None)
     odd = found.is_null()
     if odd.any():
         raise refused(

@@ -1,5 +1,6 @@
 """The forms of this shape: trajectories, what is asked, what is released, and the secret beside it."""
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -16,6 +17,11 @@ from .sequences import age_text as age_text
 from .tree import Tree
 
 Word = TypeVar("Word", bound=StrEnum)
+
+WEIGHT = re.compile(
+    r"[0-9]{1,18}/(?!0+$)[0-9]{1,18}|[0-9]{1,18}\.?|[0-9]{0,18}\.[0-9]{1,18}|[0-9](?:\.[0-9]{1,18})?e-[0-9]{2}"
+)
+"""A weight as it may be typed, or as Python writes a small number."""
 
 LARGEST = 2**31 - 1
 """The largest number that a request may state."""
@@ -129,7 +135,7 @@ def _word(words: type[Word], word: str, what: str) -> Word:
     return words(word)
 
 
-def weights_of(code: Number, age: Number) -> tuple[Fraction, Fraction]:
+def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
     """Return the weights of codes and ages as exact ratios.
 
     Raises
@@ -142,15 +148,13 @@ def weights_of(code: Number, age: Number) -> tuple[Fraction, Fraction]:
     >>> weights_of("0.3", 0.7)
     (Fraction(3, 10), Fraction(7, 10))
     """
-    try:
-        found = Fraction(str(code)), Fraction(str(age))
-    except (ValueError, ZeroDivisionError):
-        found = Fraction(-1), Fraction(-1)
-    if min(found) < 0 or sum(found) != 1:
+    texts = [str(weight).strip() for weight in weights] if len(weights) == 2 else []
+    found = [Fraction(text) for text in texts if WEIGHT.fullmatch(text)]
+    if len(found) != 2 or sum(found) != 1:
         raise InputError(
             "Weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5 or 1/3,2/3."
         )
-    return found
+    return found[0], found[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,6 +31,17 @@ class EncodedTrajectories:
         return f"EncodedTrajectories({len(self.ids)} patients, {self.codes.size} pairs)"
 
 
+ODD_CODE = f"no text, empty, {ROOT} alone, which stands for any code in a release, or with a NUL character"
+"""What cannot be a code."""
+
+
+def is_code(code: object) -> bool:
+    """Return whether a code can be written, read and told from the root of a hierarchy."""
+    if not isinstance(code, str) or not code or code == ROOT or "\0" in code:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in code)
+
+
 def encode(source: EventSource) -> EncodedTrajectories:
     """Number the events of every patient; patients stand in the order of their ids.
 
@@ -58,11 +69,11 @@ def _numbers(texts: pl.Series, known: list[str]) -> NDArray[np.int32]:
 
 
 def _check_codes(source: EventSource) -> None:
-    odd = (source.codes == ROOT) | source.codes.str.contains("\0", literal=True)
+    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
     if odd.any():
         raise source.refusal(
-            f"{int(odd.sum())} of {len(odd)} lines of {source.name} have a code that is {ROOT} alone, which stands for "
-            "any code in a release, or that holds a NUL character ({place} is the first). Correct or remove them.",
+            f"{int(odd.sum())} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the "
+            "first). Correct or remove them.",
             int(odd.arg_true()[0]) + 1,
             source.columns.code,
         )

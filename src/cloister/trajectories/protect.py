@@ -3,17 +3,22 @@
 import os
 from functools import partial
 
+import numpy as np
+
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.grouping import group
 
 from .blocks import cut, side_by_side
 from .clusters import gather, release
-from .data import ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
+from .data import Integers, ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
 from .diversity import kept_apart, require_possible
 from .losses import measure
 from .outcomes import outcomes_of
 from .problem import Problem, pose
 from .tree import Tree
+
+MOST_PRICES = 2**30
+"""What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each."""
 
 
 def anonymize(
@@ -79,6 +84,7 @@ def anonymize_under(
     problem = pose(trajectories, trees, request, side)
     k, share = _sizes(request, problem)
     blocks = cut(problem, request.block, k)
+    _check_lengths(problem, blocks)
     work = [partial(lambda own: group(problem.domain, problem.sequences(own), k, share), block) for block in blocks]
     groups = side_by_side(work, threads or os.cpu_count() or 1)
     clusters = kept_apart(problem, gather(problem, blocks, groups), request.diversity)
@@ -86,6 +92,23 @@ def anonymize_under(
     losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
+
+
+def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
+    """Refuse trajectories of which aligning one would take too much memory: each pair with each different pair."""
+    lengths = np.diff(problem.offsets)
+    longest = int(lengths.max())
+    if longest * problem.code.size <= MOST_PRICES:
+        return
+    for block in blocks:
+        longest = int(lengths[problem.order[problem.first[block]]].max())
+        different = problem.sequences(block).code.size
+        if longest * different > MOST_PRICES:
+            raise InputError(
+                f"The longest trajectory has {longest:,} pairs; aligning it with {different:,} different ones would "
+                f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their pairs "
+                "fewer (ages in years, each code once a year), or give a smaller --block where many have long ones."
+            )
 
 
 def _sizes(request: TrajectoriesRequest, problem: Problem) -> tuple[int, int]:

@@ -12,12 +12,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io import EventColumns, read_code_events
+from cloister.io import EventColumns, as_text, read_code_events
 
-from .encode import EncodedTrajectories, encode
+from .encode import ODD_CODE, EncodedTrajectories, encode, is_code
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
+BEYOND_AGES = Decimal(10**9)
+FINEST = -400
+"""Places after the point at which the first digit of an age may stand: enough for every floating-point number."""
+
 Number = str | int | float | Decimal | Fraction
 
 
@@ -55,7 +59,7 @@ class Trajectories:
     def from_records(
         cls,
         records: Sequence[Iterable[tuple[str, Number]]],
-        ids: pl.Series | None = None,
+        ids: pl.Series | Sequence[str | int] | None = None,
         *,
         vocabulary: Iterable[str] = (),
         age_values: Iterable[Number] = (),
@@ -64,22 +68,23 @@ class Trajectories:
 
         Parameters
         ----------
-        records : the (code, age) pairs of each patient, in any order; a repeated pair is kept
-        ids : as many as there are records
+        records : the (code, age) pairs of each patient, in any order; a repeated pair is kept; codes are text, without
+            spaces around
+        ids : one a record, none missing or twice; spaces around them do not count
         vocabulary, age_values : codes and ages that are in the domain whether they occur or not
 
         Raises
         ------
         InputError
-            A patient has no pairs, an age is no number from 0 on, or there are more or fewer ids than records.
+            A patient has no pairs, something is no pair or no code, an age is no number from 0 on, or ids are not one a
+            record.
         """
-        rows = [[(code, age_text(age, row)) for code, age in record] for row, record in enumerate(records, start=1)]
+        rows = [_pairs(record, row) for row, record in enumerate(records, start=1)]
         for row, pairs in enumerate(rows, start=1):
             if not pairs:
                 raise InputError(f"Patient {row} has no pairs. Leave such patients out.", row=row)
-        if ids is not None and len(ids) != len(rows):
-            raise InputError(f"There are {len(ids)} ids for {len(rows)} patients. Give one a patient.")
-        codes = sorted({*vocabulary, *(code for pairs in rows for code, _ in pairs)})
+        names = None if ids is None else _one_each(ids, len(rows))
+        codes = sorted({*map(_code, vocabulary), *(code for pairs in rows for code, _ in pairs)})
         ages = sorted({*map(age_text, age_values), *(age for pairs in rows for _, age in pairs)}, key=Decimal)
         code_at = {code: number for number, code in enumerate(codes)}
         age_at = {age: number for number, age in enumerate(ages)}
@@ -87,7 +92,7 @@ class Trajectories:
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(pairs) for pairs in numbered], out=offsets[1:])
         flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
-        return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), ids)
+        return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), names)
 
     @classmethod
     def read(
@@ -139,13 +144,49 @@ class Trajectories:
         return self.codes.size
 
 
+def _pairs(record: Iterable[tuple[str, Number]], row: int) -> list[tuple[str, str]]:
+    """The pairs of a patient as text."""
+    try:
+        pairs = [(code, age) for code, age in record]
+    except (TypeError, ValueError):
+        raise InputError(f"Patient {row} is no list of pairs of a code and an age. Give one.", row=row) from None
+    return [(_code(code, row), age_text(age, row)) for code, age in pairs]
+
+
+def _code(code: object, row: int | None = None) -> str:
+    """A code without spaces around."""
+    text = code.strip() if isinstance(code, str) else ""
+    if not is_code(text):
+        where = "The vocabulary" if row is None else f"Patient {row}"
+        raise InputError(f"{where} has a code that is {ODD_CODE}. Correct or remove it.", row=row)
+    return text
+
+
+def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Series:
+    """Ids as text, one a patient."""
+    try:
+        names = as_text(ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))).str.strip_chars()
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InputError("Ids are texts or whole numbers, and all of one kind. Give them so.") from None
+    if len(names) != n_patients:
+        raise InputError(f"There are {len(names)} ids for {n_patients} patients. Give one a patient.")
+    lacking = int((names.is_null() | (names == "")).sum())
+    if lacking:
+        raise InputError(f"{lacking} of {n_patients} patients have no id. Give one each.")
+    if names.n_unique() != n_patients:
+        raise InputError(
+            f"{n_patients} patients have {names.n_unique()} different ids. Put the pairs of a patient into one record."
+        )
+    return names
+
+
 def age_text(age: Number, row: int | None = None) -> str:
     """Return an age as it is written: `33` for 33 and 33.0, `33.5`.
 
     Raises
     ------
     InputError
-        It is no number from 0 on.
+        It is no number from 0 on, of at most nine digits before the point.
 
     Examples
     --------
@@ -154,9 +195,9 @@ def age_text(age: Number, row: int | None = None) -> str:
     """
     try:
         number = Decimal(str(age).strip())
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):
         number = Decimal("NaN")
-    if not number.is_finite() or number < 0:
+    if not number.is_finite() or number < 0 or number >= BEYOND_AGES or number.adjusted() < FINEST:
         raise InputError("An age is not a number from 0 on. Correct it, or leave the pair out.", row=row)
     text = format(number, "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text).lstrip("0").replace("-", "") or "0"

@@ -71,7 +71,7 @@ def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, event
         As of `read_side`.
     """
     column = _id_column(frame.columns, name, id)
-    keys = as_text(frame[column])
+    keys = as_text(frame[column]).str.strip_chars()
     _check_keys(keys, column, name)
     _check_same_patients(keys, ids, name, events)
     rest = [as_text(frame[other]).alias(other) for other in frame.columns if other != column]
@@ -91,10 +91,11 @@ def _id_column(present: Sequence[str], name: str, asked: str | None) -> str:
 
 
 def _check_keys(keys: pl.Series, column: str, name: str) -> None:
-    if keys.null_count():
-        first = int(keys.is_null().arg_true()[0]) + 1
+    absent = keys.is_null() | (keys == "")
+    if absent.any():
+        first = int(absent.arg_true()[0]) + 1
         raise InputError(
-            f"{keys.null_count()} of {len(keys)} rows of {name} have no patient in column {column!r} (record {first} "
+            f"{int(absent.sum())} of {len(keys)} rows of {name} have no patient in column {column!r} (record {first} "
             "is the first). Complete or remove them.",
             file=name,
             row=first,
@@ -125,7 +126,8 @@ def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id:
             f"{name} has no column besides {id!r}, so there is nothing to release. Leave it out.", file=name
         )
     for column in columns:
-        if column.name in ID_NAMES or (column == keys).fill_null(False).all():
+        same = column.str.strip_chars() == keys
+        if column.name.strip().casefold() in ID_NAMES or same.fill_null(False).all():
             raise InputError(
                 f"Column {column.name!r} of {name} identifies patients, and original ids are never released. Remove "
                 "it, or give it another name if it holds something else.",

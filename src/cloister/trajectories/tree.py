@@ -10,6 +10,7 @@ from cloister.hierarchy.ladder import ROOT, Ladder
 
 Nodes = NDArray[np.int32]
 Counts = NDArray[np.int64]
+Other = tuple[str, list[int]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +26,8 @@ class Tree:
     `401.1`, is a leaf of its own under that label. Alignment tells the two apart. Text cannot: `401` in a release means
     "401 or any code below it", never "401 and no more was said". So whatever shares a label is *released as* the lowest
     node that covers it all (``released``), and counts as that node in exact losses, in answers to queries and in what
-    is verified. The reader never takes the coarse for the exact.
+    is verified. The reader never takes the coarse for the exact. The same holds for labels that the hierarchy has, but
+    that are no node here, since they are over a single one.
 
     Attributes
     ----------
@@ -78,12 +80,12 @@ class Tree:
         """
         n = len(leaf_labels)
         labels, parent = list(leaf_labels), [-1] * n
-        top = list(range(n))
+        top, others = list(range(n)), [(ROOT, list(range(n)))]
         for level in levels:
-            _join(level, top, labels, parent)
+            others += _join(level, top, labels, parent)
         if len(set(top)) != 1 or top[0] < n:
             _join([ROOT] * n, top, labels, parent, force=True)
-        return _numbered(labels, parent, n)
+        return _numbered(labels, parent, n, others)
 
     @property
     def n_nodes(self) -> int:
@@ -113,8 +115,12 @@ class Tree:
 
 def _join(
     level: Sequence[str | None], top: list[int], labels: list[str], parent: list[int], *, force: bool = False
-) -> None:
-    """Put a node above those that have one label at a level, unless there is one only (``force``: even then)."""
+) -> list[Other]:
+    """Put a node above those that have one label at a level, unless there is one only (``force``: even then).
+
+    Returns the labels that got no node, with the leaves that they stand for.
+    """
+    others: list[Other] = []
     groups: dict[str, list[int]] = {}
     for leaf, label in enumerate(level):
         if label is not None:
@@ -122,6 +128,7 @@ def _join(
     for label, members in groups.items():
         joined = sorted({top[leaf] for leaf in members})
         if len(joined) < 2 and not force:
+            others.append((label, members))
             continue
         for node in joined:
             parent[node] = len(labels)
@@ -129,22 +136,24 @@ def _join(
             top[leaf] = len(labels)
         labels.append(label)
         parent.append(-1)
+    return others
 
 
-def _numbered(labels: list[str], parent: list[int], n: int) -> Tree:
+def _numbered(labels: list[str], parent: list[int], n: int, others: Sequence[Other]) -> Tree:
     """Renumber what is above the leaves by size and smallest leaf, and number leaves so that nodes are intervals."""
-    below: list[list[int]] = [[leaf] for leaf in range(n)] + [[] for _ in labels[n:]]
+    size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
     for node, above in enumerate(parent):  # those above were made later
         if above >= 0:
-            below[above] = sorted(below[above] + below[node])
-    order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (len(below[node]), below[node], node))]
+            size[above] += size[node]
+            least[above] = min(least[above], least[node])
+    order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (size[node], least[node], node))]
     number = {node: at for at, node in enumerate(order)}
     over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
-    leaves = np.array([0] * n + [len(below[node]) for node in order[n:]], dtype=np.int64)
+    leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
     low, high = _intervals(over, np.maximum(leaves, 1))
     names = tuple(labels[node] for node in order)
     plain = Tree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
-    return replace(plain, released=_told_apart(plain))
+    return replace(plain, released=_told_apart(plain, others))
 
 
 def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
@@ -158,11 +167,17 @@ def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
     return low, (low + width).astype(np.int32)
 
 
-def _told_apart(tree: Tree) -> Nodes:
-    """The node that each is released as, so that no two released nodes share a label."""
+def _told_apart(tree: Tree, others: Sequence[Other]) -> Nodes:
+    """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
+    named = frozenset(tree.labels)
+    fixed: dict[str, int] = {}
+    for label, leaves in others:
+        if label in named:
+            node = _above(tree, leaves)
+            fixed[label] = tree.meet(fixed.get(label, node), node)
     released = np.arange(tree.n_nodes, dtype=np.int32)
     while True:
-        lowest: dict[str, int] = {}
+        lowest = dict(fixed)
         for node in released.tolist():
             label = tree.labels[node]
             lowest[label] = tree.meet(lowest.get(label, node), node)
@@ -170,3 +185,9 @@ def _told_apart(tree: Tree) -> Nodes:
         if np.array_equal(coarser, released):
             return released
         released = coarser
+
+
+def _above(tree: Tree, leaves: list[int]) -> int:
+    """The lowest node that covers all of these leaves."""
+    ranks = tree.low[leaves]
+    return tree.meet(leaves[int(ranks.argmin())], leaves[int(ranks.argmax())])

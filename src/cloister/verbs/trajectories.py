@@ -30,6 +30,8 @@ from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, ch
 from cloister.trajectories.side import SideTable, joined
 from cloister.trajectories.warm import load_kernels
 
+USUAL_DIVERSITY = 2
+
 
 def anonymize_trajectories(
     trajectories: Trajectories,
@@ -45,8 +47,8 @@ def anonymize_trajectories(
     drop_empty_pairs: bool = False,
     on_unknown_code: str = "error",
     sensitive: str | None = None,
-    sensitive_codes: Sequence[str] = (),
-    diversity: int = 2,
+    sensitive_codes: Sequence[str] | None = None,
+    diversity: int | None = None,
     policy: UtilityPolicy | None = None,
     workload: str | None = None,
     seed: int = 0,
@@ -69,9 +71,9 @@ def anonymize_trajectories(
     on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
         where they cannot stay) or ``"drop"``
     sensitive, diversity : a side column of which at most one in ``diversity`` patients who share a trajectory may have
-        the same value
+        the same value; 2 unless given
     sensitive_codes : in place of ``sensitive``: codes of which one may stand behind a released code of at most one in
-        ``diversity`` patients who share a trajectory
+        ``diversity`` patients who share a trajectory; some may not occur in the data
     policy : sets of codes that must not be generalized with others
     workload : pairs and sets of pairs whose counts are answered from the release, for the custodian: ``"frequent:1"``
         (percent of the patients who have them)
@@ -118,9 +120,7 @@ def anonymize_trajectories(
         cost=Cost(cost),
         block=block,
         drop_empty=drop_empty_pairs,
-        diversity=None
-        if sensitive is None and not sensitive_codes
-        else Diversity(diversity, known_sensitive(sensitive_codes, trajectories), sensitive),
+        diversity=diversity_of(sensitive, sensitive_codes, diversity),
         constraints=() if policy is None else constraints_of(policy),
     )
     given = GivenTrajectories(trajectories)
@@ -131,18 +131,30 @@ def anonymize_trajectories(
     return protect_trajectories(given, request, settings, seed=seed, load=load_kernels)
 
 
-def known_sensitive(codes: Sequence[str], trajectories: Trajectories) -> frozenset[str]:
-    """Return sensitive codes if they occur.
+def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:
+    """Return what is asked of a sensitive side column or of sensitive codes; None where nothing is.
+
+    Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
+
+    Parameters
+    ----------
+    share : l of the diversity; `USUAL_DIVERSITY` if None
 
     Raises
     ------
     InputError
-        Some do not.
+        A diversity is asked of nothing, or codes are no texts, or there are none.
     """
-    absent = len(set(codes) - set(trajectories.vocabulary))
-    if absent:
-        raise InputError(f"{absent} of {len(set(codes))} sensitive codes do not occur in the data. Correct them.")
-    return frozenset(codes)
+    if column is None and codes is None:
+        if share is not None:
+            raise InputError("A diversity is about something sensitive. Name a side column or codes.")
+        return None
+    if isinstance(codes, str) or (codes is not None and not all(isinstance(code, str) for code in codes)):
+        raise InputError("Sensitive codes are a list of texts, as in ['042', 'V08']. Give them so.")
+    words = frozenset(code.strip() for code in codes or ())
+    if codes is not None and (not words or "" in words):
+        raise InputError("Sensitive codes were asked for, but none or an empty one is named. Name them, or leave it.")
+    return Diversity(USUAL_DIVERSITY if share is None else share, words, column)
 
 
 def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:

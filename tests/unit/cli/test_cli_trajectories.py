@@ -181,7 +181,8 @@ def test_hierarchies_from_files(protect, cloister, tmp_path):
         (("-k", "41"), 1, "fewer than k = 41"),
         (("-k", "0"), 2, "k is 0"),
         (("--method", "best"), 2, "--method can be"),
-        (("--weights", "0.5"), 2, "--weights are two numbers"),
+        (("--weights", "0.5"), 2, "Weights are two numbers"),
+        (("--weights", "1e99999999,0"), 2, "Weights are two numbers"),
         (("--weights", "0.5,0.6"), 2, "add up to 1"),
         (("--block", "some"), 2, "--block can be"),
         (("--block", "5"), 2, "3 k = 9"),
@@ -247,11 +248,24 @@ def test_sensitive_codes_are_not_told_of_all(protect, cloister, manifest, tmp_pa
     assert not frame["code"].is_in(["V58.66", "E936.1"]).any()
 
 
-def test_codes_that_are_nobodys_cannot_be_sensitive(protect, refused):
-    """A sensitive code that does not occur is a mistake."""
-    ran = protect("--sensitive-codes", "410.01")
+def test_a_list_of_sensitive_codes_is_told_as_given(protect, manifest):
+    """Codes that do not occur may be sensitive; the manifest has the list, only the screen says how many are absent."""
+    ran = protect("--sensitive-codes", "V58.66, E936.1", "--sensitive-codes", " 042,V08")
+    told = manifest()
 
-    assert "1 of 1 sensitive codes do not occur" in refused(ran, new=frozenset({"visits.csv", "samples.csv"}))
+    assert ran.code == 0
+    assert told["settings"]["sensitive_codes"] == ["042", "E936.1", "V08", "V58.66"]
+    assert told["guarantee"]["rules"][1]["codes"] == told["settings"]["sensitive_codes"]
+    assert "Note: 2 of 4 sensitive codes do not occur in the data" in ran.err
+
+
+@pytest.mark.parametrize("codes", ["", ",", " , "])
+@pytest.mark.parametrize("more", [(), ("--diversity", 3)])
+def test_sensitive_codes_must_be_named(protect, refused, codes, more):
+    """An option that names no code is refused: nothing would be promised of it."""
+    ran = protect("--sensitive-codes", codes, *more)
+
+    assert "none or an empty one is named" in refused(ran, new=frozenset({"visits.csv", "samples.csv"}))
 
 
 def test_codes_of_two_sets_are_not_generalized_together(protect, cloister, manifest, tmp_path):

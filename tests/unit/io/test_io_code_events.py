@@ -41,7 +41,9 @@ def test_what_is_no_age_is_refused_with_its_line(read, age):
     assert age not in refused.value.message.replace("record 2, line 4", "").replace("from 0 on", "")
 
 
-@pytest.mark.parametrize(("line", "what"), [(",a,3", "patient"), ("1,,3", "code"), ("1, ,3", "code"), ("1,a,", "age")])
+@pytest.mark.parametrize(
+    ("line", "what"), [(",a,3", "patient"), (" ,a,3", "patient"), ("1,,3", "code"), ("1, ,3", "code"), ("1,a,", "age")]
+)
 def test_incomplete_lines_are_refused(read, line, what):
     """A line without its patient, code or age is named."""
     with pytest.raises(InputError, match=rf"1 line has no {what} in column .* \(record 2, line 3\)"):
@@ -97,7 +99,28 @@ def test_ages_are_counted_from_the_first_date(read):
     assert read(DATES, date="when", anchor="first").not_released == ("born",)
 
 
-@pytest.mark.parametrize(("when", "words"), [("1979-01-01", "lie before"), ("01/02/1999", "no dates written as")])
+@pytest.mark.parametrize("time", ["", " ", "T00:00", " 23:59:59", "T23:59:59.123456Z", "T10:00:00+02:00"])
+def test_dates_may_have_a_time(read, time):
+    """The time of the day does not count."""
+    text = f"id,code,when\n1,a,2000-02-28\n1,b,2000-02-29{time}\n"
+
+    assert read(text, date="when", anchor="first", unit="days").ages.to_list() == ["0", "1"]
+
+
+ODD_DATES = (
+    "01/02/1999",
+    "2020-01-011",
+    "2020-01-01junk",
+    "2021-02-20T99:99",
+    "2021-02-30",
+    "2021-02-20T",
+    "2021-2-20",
+)
+
+
+@pytest.mark.parametrize(
+    ("when", "words"), [("1979-01-01", "lie before"), *((when, "no dates written as") for when in ODD_DATES)]
+)
 def test_dates_that_cannot_be_are_refused(read, when, words):
     """A date before the one to count from, or in another form, is named by its line."""
     with pytest.raises(InputError, match=rf"{words}.*\(record 4, line 5 is the first\)"):

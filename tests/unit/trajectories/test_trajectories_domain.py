@@ -1,11 +1,14 @@
 """Hierarchies and data fitted to each other, trajectories read, and what rides along."""
 
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 
 import polars as pl
 import pytest
 
-from cloister import InputError, Trajectories, hierarchy_rows, icd9, intervals
+from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
+from cloister.trajectories.data import weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
 from cloister.trajectories.side import joined, side_of
 from cloister.trajectories.tree import Tree
@@ -40,6 +43,88 @@ def test_the_root_is_no_code(tmp_path, code):
 
     with pytest.raises(InputError, match=r"record 2, line 3 is the first"):
         Trajectories.read(path)
+
+
+@pytest.mark.parametrize("code", ["", " ", "*", " * ", "a\0b", "\ud800", 401, None, ["a"]])
+@pytest.mark.parametrize("where", ["records", "vocabulary"])
+def test_what_is_no_code_is_refused(code, where):
+    """What cannot be written, read again or told from the root is no code, whoever gives it."""
+    records = [[("a", 1)], [(code if where == "records" else "a", 1)]]
+    with pytest.raises(InputError, match="has a code that is no text, empty") as refused:
+        Trajectories.from_records(records, vocabulary=["b"] if where == "records" else ["b", code])
+
+    assert refused.value.row == (2 if where == "records" else None)
+
+
+@pytest.mark.parametrize("record", [[("a",)], [("a", 1, 2)], ["a"], 7, [None]])
+def test_what_is_no_pair_is_refused(record):
+    """A patient is a list of pairs."""
+    with pytest.raises(InputError, match="Patient 2 is no list of pairs"):
+        Trajectories.from_records([[("a", 1)], record])
+
+
+@pytest.mark.parametrize("age", ["1e99999999", "1e-99999999", 10**9, pytest.param(10**5000, id="long")])
+def test_ages_beyond_measure_are_refused(age):
+    """An age that would take gigabytes to write is no age."""
+    with pytest.raises(InputError, match="An age is not a number from 0 on"):
+        Trajectories.from_records([[("a", age)]])
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (["a", "a", "b"], "3 patients have 2 different ids"),
+        (["a", "a ", "b"], "3 patients have 2 different ids"),
+        (pl.Series([1, 2, 1]), "3 patients have 2 different ids"),
+        (["a", None, "b"], "1 of 3 patients have no id"),
+        (["a", " ", "b"], "1 of 3 patients have no id"),
+        (["a", 1, "b"], "all of one kind"),
+        (["a", "b"], "2 ids for 3 patients"),
+    ],
+)
+def test_ids_that_do_not_tell_patients_apart_are_refused(ids, words):
+    """Each record has an id of its own: two records of one patient would count twice towards k."""
+    with pytest.raises(InputError, match=words):
+        Trajectories.from_records([[("a", 1)]] * 3, ids)
+
+
+def test_spaces_around_ids_and_codes_do_not_count(tmp_path):
+    """`P1` and `P1 ` are one patient, as ` a` and `a` are one code."""
+    path = tmp_path / "events.csv"
+    path.write_text("id,code,age\nP1,a,1\nP1 , a,2\n")
+
+    assert Trajectories.read(path).ids.to_list() == ["P1"]
+    assert pairs_of(Trajectories.read(path)) == [[("a", "1"), ("a", "2")]]
+    made = Trajectories.from_records([[(" a", 1)]], [" P1"])
+    assert (made.ids.to_list(), made.vocabulary) == (["P1"], ("a",))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        *[("1e99999999", "0"), ("1", "0", "0"), ("1",), (), ("", "1"), ("1/0", "1"), ("-0", "1"), ("0.5", "0.6")],
+        *[(None, 1), ("1", "." * 9), (Decimal("1e99999999"), 0), ("0." + "0" * 99 + "1", 1), ("nan", "1")],
+    ],
+)
+def test_weights_that_are_none_are_refused(weights):
+    """Two numbers of a length that can be worked with, together 1."""
+    with pytest.raises(InputError, match="Weights are two numbers"):
+        weights_of(*weights)
+
+
+@pytest.mark.parametrize(
+    ("weights", "found"),
+    [
+        ((" 0.5", "1/2 "), (Fraction(1, 2), Fraction(1, 2))),
+        ((1, 0.0), (Fraction(1), Fraction(0))),
+        ((1e-05, 0.99999), (Fraction(1, 10**5), Fraction(99999, 10**5))),
+        ((Fraction(1, 3), Fraction(2, 3)), (Fraction(1, 3), Fraction(2, 3))),
+        ((".25", "0.75"), (Fraction(1, 4), Fraction(3, 4))),
+    ],
+)
+def test_weights_are_exact_ratios(weights, found):
+    """Numbers as typed, and as Python has them."""
+    assert weights_of(*weights) == found
 
 
 def test_ages_of_90_and_over_are_one():
@@ -108,6 +193,23 @@ def test_the_classification_that_knows_more_codes_is_taken():
         usual_codes(Trajectories.from_records([[("XX", 1)]]))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"diversity": 3},
+        {"sensitive_codes": []},
+        {"sensitive_codes": "001"},
+        {"sensitive_codes": [1]},
+        {"sensitive_codes": ["001", " "]},
+        {"sensitive_codes": [], "sensitive": "dna"},
+    ],
+)
+def test_what_is_sensitive_must_be_named(options):
+    """No release comes without the diversity that was asked for, or with that of the letters of a code."""
+    with pytest.raises(InputError, match=r"sensitive|Sensitive"):
+        anonymize_trajectories(Trajectories.from_records([[("001", 3)], [("002", 3)]]), k=1, **options)
+
+
 def test_ages_that_a_file_lacks_are_counted():
     """A hierarchy file must have every age."""
     before = Trajectories.from_records([[("001", 3), ("001", 4)]])
@@ -144,7 +246,10 @@ def test_side_columns_stand_in_the_order_of_the_patients():
         ({"id": [1, 2, 3]}, "no column besides 'id'"),
         ({"who": [1, 2, 3], "dna": list("abc")}, "no column of patients"),
         ({"id": [1, 2, 3], "patient_id": list("abc")}, "identifies patients"),
+        ({"id": [1, 2, 3], " Patient_ID": list("abc")}, "identifies patients"),
         ({"id": [1, 2, 3], "copy": ["1", "2", "3"]}, "identifies patients"),
+        ({"id": [1, 2, 3], "copy": ["1 ", " 2", "3"]}, "identifies patients"),
+        ({"id": ["1", "2", "3", "3 "], "dna": list("abcd")}, "4 rows of 3 patients"),
     ],
 )
 def test_side_files_that_do_not_fit_are_refused(columns, words):

@@ -51,3 +51,19 @@ def test_meeting_is_the_smallest_node_above_both(levels):
         for other in range(n):
             expected = min((node for node in above[one] if other in node), key=len)
             assert expected == frozenset(tree.leaves_below(tree.meet(one, other)))
+
+
+def test_a_recorded_label_over_a_single_node_is_released_as_what_covers_both():
+    """`A` is over `a` alone and no node; a code `A` that stands elsewhere is not told under that label."""
+    tree = Tree.from_levels(["a.1", "a.2", "A"], [["a", "a", None], ["A", "A", None]])
+
+    assert [tree.labels[tree.released[node]] for node in range(tree.n_nodes)] == ["a.1", "a.2", "*", "a", "*"]
+
+
+def test_many_values_under_one_node_are_numbered():
+    """Nodes stand by size, then by smallest leaf, however many values there are."""
+    n = 20_000
+    tree = Tree.from_levels(list(map(str, range(n))), [[f"x{value // 2 % (n // 4)}" for value in range(n)]])
+
+    assert tree.labels[n : n + 2] == ("x0", "x1")
+    assert tree.leaves[n:].tolist() == [4] * (n // 4) + [n]
