@@ -16,8 +16,11 @@ from .tree import Tree
 UNBLOCKED = 32_768
 """Up to so many distinct trajectories are all compared with each other, if nothing else is asked."""
 
-USUAL_BLOCK = 8_192
-"""Distinct trajectories of a block, at most, if nothing else is asked."""
+USUAL_BLOCK = 4_096
+"""Distinct trajectories of a block, at most, if nothing else is asked.
+
+With twice as many, 100,000 patients took half as long again, and lost 1 % less by the exact measure.
+"""
 
 BEST_SIZE = 3
 """A block has so many times k patients at least, so that clusters can be formed around two extremes."""
