@@ -75,7 +75,7 @@ k = 2, 50 codes. Whoever needs ages gives them weight, and the loss goes to the 
 <!-- bars -->
 
 Generated patients (like those of synpuf with 50 codes: older or younger, pairs left out and put in), k = 5, in blocks
-of like length and content; one size a process, beside other work:
+of like length and content; one size a process:
 
 <!-- scale -->
 
