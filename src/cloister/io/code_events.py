@@ -1,29 +1,30 @@
 """A file -> coded events: one line for each, with the patient, the code, and the age or the date."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.code_lists import CODE_NAMES, ID_NAMES
+from cloister.io.coded_columns import (
+    AGE_NAMES,
+    CODE_NAMES,
+    ID_NAMES,
+    Header,
+    not_released,
+    taken_as,
+    text_of_codes,
+)
 from cloister.io.columns import as_text
 from cloister.io.event_ages import AgeUnit, ages_from_dates, plain_ages
 from cloister.io.read import Source, read_table
 from cloister.io.records import line_of_record
 from cloister.io.text import load_text
 
-AGE_NAMES = ("age", "age_years")
-"""Names that a column of ages is looked for by, the likeliest first."""
-
 FIRST = "first"
 """Stands for the first date of each patient where a column with the date to count from may be named."""
-
-WHITE_SPACE = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None) 
     for name, what in zip(names, kinds, strict=False):
         absent = frame[name].is_null()
         if what in ("patient", "code"):
-            absent = _is_blank(_ids(frame[name]) if what == "patient" else _text_of_codes(frame[name], file))
+            absent = _is_blank(_ids(frame[name]) if what == "patient" else _codes(frame[name], file))
         if absent.any():
             first = int(absent.arg_true()[0]) + 1
             count = int(absent.sum())
@@ -169,7 +170,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None) 
     rest = tuple(column for column in frame.columns if column not in names)
     return EventSource(
         ids=ids,
-        codes=_text_of_codes(frame[names[1]], file),
+        codes=_codes(frame[names[1]], file),
         ages=ages,
         columns=found,
         not_released=rest,
@@ -198,9 +199,8 @@ def _line(path: Path | None, encoding: str | None, delimiter: str | None, record
 def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:
     """Return which column is what, with all names filled in."""
     anchor = None if wanted.anchor == FIRST else wanted.anchor
-    for column in (wanted.id, wanted.code, wanted.age, wanted.date, anchor):
-        if column is not None and column not in present:
-            raise _no_such(column, present, file)
+    header = Header(file, present, (*ID_NAMES, *CODE_NAMES, *AGE_NAMES), "id,code,age")
+    header.check(wanted.id, wanted.code, wanted.age, wanted.date, anchor)
     roles = [("id", wanted.id, ID_NAMES), ("code", wanted.code, CODE_NAMES)]
     roles += [("age", wanted.age, AGE_NAMES)] if wanted.date is None else []
     found = {role: asked or next((name for name in usual if name in present), None) for role, asked, usual in roles}
@@ -208,7 +208,7 @@ def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventCo
         if found[role] is None:
             raise InputError(
                 f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
-                f"{', '.join(usual)}. Name it with --{role}. {_listed(present)}",
+                f"{', '.join(usual)}. Name it with --{role}. {header.listed()}",
                 file=file,
             )
     taken = [name for name in (*found.values(), wanted.date, anchor) if name is not None]
@@ -216,25 +216,6 @@ def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventCo
     if twice is not None:
         raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
     return EventColumns(found["id"], found["code"], found.get("age"), wanted.date, wanted.anchor, wanted.unit)
-
-
-def _are_names(present: Sequence[str]) -> bool:
-    """Whether columns may be listed: a file without a header has its first patient there."""
-    usual = {*ID_NAMES, *CODE_NAMES, *AGE_NAMES}
-    return len(present) > 1 and bool(usual.intersection(present)) and not any(map(WHITE_SPACE.search, present))
-
-
-def _listed(present: Sequence[str]) -> str:
-    if _are_names(present):
-        return f"Its columns: {', '.join(present)}."
-    return "Its first line must name the columns, as in: id,code,age."
-
-
-def _no_such(column: str, present: Sequence[str], file: str) -> InputError:
-    near = get_close_matches(column, present, 1) if _are_names(present) else []
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    message = f"Column {column!r} was asked for, but {file} has no such column. {hint}{_listed(present)}"
-    return InputError(message, file=file, column=column)
 
 
 def _ids(column: pl.Series) -> pl.Series:
@@ -246,22 +227,12 @@ def _is_blank(text: pl.Series) -> pl.Series:
     return text.is_null() | (text == "")
 
 
-def _text_of_codes(column: pl.Series, file: str) -> pl.Series:
-    """The codes, without spaces around; refuses numbers that have lost their text already."""
-    if column.dtype.is_float() or column.dtype.is_decimal():
-        raise InputError(
-            f"Column {column.name!r} of {file} holds decimal numbers, but codes are text: 250.10 and 250.1 differ. "
-            "Export it as text.",
-            file=file,
-            column=column.name,
-        )
-    return as_text(column).str.strip_chars()
+def _codes(column: pl.Series, file: str) -> pl.Series:
+    """Codes as text, without spaces around."""
+    return text_of_codes(column, file).str.strip_chars()
 
 
 def _notes(found: EventColumns, wanted: EventColumns, rest: Sequence[str]) -> tuple[str, ...]:
     """What a user should know of what was taken for what."""
     roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
-    notes = [f"the column {name!r} was taken as {role}" for role, name, asked in roles if name and asked is None]
-    if rest:
-        notes.append(f"columns not released: {', '.join(rest)}")
-    return tuple(notes)
+    return (*taken_as(roles), *not_released(rest))

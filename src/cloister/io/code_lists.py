@@ -1,24 +1,24 @@
 """A file -> lists of codes: one record a line (wide), or one code a line (long)."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from cloister.errors import InputError
+from cloister.io.coded_columns import (
+    CODE_NAMES,
+    CODES_NAMES,
+    ID_NAMES,
+    Header,
+    not_released,
+    taken_as,
+    text_of_codes,
+)
 from cloister.io.columns import as_text
 from cloister.io.read import Source, read_table
-
-ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
-CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
-CODES_NAMES = ("codes",)
-"""Names that a column is looked for by, the likeliest first."""
-
-WHITE_SPACE = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     taken = [column for column in (found.id, found.codes, found.code) if column is not None]
     rest = tuple(column for column in frame.columns if column not in taken)
     codes = str(found.code or found.codes)
-    cells, ids = _codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
+    cells, ids = text_of_codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
     if ids is not None:
         _check_ids(ids, str(found.id), file, wide=found.code is None)
     return CodeSource(
@@ -134,9 +134,8 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
 
 def _columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColumns:
     """Return which column is what; one of ``codes`` and ``code`` is None."""
-    for column in (wanted.id, wanted.codes, wanted.code):
-        if column is not None and column not in present:
-            raise _no_such(column, present, file)
+    header = Header(file, present, (*ID_NAMES, *CODES_NAMES, *CODE_NAMES), "id,codes")
+    header.check(wanted.id, wanted.codes, wanted.code)
     if wanted.codes is not None and wanted.code is not None:
         raise InputError("--codes names a column with all codes of a patient, --code one with one code. Give one.")
     codes, code = wanted.codes, wanted.code
@@ -151,15 +150,14 @@ def _columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColu
     if codes is None and code is None:
         usual = ", ".join((*CODES_NAMES, *CODE_NAMES))
         raise InputError(
-            f"{file} has no column of codes: none is called {usual}. Name it with --codes or --code. "
-            f"{_listed(present)}",
+            f"{file} has no column of codes: none is called {usual}. Name it with --codes or --code. {header.listed()}",
             file=file,
         )
     identifier = wanted.id or _first(ID_NAMES, present)
     if code is not None and identifier is None:
         raise InputError(
             f"{file} has one code a line, so a column must tell patients apart, but it has none of "
-            f"{', '.join(ID_NAMES)}. Name it with --id. {_listed(present)}",
+            f"{', '.join(ID_NAMES)}. Name it with --id. {header.listed()}",
             file=file,
         )
     if identifier is not None and identifier in (codes, code):
@@ -169,37 +167,6 @@ def _columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColu
 
 def _first(names: Sequence[str], present: Sequence[str]) -> str | None:
     return next((name for name in names if name in present), None)
-
-
-def _are_names(present: Sequence[str]) -> bool:
-    """Whether columns may be listed: a file without a header has the id and the codes of its first patient there."""
-    usual = {*ID_NAMES, *CODES_NAMES, *CODE_NAMES}
-    return len(present) > 1 and bool(usual.intersection(present)) and not any(map(WHITE_SPACE.search, present))
-
-
-def _listed(present: Sequence[str]) -> str:
-    if _are_names(present):
-        return f"Its columns: {', '.join(present)}."
-    return "Its first line must name the columns, as in: id,codes."
-
-
-def _no_such(column: str, present: Sequence[str], file: str) -> InputError:
-    near = get_close_matches(column, present, 1) if _are_names(present) else []
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    message = f"Column {column!r} was asked for, but {file} has no such column. {hint}{_listed(present)}"
-    return InputError(message, file=file, column=column)
-
-
-def _codes(column: pl.Series, file: str) -> pl.Series:
-    """The cells as text; refuses numbers that have lost their text already."""
-    if column.dtype.is_float() or column.dtype.is_decimal():
-        raise InputError(
-            f"Column {column.name!r} of {file} holds decimal numbers, but codes are text: 250.10 and 250.1 differ. "
-            "Export it as text.",
-            file=file,
-            column=column.name,
-        )
-    return as_text(column)
 
 
 def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
@@ -225,9 +192,7 @@ def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
 def _notes(found: CodeColumns, wanted: CodeColumns, rest: Sequence[str]) -> tuple[str, ...]:
     """What a user should know of what was taken for what."""
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
-    notes = [f"the column {name!r} was taken as {role}" for role, name, asked in roles if name and asked is None]
+    notes = taken_as(roles)
     if found.id is None:
         notes.append("there is no id: every line is assumed to be another patient")
-    if rest:
-        notes.append(f"columns not released: {', '.join(rest)}")
-    return tuple(notes)
+    return (*notes, *not_released(rest))

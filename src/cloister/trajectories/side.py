@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, read_table
-from cloister.io.code_lists import ID_NAMES
+from cloister.io.coded_columns import ID_NAMES
 
 from .data import Side
 

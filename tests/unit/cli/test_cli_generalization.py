@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.tampering import resealed, restated
 
-from cloister.io.code_lists import CODES_NAMES
+from cloister.io.coded_columns import CODES_NAMES
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),

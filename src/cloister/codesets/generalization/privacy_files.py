@@ -15,7 +15,8 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import encode
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.io.code_lists import CODE_NAMES, CODES_NAMES, ID_NAMES, CodeColumns, code_lists
+from cloister.io.code_lists import CodeColumns, code_lists
+from cloister.io.coded_columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.io.read import Source, read_table
 
 from .data import VisitsFile
