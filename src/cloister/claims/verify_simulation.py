@@ -5,6 +5,7 @@ replacement. The class is the released patients who are like the patient in the 
 each value at least as often as it was drawn.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
-Drawn = list[tuple[int, int]]
+Drawn = Sequence[tuple[int, int]]
 """Values of one column, each with how often it was drawn."""
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -124,9 +125,11 @@ def simulate(
     flags = None if room is None else _Flags(room[order])
     random = np.random.default_rng([*seed])
     risks, flagged = np.zeros(draws), 0
-    for at, patient in enumerate(random.integers(0, n, draws).tolist()):
+    victims = random.integers(0, n, draws)
+    known_of = [index.draw(number[victims], power[victims, h], random) for h, index in enumerate(indexes)]
+    for at, patient in enumerate(victims.tolist()):
         me, cell = int(number[patient]), (int(low[patient]), int(high[patient]))
-        drawn = [index.draw(me, int(power[patient, h]), random) for h, index in enumerate(indexes)]
+        drawn = [own[at] for own in known_of]
         found = _fitting(indexes, drawn, cell)
         size = (found.size if me in found else 0) if flags is None else flags.fitting(indexes, drawn, cell, found)
         risks[at] = 0.0 if size == 0 else 1.0 / size
@@ -165,11 +168,20 @@ class _Index:
         has = values[1] >= 0
         self.keys, self.counts = np.unique(values[1][has] * self.n + number[shown_by][has], return_counts=True)
 
-    def draw(self, patient: int, power: int, random: np.random.Generator) -> Drawn:
-        """Draw values of a patient: each value, and how often it was drawn."""
-        own = self.values[self.starts[patient] : self.starts[patient + 1]]
-        drawn, often = np.unique(random.choice(own, power, replace=False) if power else own[:0], return_counts=True)
-        return list(zip(drawn.tolist(), often.tolist(), strict=True))
+    def draw(self, patients: Numbers, power: Numbers, random: np.random.Generator) -> list[Drawn]:
+        """Draw values of each patient, those with the lowest random numbers; each, and how often it was drawn."""
+        n_own = self.starts[patients + 1] - self.starts[patients]
+        by = np.repeat(np.arange(patients.size), n_own)
+        first = np.cumsum(n_own) - n_own
+        place = np.arange(by.size) - first[by]
+        own = self.values[self.starts[patients][by] + place]
+        order = np.lexsort((random.random(by.size), by))
+        chosen = order[place < power[by]]
+        width = int(self.values.max(initial=0)) + 1
+        keys, often = np.unique(by[chosen] * width + own[chosen], return_counts=True)
+        pairs = list(zip((keys % width).tolist(), often.tolist(), strict=True))
+        ends = np.searchsorted(keys, np.arange(patients.size + 1) * width).tolist()
+        return [pairs[begin:end] for begin, end in itertools.pairwise(ends)]
 
     def having(self, drawn: Drawn, cell: tuple[int, int]) -> list[Numbers]:
         """For each value drawn, the patients of the cell who have it as often, in order."""
