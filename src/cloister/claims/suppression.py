@@ -143,7 +143,8 @@ def _measured(
 ) -> ReleaseRisk:
     """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
     seed = settings.seed_of(2 * rounds + 1)
-    return release_risk(released, levels, Knowledge(released.encoded, power, seed, released.patients), settings)
+    knowledge = Knowledge(released.encoded, power, seed, released.patients, settings.draws)
+    return release_risk(released, levels, knowledge, settings)
 
 
 def _round(
