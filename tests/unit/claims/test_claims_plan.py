@@ -15,7 +15,7 @@ from cloister.errors import InputError
 
 
 def keys_of(kind, before=""):
-    """Every key of a section by its whole name, with its default as TOML has it, or what stands for that in the docs."""
+    """Every key of a section by its whole name, with its default as TOML has it, or as the docs call it."""
     for key in dataclasses.fields(kind):
         inner = next((part for part in (key.type, *get_args(key.type)) if dataclasses.is_dataclass(part)), None)
         if inner is not None:
