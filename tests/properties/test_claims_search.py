@@ -260,7 +260,7 @@ def test_treatments_suppress_what_they_say(hospital):
 def test_too_many_to_treat_is_an_error(hospital):
     """Where more patients would have to be treated than may be, nothing is released."""
     released, _levels = fine_node(hospital)
-    with pytest.raises(NoSafeRelease, match="treating at most 1%"):
+    with pytest.raises(NoSafeRelease, match=r"treating at most a share of 0\.01 "):
         suppress(released, (0, 0, 0), constant_power(hospital, 3), settings(most_treated=0.01))
 
 

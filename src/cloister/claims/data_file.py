@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ class WrittenClaims:
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"
 
-    @property
+    @cached_property
     def owners(self) -> NDArray[np.int64]:
         """The row of the patient of each claim, (n_claims,), by the ids, which come first in both files; -1 if none."""
         ids, owners = self.patients.to_series(0), self.claims.to_series(0)

@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 from tests.claims_files import PLAN, write_files
-from tests.tampering import resealed
+from tests.tampering import resealed, restated
 
 import cloister as cl
 
@@ -145,6 +145,17 @@ def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
     assert (told["settings"]["plan"]["weights"], told["choice"]["optimal"]) == ({"dx": 50, "age": 0.1}, True)
     assert told["risk"]["draws"] % 1500 == 0
     assert "dx 50, age 0.1" in (tmp_path / "weighed" / "report.html").read_text()
+
+    def change(manifest):
+        manifest["choice"]["optimal"] = False
+        manifest["settings"]["plan"]["weights"]["pos"] = -1
+        manifest["settings"]["plan"]["ids"]["patients"] = "hmac"
+
+    restated(tmp_path / "weighed", change)
+    changed = cloister("verify", "weighed").err
+    assert "choice.optimal does not fit settings.plan" in changed
+    assert "settings.plan.weights are not those of quasi-identifiers" in changed
+    assert "columns.ids are not those of settings.plan" in changed
 
     (tmp_path / "plan.toml").write_text(plain + "[search]\nnodes = 20\ntime_limit_s = 600\n")
     ended = cloister("protect", "claims", *GIVEN[:4], "--out", "ended")
