@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
 from .ladders import hierarchy_named
+from .plan import HMAC
 from .verify_original import Original
 
 
@@ -25,36 +26,42 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> Original:
         table: {column: hierarchy_named(words, plan.grouping.tables).hierarchy for column, words in qi.items()}
         for table, qi in ((PATIENTS, plan.patients.qi), (CLAIMS, plan.claims.qi))
     }
-    return Original(prepared.patients, prepared.claims, owners.to_numpy().astype(np.int64), hierarchies, origin)
+    (name,) = plan.patient_columns("id")
+    ids = prepared.patients[name] if plan.ids.patients.startswith(HMAC) else None
+    return Original(prepared.patients, prepared.claims, owners.to_numpy().astype(np.int64), hierarchies, origin, ids)
 
 
-def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64]) -> pl.DataFrame:
-    """Return the secret map from released numbers to original ids.
+def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:
+    """Return the secret map from released to original ids.
 
     Parameters
     ----------
     source : as read
     patients : (n_released,) row of each released patient among the prepared ones
+    ids : (n_released,) as released
     """
     (name,) = source.plan.patient_columns("id")
     numbers = prepared.patients[PATIENT].gather(pl.Series(patients))
-    ids = source.patients[name].gather(numbers)  # patients are numbered by their rows
-    return pl.DataFrame([pl.Series("released", np.arange(1, patients.size + 1)), ids.alias("original")])
+    own = source.patients[name].gather(numbers)  # patients are numbered by their rows
+    return pl.DataFrame([ids.alias("released"), own.alias("original")])
 
 
-def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims) -> NDArray[np.int64] | None:
-    """Return the rows of released patients from the map that was written with a release; None where it does not fit."""
+def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: pl.Series) -> NDArray[np.int64] | None:
+    """Return the rows of released patients from the map that was written with a release; None where it does not fit.
+
+    Parameters
+    ----------
+    ids : as released, in released order
+    """
     if crosswalk.columns != ["released", "original"]:
         return None
     (name,) = source.plan.patient_columns("id")
     numbers = source.patients.select(pl.col(name).alias("original"), PATIENT)
     rows = prepared.patients.select(PATIENT).with_row_index("row")
-    told = crosswalk.select(
-        pl.col("original").cast(pl.String), pl.col("released").cast(pl.String).cast(pl.Int64, strict=False)
-    ).sort("released")
-    found = told.join(numbers, on="original", how="left", maintain_order="left")
+    told = crosswalk.cast(pl.String)
+    found = ids.alias("released").to_frame().join(told, on="released", how="left", maintain_order="left")
+    found = found.join(numbers, on="original", how="left", maintain_order="left")
     found = found.join(rows, on=PATIENT, how="left", maintain_order="left")
-    is_whole = told["released"].equals(pl.Series("released", range(1, told.height + 1), dtype=pl.Int64))
-    if not is_whole or found.height != told.height or found["row"].null_count():
+    if told.height != ids.len() or found.height != ids.len() or found["row"].null_count():
         return None
     return found["row"].to_numpy().astype(np.int64)

@@ -13,7 +13,7 @@ from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .data import Claims
-from .data_file import CLAIMS, PATIENTS, WrittenClaims
+from .data_file import CLAIMS, NUMBER, PATIENTS, WrittenClaims
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
 from .original import origin_from, original_of
 from .prepare import prepare
@@ -66,7 +66,7 @@ def recheck_claims(
         files = _read(folder, manifest)
     except InputError as error:
         return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
-    secret = None if original is None else _secret(original, manifest)
+    secret = None if original is None else _secret(original, manifest, released_ids(files, promise))
     verdict = verify(files, promise, secret)
     failures = [*verdict.failures, *_contradictions(folder, manifest, promise, files)]
     if k is not None and k > promise.k:
@@ -121,7 +121,14 @@ def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bo
     return bool(right and not as_written_failures(folder / CODEBOOK, listed))
 
 
-def _secret(original: ClaimsOriginal, manifest: Manifest) -> Original:
+def released_ids(files: WrittenClaims, promise: Promise) -> pl.Series:
+    """Ids of patients in released order; where they are to be numbers, those that they should be."""
+    if promise.form.ids == NUMBER:
+        return pl.Series(range(1, files.patients.height + 1)).cast(pl.String)
+    return files.patients.to_series(0)
+
+
+def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> Original:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source = original.claims
     seed = manifest["seed"]
@@ -131,7 +138,7 @@ def _secret(original: ClaimsOriginal, manifest: Manifest) -> Original:
     prepared = prepare(source).claims
     if original.crosswalk is None:
         return original_of(prepared, None)
-    origin = origin_from(original.crosswalk, source, prepared)
+    origin = origin_from(original.crosswalk, source, prepared, ids)
     if origin is None:
         raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
     return original_of(prepared, origin)

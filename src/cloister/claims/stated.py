@@ -1,5 +1,6 @@
 """What the plan or the manifest of a release of claims promises, as far as its verification needs it."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,6 +91,13 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
         "risk.tolerant is above the threshold": not is_bounded
         or max(tolerant["highest"], tolerant["interval"][1]) <= promise.threshold,
         "choice.levels are not those of columns": choice["levels"] == levels_told(form),
+        "choice.optimal does not fit settings.plan": choice["optimal"] is True
+        or (choice["optimal"] is False and set(plan["search"].values()) != {None}),
+        "settings.plan.weights are not those of quasi-identifiers": all(
+            any(column in named[table] for table in named) and type(weight) in (int, float) and 0 < weight < math.inf
+            for column, weight in plan["weights"].items()
+        ),
+        "columns.ids are not those of settings.plan": form.ids == plan["ids"]["patients"],
         "steps are not told in lines": bool(manifest["steps"])
         and all(line.keys() == {"step", "done", "total", "counts"} for line in manifest["steps"]),
         "sensitivity has no attacks": bool(manifest["sensitivity"]["attacks"])

@@ -22,6 +22,7 @@ from .data_file import (
     CLAIMS,
     FLAG,
     KEPT,
+    NUMBER,
     PATIENTS,
     PSEUDONYM,
     QUASI,
@@ -105,26 +106,36 @@ def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
     if not checks.require(files.patients.height > 0, "there are patients"):
         return False
     ids, owners = files.patients[form.names(PATIENTS)[0]], files.claims[form.names(CLAIMS)[0]]
-    numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
-    is_numbered = checks.require((ids == numbers).fill_null(False).all(), "ids are numbers in released order")
-    belongs = owners.is_in(numbers.implode()).fill_null(False).all()
-    return checks.require(belongs, "every claim is that of a patient of the release") and is_numbered
+    is_right = _ids_hold(checks, ids, form.ids)
+    belongs = owners.is_in(ids.implode()).fill_null(False).all()
+    return checks.require(belongs, "every claim is that of a patient of the release") and is_right
+
+
+def _ids_hold(checks: Checks, ids: pl.Series, kind: str) -> bool:
+    if kind == NUMBER:
+        numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
+        return checks.require((ids == numbers).fill_null(False).all(), "ids are numbers in released order")
+    is_hash = ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
+    return checks.require(is_hash, "ids are keyed hashes of 64 hexadecimal digits, another one for each patient")
 
 
 def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None:
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
-    owner = pl.col(form.names(CLAIMS)[0]).cast(pl.Int64).alias(OWNER)
+    owner = pl.Series(OWNER, files.owners + 1)
     events = files.claims.select(owner, *form.names(CLAIMS, QUASI, KEPT, FLAG))
     checks.require(_is_sorted(events), "claims are sorted by patient and then by their released values")
     sequences = _sequences(events)
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
+    # hashes tell patients apart who are alike in all else; numbers say nothing
+    last = [""] * len(own) if form.ids == NUMBER else files.patients.to_series(0).to_list()
     keys = [
-        (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []))
-        for number, row in enumerate(own, start=1)
+        (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []), name)
+        for number, (row, name) in enumerate(zip(own, last, strict=True), start=1)
     ]
+    told = "" if form.ids == NUMBER else ", and by their ids where these are alike"
     checks.require(
         all(one <= two for one, two in itertools.pairwise(keys)),
-        "patients are sorted by their released values and then by their claims",
+        f"patients are sorted by their released values and then by their claims{told}",
     )
     groups: dict[str, list[pl.Series]] = {}
     for table in (PATIENTS, CLAIMS):
@@ -159,8 +170,7 @@ def _cells(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
 
 
 def _shown(files: WrittenClaims, form: ClaimsForm) -> History:
-    owners = files.claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
-    return History(owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])
+    return History(files.owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])
 
 
 def _risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
@@ -226,7 +236,7 @@ def _known(truth: Truth) -> History:
 
 def _room(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
     """How many values of each column may be missing of each patient, as the flags say."""
-    owners = files.claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
+    owners = files.owners
     hidden = [owners[files.claims[name].to_numpy() == "1"] for name in form.names(CLAIMS, FLAG)]
     room = np.stack([np.bincount(own, minlength=files.patients.height) for own in hidden], axis=1)
     room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN

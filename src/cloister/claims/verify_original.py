@@ -10,7 +10,7 @@ from cloister.checks import Checks
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 
-from .data_file import CLAIMS, KEPT, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, ClaimsForm, WrittenClaims
+from .data_file import CLAIMS, KEPT, NUMBER, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, ClaimsForm, WrittenClaims
 from .verify_simulation import History
 
 Numbers = NDArray[np.int64]
@@ -28,6 +28,7 @@ class Original:
     owners : (n_claims,) row of the patient of each
     hierarchies : by file and column
     origin : (n_released,) row of each released patient; None where the crosswalk is not given
+    ids : keyed hashes of the ids of patients; None where ids are numbers
     """
 
     patients: pl.DataFrame
@@ -35,6 +36,7 @@ class Original:
     owners: Numbers
     hierarchies: dict[str, dict[str, Hierarchy]]
     origin: Numbers | None
+    ids: pl.Series | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +62,11 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
     claims = _recoded(original.claims, form, CLAIMS, original.hierarchies[CLAIMS])
     names = form.names(PATIENTS, QUASI, KEPT)
     released = files.patients.select(names)
+    if form.ids != NUMBER:
+        checks.require(
+            original.ids is not None and files.patients.to_series(0).is_in(original.ids.implode()).all(),
+            "ids are the keyed hashes of ids of the original",
+        )
     if original.origin is None:
         counts = (
             released.group_by(names)
@@ -74,6 +81,9 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
         return None
     same = released.equals(patients.select(names)[original.origin])
     checks.require(same, "patients are those of the original, as recoded again")
+    if original.ids is not None:
+        mine = original.ids.gather(pl.Series(original.origin)).to_list()
+        checks.require(files.patients.to_series(0).to_list() == mine, "every patient has the hash of the own id")
     _claims_hold(checks, files, form, claims, original)
     columns = form.names(CLAIMS, QUASI)
     base = [as_text(original.claims[name]) for name in columns]
@@ -110,7 +120,7 @@ def _claims_hold(
     there = claims.with_columns(pl.Series(TRUTH, place[original.owners])).filter(pl.col(TRUTH) > 0)
     quasi, kept = form.names(CLAIMS, QUASI), form.names(CLAIMS, KEPT)
     flags = [f"{SUPPRESSED}{name}" for name in quasi]
-    here = files.claims.rename({form.names(CLAIMS)[0]: TRUTH}).with_columns(pl.col(TRUTH).cast(pl.Int64))
+    here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(TRUTH, files.owners + 1))
     fits = True
     for pattern in here.select(flags).unique().rows():
         some = here.filter(pl.all_horizontal(pl.col(flag) == value for flag, value in zip(flags, pattern, strict=True)))
