@@ -211,6 +211,14 @@ class SearchPlan:
 
 
 @dataclass(frozen=True)
+class PopulationPlan:
+    """A register of the population that the patients come from: one row a person, quasi-identifiers of patients."""
+
+    __pydantic_config__: ClassVar = STRICT
+    patients: str | None = _key(None, "the name of a CSV or Parquet file")
+
+
+@dataclass(frozen=True)
 class ClaimsPlan:
     """Everything that is asked of a release of patients and their claims.
 
@@ -220,6 +228,7 @@ class ClaimsPlan:
     exclusions, removals, grouping, top_coding : steps 2, 3 and 6
     truncation, adversary, risk, suppression, search : steps 7 to 11
     ids : step 1
+    population : for the attacks of step 12
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -235,6 +244,7 @@ class ClaimsPlan:
     suppression: SuppressionPlan = field(default_factory=SuppressionPlan, metadata=SECTION)
     ids: IdsPlan = field(default_factory=IdsPlan, metadata=SECTION)
     search: SearchPlan = field(default_factory=SearchPlan, metadata=SECTION)
+    population: PopulationPlan = field(default_factory=PopulationPlan, metadata=SECTION)
 
     @classmethod
     def read(cls, path: str | Path) -> "ClaimsPlan":

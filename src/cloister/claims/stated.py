@@ -93,5 +93,5 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
         "steps are not told in lines": bool(manifest["steps"])
         and all(line.keys() == {"step", "done", "total", "counts"} for line in manifest["steps"]),
         "sensitivity has no attacks": bool(manifest["sensitivity"]["attacks"])
-        and all(row.keys() == FIGURES | {"adversary"} for row in manifest["sensitivity"]["attacks"]),
+        and all(row.keys() == FIGURES | {"adversary", "assumes"} for row in manifest["sensitivity"]["attacks"]),
     }
