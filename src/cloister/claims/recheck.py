@@ -20,6 +20,7 @@ from .prepare import prepare
 from .stated import PROMISER, agreements, read_promise
 from .verify import Promise, verify
 from .verify_original import Original
+from .verify_together import together_agrees, voters_agree
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -103,6 +104,12 @@ def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: W
             "records are not those of the files": records.keys() == {"in", "released", "suppressed", "claims"}
             and (records["released"], records["claims"]) == (files.patients.height, files.claims.height)
             and all(type(records[name]) in (int, str) for name in ("in", "suppressed")),
+            "sensitivity.unbounded is not what both files say together": together_agrees(
+                manifest["sensitivity"]["unbounded"], files, promise.form, promise.k
+            ),
+            "sensitivity.voter_list does not fit the files": voters_agree(
+                manifest["sensitivity"]["voter_list"], files, promise.form
+            ),
             f"{CODEBOOK} does not say what the files say": _codebook_agrees(folder, promise, files),
         }
         return [failure for failure, holds in told.items() if not holds]

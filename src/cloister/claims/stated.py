@@ -90,6 +90,7 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
         "risk.tolerant is above the threshold": not is_bounded
         or max(tolerant["highest"], tolerant["interval"][1]) <= promise.threshold,
         "choice.levels are not those of columns": choice["levels"] == levels_told(form),
+        "choice.around does not begin with the node chosen": choice["around"][0]["levels"] == choice["levels"],
         "steps are not told in lines": bool(manifest["steps"])
         and all(line.keys() == {"step", "done", "total", "counts"} for line in manifest["steps"]),
         "sensitivity has no attacks": bool(manifest["sensitivity"]["attacks"])
