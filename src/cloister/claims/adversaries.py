@@ -88,7 +88,7 @@ class Attacked:
 
     def risk(self, power: Power) -> NodeRisk:
         """The risk of the release for the paper's adversary with a power."""
-        return NodeRisk(self._matching, self.knowledge(power), self.settings.k)
+        return NodeRisk(self.matching, self.knowledge(power), self.settings.k)
 
     def figures(self, power: Power) -> RiskFigures:
         """Figures of the paper's adversary with a power."""
@@ -103,7 +103,8 @@ class Attacked:
         return Knowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
 
     @cached_property
-    def _matching(self) -> Matching:
+    def matching(self) -> Matching:
+        """Lists of patients for any power."""
         most = max(int(self.power.max(initial=0)), int(all_values(self.released.encoded).max(initial=0)))
         return Matching(self.released, most, self.settings.threads, self.levels)
 

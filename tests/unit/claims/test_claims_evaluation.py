@@ -1,6 +1,7 @@
 """The evaluation of a release: parts attacked together, registers of a population, stays, and what is told of it."""
 
 import itertools
+import json
 import random
 from math import comb
 
@@ -21,6 +22,7 @@ from cloister.claims.encoded import EncodedClaims
 from cloister.claims.exclusions import exclusions
 from cloister.claims.population import counted, read_population
 from cloister.claims.prepare import prepare
+from cloister.claims.recheck import ClaimsOriginal, recheck_claims
 from cloister.claims.released import Released
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
@@ -126,6 +128,13 @@ def changed(manifest):
     manifest["choice"]["around"].reverse()
 
 
+def said_with_original(folder, section):
+    """What a check of the release in a folder with its original finds wrong."""
+    manifest = json.loads((folder / "release" / "release.json").read_text())
+    original = ClaimsOriginal(three_parts((0, "0-1", "0-1"), section, folder))
+    return "; ".join(recheck_claims(folder / "release", manifest, original=original).failures)
+
+
 @pytest.fixture
 def registered(tmp_path):
     """A folder with a register of 160 people, and the plan's section that names it."""
@@ -156,7 +165,9 @@ def test_a_register_of_the_population_is_matched(registered):
     assert told["assumes"].replace("'", "&#39;") in page
     assert "dx of claims at" in page
     assert "Correlations between the diversities" in page
-    assert verify_folder(folder / "release").holds
+    assert said_with_original(folder, section) == ""
+    (folder / "register.csv").write_text("sex\n" + "\n".join([*REGISTER, "M"]) + "\n")
+    assert "sensitivity.voter_list is not what the population says" in said_with_original(folder, section)
     restated(folder / "release", changed)
     with pytest.raises(GuaranteeViolation, match="; ".join(NOTICED)):
         verify_folder(folder / "release")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from tests.encoded_claims import claims_of, column, constant_power, many_claims
 
+from cloister.claims import ordered
 from cloister.claims.adversaries import Attacked
 from cloister.claims.discharge import Stays
-from cloister.claims.knowledge import Knowledge, chosen_draws, interleaved
+from cloister.claims.knowledge import REPEAT, Knowledge, chosen_draws, interleaved
 from cloister.claims.matching import Matching
 from cloister.claims.node_risk import NodeRisk
 from cloister.claims.population import PeopleCounted
@@ -179,3 +180,17 @@ def test_all_adversaries_at_once(encoded):
     assert "all of the released patients" in table.attacks[-1].assumes
     assert table.voters.risk.exact == 1 / 3
     assert voter_list(release, None).observed == pytest.approx(means["patients alone"], abs=0.02)
+
+
+def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkeypatch):
+    """As many of the draws as can be afforded, the first ones, with any number of threads."""
+    found = []
+    for work, threads in ((ordered.WORK, 1), (1, 1), (1, 2)):
+        monkeypatch.setattr(ordered, "WORK", work)
+        settings = RiskSettings(repeats=1, threads=threads)
+        release = Attacked(Released.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
+        found.append(ordered.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
+
+    assert [figures.draws for figures in found] == [REPEAT, ordered.FEWEST, ordered.FEWEST]
+    assert found[1] == found[2]
+    assert found[0].mean == pytest.approx(found[1].mean, abs=4 * found[1].deviation / ordered.FEWEST**0.5)
