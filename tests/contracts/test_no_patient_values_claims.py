@@ -84,16 +84,27 @@ def quiet(events, people):
     assert MARKER[:9] not in told
 
 
-GIVEN = {"patients.csv", "claims.csv", "plan.toml", "map.csv"}
-STAGES = ("prepare", "encode", "deidentify", "lay_out", "verify", "work_out", "describe", "codebook", "completed")
+GIVEN = {"patients.csv", "claims.csv", "plan.toml", "map.csv", "register.csv"}
+STAGES = (
+    "prepare",
+    "read_population",
+    "encode",
+    "deidentify",
+    "lay_out",
+    "verify",
+    "work_out",
+    "describe",
+    "codebook",
+    "completed",
+)
 
 
 def marked(folder):
-    """Files in which one patient's id and provider, and a remark that is dropped, are the marker."""
+    """Files in which one patient's id and provider, a remark that is dropped, and people's names are the marker."""
     claims = f"{MARKER},2024-03-11,401.9,Office,{MARKER},n0\n"
-    write_files(
-        folder, plan=FILES_PLAN.replace('note = "keep"', 'note = "drop"'), last=[f"{MARKER},1970-01-01,F\n", claims]
-    )
+    plan = FILES_PLAN.replace('note = "keep"', 'note = "drop"') + '[population]\npatients = "register.csv"\n'
+    write_files(folder, plan=plan, last=[f"{MARKER},1970-01-01,F\n", claims])
+    (folder / "register.csv").write_text("name,sex\n" + 400 * f"{MARKER},F\n{MARKER},M\n")
     text = (folder / "claims.csv").read_text()
     (folder / "claims.csv").write_text(text.replace(",n0\n", f",{MARKER}\n"))
 
@@ -137,4 +148,4 @@ def test_accidents_in_every_stage(tmp_path, monkeypatch, capsys, caplog, stage, 
     monkeypatch.setattr(f"cloister.flow.claims.{stage}", broken)
 
     assert look(tmp_path, capsys, caplog, *PROTECT, "--verbose") == (130 if isinstance(error, KeyboardInterrupt) else 3)
-    assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "claims.csv", "plan.toml"}
+    assert {path.name for path in tmp_path.iterdir()} == GIVEN - {"map.csv"}

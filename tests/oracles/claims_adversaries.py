@@ -81,3 +81,41 @@ def everything_released(patient):
         if is_released
     ]
     return patient[0], tuple(sorted(Counter(rows).items(), key=repr))
+
+
+def one_stay(columns, is_stay):
+    """All stays of a patient, of each the values of some columns; nothing where there is none."""
+
+    def knowledge(patient):
+        return [tuple(labels[h] for h in columns) for labels, *_ in patient[1] if is_stay(labels)]
+
+    return knowledge
+
+
+def has_stay(columns):
+    """Whether a patient has a released claim that is alike in some columns, none of them suppressed."""
+
+    def fits(patient, known, released):
+        return any(
+            is_released and all(cells[h] for h in columns) and tuple(labels[h] for h in columns) == known
+            for labels, is_released, cells in patient[1]
+        )
+
+    return fits
+
+
+def scaled_risk(patients, knowledge, fits, people):
+    """Mean of 1 over those who fit, the others scaled up from the patients like one to the people like one.
+
+    ``people`` gives for the labels of a patient how many people have them.
+    """
+    total = Fraction(0)
+    for patient in patients:
+        fellows = [p for p in patients if p[0] == patient[0]]
+        known = knowledge(patient)
+        for one in known:
+            if fits(patient, one, released=True):
+                others = sum(fits(p, one, released=True) for p in fellows) - 1
+                share = Fraction(others * (people[patient[0]] - 1), max(len(fellows) - 1, 1))
+                total += 1 / ((1 + share) * len(known) * len(patients))
+    return total

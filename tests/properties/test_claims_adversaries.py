@@ -1,5 +1,6 @@
 """Adversaries who know more, or something else, find what trying all they may know says."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -9,9 +10,13 @@ from hypothesis import strategies as st
 from tests.encoded_claims import claims_of, few_claims, many_claims
 from tests.oracles import claims_adversaries as oracle
 
-from cloister.claims.adversaries import all_values, by_power, constant_power, in_population, jointly, whole_claims
+from cloister.claims.adversaries import Attacked, all_values, by_power, constant_power, jointly, whole_claims
+from cloister.claims.discharge import Stays, discharge_database
 from cloister.claims.marketer import marketer_risk, unbounded_class_sizes
+from cloister.claims.matching import group_patients
 from cloister.claims.ordered import exact_order
+from cloister.claims.population import PeopleCounted
+from cloister.claims.register import in_population, voter_list
 from cloister.claims.released import Released
 from cloister.claims.risk_settings import RiskSettings
 from cloister.errors import InputError
@@ -54,80 +59,111 @@ def near(figures):
     return pytest.approx(figures.mean, abs=4 * figures.deviation / figures.draws**0.5 + 1e-9)
 
 
+def attacked(released, power):
+    """A release ready to be attacked, by a plan's adversary with this power."""
+    return Attacked(released, LEVELS, SETTINGS, power)
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_whole_claims_are_harder_to_hide(seed):
-    """Exact knowledge: whole claims, each as often as it is known."""
+def test_every_simulated_adversary_finds_what_all_samples_tell(seed):
+    """Parts alone and together, any power, whole claims (exact knowledge), a subsequence (exact order)."""
     released, patients = small(seed)
-    counts = np.diff(released.encoded.offsets)
-    power = np.repeat(np.minimum(counts, 2)[:, None], 2, axis=1).astype(np.int32)
-    attack = whole_claims(released, LEVELS, power, SETTINGS)
-    exact = oracle.mean_risk(patients, oracle.whole_claims(2), oracle.has_claims)
+    encoded = released.encoded
+    release = attacked(released, constant_power(encoded, 2))
+    alone, claims, both = (attack.figures for attack in jointly(release))
+    powers = {p: constant_power(encoded, p) for p in (1, 3)} | {99: all_values(encoded)}
+    tried = by_power(release, {str(p): ("", power) for p, power in powers.items()})
+    counts = np.repeat(np.minimum(np.diff(encoded.offsets), 2)[:, None], 2, axis=1).astype(np.int32)
+    in_order = exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures
+    whole = whole_claims(attacked(released, counts)).figures
+    apart = [((), own) for _, own in patients]
 
-    assert float(exact) == near(attack.figures)
+    assert len({labels for labels, _ in patients}) / len(patients) == near(alone)
+    assert float(oracle.mean_risk(apart, oracle.values(2), oracle.has_values)) == near(claims)
+    assert float(oracle.mean_risk(patients, oracle.values(2), oracle.has_values)) == near(both)
+    assert float(oracle.mean_risk(patients, oracle.whole_claims(2), oracle.has_claims)) == near(whole)
+    assert float(oracle.mean_risk(patients, oracle.values(2), oracle.has_values_in_order)) == near(in_order)
+    for p, attack in zip(powers, tried):
+        assert float(oracle.mean_risk(patients, oracle.values(p), oracle.has_values)) == near(attack.figures)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_order_known_is_a_subsequence(seed):
-    """Exact order: who has the values in the known order, column by column."""
-    released, patients = small(seed)
-    when = np.arange(released.encoded.n_claims, dtype=np.int32)
-    attack = exact_order(released, LEVELS, constant_power(released.encoded, 2), SETTINGS, when)
-    exact = oracle.mean_risk(patients, oracle.values(2), oracle.has_values_in_order)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_discharge_database_is_matched_by_one_exact_stay(seed):
+    """One stay of each patient who has any, all its values at once; whoever has such a claim is a candidate."""
+    released, patients = small(seed, 12)
+    encoded = released.encoded
+    stays = Stays((0, 1), encoded.claims[1].values % 2 == 1)
+    attack = discharge_database(attacked(released, constant_power(encoded, 2)), stays)
+    is_stay = iter(stays.claims.tolist())
+    marked = [
+        (own, [((*labels, next(is_stay)), is_released, (*cells, True)) for labels, is_released, cells in claims])
+        for own, claims in patients
+    ]
+    n_listed = len(set(encoded.owners[stays.claims].tolist()))
+    over_all = oracle.mean_risk(marked, oracle.one_stay((0, 1), lambda labels: labels[2]), oracle.has_stay((0, 1)))
 
-    assert float(exact) == near(attack.figures)
+    assert float(over_all) * 12 / n_listed == near(attack.figures)
+    assert attack.figures.missed > 0
+    assert discharge_database(attacked(released, constant_power(encoded, 1)), Stays((0,), encoded.owners < 1)) is None
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_population_hides_better(seed):
-    """Population reference: the class is counted among all of whom the patients are a part."""
+def people_of(released, ratio):
+    """A population in which each class of the released patients has so many times their number, less one half."""
+    groups = group_patients(released.encoded.patients, LEVELS[:4], released.encoded.n_patients)
+    counts = np.bincount(groups)
+    classes = counts * ratio - counts // 2
+    return PeopleCounted(("age",), classes, classes[groups], counts[groups])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_population_hides_as_its_classes_are_larger(seed):
+    """Others who fit are scaled up from the patients of a class to its people; voters are matched by classes."""
     released, patients = small(seed, 20)
-    whole = released.encoded
-    mine = np.arange(8)
-    part = type(whole)(
-        tuple(type(c)(c.name, c.values[mine], c.levels, c.labels, c.losses) for c in whole.patients),
-        tuple(type(c)(c.name, c.values[: whole.offsets[8]], c.levels, c.labels, c.losses) for c in whole.claims),
-        whole.offsets[:9],
-    )
-    own = Released(part, released.patients[mine], released.claims[: part.n_claims], released.cells[:, : part.n_claims])
-    attack = in_population(own, LEVELS, constant_power(part, 2), SETTINGS, whole)
-    exact = oracle.mean_risk(patients[:8], oracle.values(2), oracle.has_values, patients)
+    people = people_of(released, 5)
+    of = {labels: int(n) for (labels, _), n in zip(patients, people.people, strict=True)}
+    release = attacked(released, constant_power(released.encoded, 2))
+    attack = in_population(release, people)
+    voters, alone = voter_list(release, people), voter_list(release, None)
 
-    assert float(exact) == near(attack.figures)
+    assert float(oracle.scaled_risk(patients, oracle.values(2), oracle.has_values, of)) == near(attack.figures)
+    assert voters.risk.exact == len(of) / sum(of.values())
+    assert voters.observed == pytest.approx(np.mean([1 / of[labels] for labels, _ in patients]))
+    assert voters.flag_rate == np.mean([of[labels] < SETTINGS.k for labels, _ in patients])
+    assert alone.risk.exact == alone.observed == pytest.approx(len(of) / len(patients))
+    assert alone.risk.paper_eq2 == pytest.approx(alone.risk.exact)
+
+
+def test_others_who_fit_are_scaled_up_without_bias():
+    """Over all samples of 4 of 7 people that hold a patient, the estimate of the others who fit is their number."""
+    fits = [True, True, True, False, False, True, False]
+    samples = [(0, *rest) for rest in itertools.combinations(range(1, 7), 3)]
+    estimates = [(sum(fits[i] for i in sample) - 1) * (7 - 1) / (4 - 1) for sample in samples]
+
+    assert np.mean(estimates) == pytest.approx(sum(fits) - 1)
 
 
 def test_more_power_is_more_risk():
-    """Of patients whose claims are all released, who knows more finds no larger class."""
+    """Of patients whose claims are all released, who knows more finds no larger class; any order is as good."""
     encoded = many_claims(400, mean_claims=6, sizes=(6, 4))
-    powers = {str(p): constant_power(encoded, p) for p in (0, 1, 3, 10)} | {"all": all_values(encoded)}
-    attacks = by_power(Released.everything(encoded), (3, 1, 2, 2, 1, 1), powers, SETTINGS)
+    release = Attacked(Released.everything(encoded), (3, 1, 2, 2, 1, 1), SETTINGS, constant_power(encoded, 1))
+    powers = {str(p): ("", constant_power(encoded, p)) for p in (0, 1, 3, 10)} | {"all": ("", all_values(encoded))}
+    attacks = by_power(release, powers)
     means = [attack.figures.mean for attack in attacks]
 
     assert means == sorted(means)
     assert [attack.name for attack in attacks] == ["0", "1", "3", "10", "all"]
     assert means[-1] > means[0]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_parts_are_attacked_together(seed):
-    """Patients alone, claims alone, and both of one patient at once, which is the risk that counts."""
-    released, patients = small(seed)
-    power = constant_power(released.encoded, 2)
-    alone, claims, both = jointly(released, LEVELS, power, SETTINGS)
-    apart = [((), own) for _, own in patients]
-    sizes = Counter(labels for labels, _ in patients)
-
-    assert len(sizes) / len(patients) == near(alone.figures)
-    assert float(oracle.mean_risk(apart, oracle.values(2), oracle.has_values)) == near(claims.figures)
-    assert float(oracle.mean_risk(patients, oracle.values(2), oracle.has_values)) == near(both.figures)
+    assert [attack.figures for attack in by_power(release, dict(reversed(powers.items())))] == [
+        attack.figures for attack in reversed(attacks)
+    ]
 
 
 def test_safe_parts_can_meet_in_one_patient():
     """Each sex and each code is shared by two patients, each pair is had by one: together nobody is hidden."""
     encoded = claims_of([(0,), (0,), (1,), (1,)], [[(0,)], [(1,)], [(0,)], [(1,)]])
-    released = Released.everything(encoded)
-    alone, claims, both = jointly(released, (0, 0), constant_power(encoded, 1), SETTINGS)
+    release = Attacked(Released.everything(encoded), (0, 0), SETTINGS, constant_power(encoded, 1))
 
-    assert [attack.figures.mean for attack in (alone, claims, both)] == [0.5, 0.5, 1.0]
+    assert [attack.figures.mean for attack in jointly(release)] == [0.5, 0.5, 1.0]
 
 
 @given(few_claims())

@@ -1,14 +1,16 @@
 """How the risk of a release changes with what the adversary knows (step 12).
 
-All of these attack patients and claims together: the quasi-identifiers of patients and values of claims at once.
+All of these attack patients and claims together, unless they say otherwise: the quasi-identifiers of patients and
+values of claims at once.
 
 References
 ----------
 HHP appendix, section 4: the assumptions of inexact knowledge and inexact order, whose sensitivity the paper tests.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +32,13 @@ class Attack:
 
     Attributes
     ----------
-    name : what it knows, in words
+    name : of the adversary, in a few words
+    assumes : what it knows, in a sentence
     figures : of its attack
     """
 
     name: str
+    assumes: str
     figures: RiskFigures
 
 
@@ -51,94 +55,122 @@ def constant_power(encoded: EncodedClaims, p: int) -> Power:
     return np.minimum(all_values(encoded), p).astype(np.int32)
 
 
-def by_power(
-    released: Released, levels: Node, powers: Mapping[str, Power], settings: RiskSettings, repeats: int = 1
-) -> tuple[Attack, ...]:
-    """The paper's adversary with other powers."""
-    return tuple(Attack(name, _figures(released, levels, power, settings, repeats)) for name, power in powers.items())
+@dataclass(frozen=True, eq=False, repr=False)
+class Attacked:
+    """A release made ready to be attacked by many adversaries, on the same draws of patients.
+
+    Attributes
+    ----------
+    released, levels, settings : the release
+    power : (n_patients, n_columns) of the adversary that the release was made against
+    repeats : of 10,000 draws for each attack
+    """
+
+    released: Released
+    levels: Node
+    settings: RiskSettings
+    power: Power
+    repeats: int = 1
+
+    @property
+    def of_patients(self) -> Node:
+        """Levels of the columns of patients."""
+        return self.levels[: len(self.released.encoded.patients)]
+
+    @property
+    def of_claims(self) -> Node:
+        """Levels of the columns of claims."""
+        return self.levels[len(self.released.encoded.patients) :]
+
+    def knowledge(self, power: Power) -> Knowledge:
+        """Draws from the released patients by a power."""
+        return self._knowledge.with_power(power)
+
+    def risk(self, power: Power) -> NodeRisk:
+        """The risk of the release for the paper's adversary with a power."""
+        return NodeRisk(self.matching, self.knowledge(power), self.settings.k)
+
+    def figures(self, power: Power) -> RiskFigures:
+        """Figures of the paper's adversary with a power."""
+        return self.risk(power).figures(self.levels, self.repeats)
+
+    def of(self, released: Released, levels: Node, power: Power) -> "Attacked":
+        """Another view of the release, attacked on draws of the same seed."""
+        return Attacked(released, levels, self.settings, power, self.repeats)
+
+    @cached_property
+    def _knowledge(self) -> Knowledge:
+        return Knowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
+
+    @cached_property
+    def matching(self) -> Matching:
+        """Lists of patients for any power."""
+        most = max(int(self.power.max(initial=0)), int(all_values(self.released.encoded).max(initial=0)))
+        return Matching(self.released, most, self.settings.threads, self.levels)
 
 
-def whole_claims(released: Released, levels: Node, power: Power, settings: RiskSettings, repeats: int = 1) -> Attack:
+def by_power(attacked: Attacked, powers: Mapping[str, tuple[str, Power]]) -> tuple[Attack, ...]:
+    """The paper's adversary with other powers, by name, each with what it knows."""
+    return tuple(Attack(name, assumes, attacked.figures(power)) for name, (assumes, power) in powers.items())
+
+
+def jointly(attacked: Attacked) -> tuple[Attack, ...]:
+    """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
+    released, power = attacked.released, attacked.power
+    anybody = replace(released.encoded, patients=())
+    claims_alone = Released(anybody, released.patients, released.claims, released.cells)
+    return (
+        Attack(
+            "patients alone",
+            "Knows the quasi-identifiers of a patient, and nothing of the claims.",
+            attacked.figures(np.zeros_like(power)),
+        ),
+        Attack(
+            "claims alone",
+            "Knows as many values of claims as the plan says, and nothing else of the patient.",
+            attacked.of(claims_alone, attacked.of_claims, power).figures(power),
+        ),
+        Attack(
+            "patients and claims together",
+            "Knows both of the same patient at once: the adversary of the plan, whose risk is limited.",
+            attacked.figures(power),
+        ),
+    )
+
+
+def whole_claims(attacked: Attacked) -> Attack:
     """An adversary who knows which values stood in one claim: as many whole claims as of any one column values.
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
-    joined = join_columns(released, levels)
-    together = power.max(axis=1, keepdims=True)
-    figures = _figures(joined, (*levels[: len(released.encoded.patients)], 0), together, settings, repeats)
-    return Attack("whole claims (exact knowledge)", figures)
+    joined = join_columns(attacked)
+    power = attacked.power.max(axis=1, keepdims=True)
+    return Attack(
+        "whole claims (exact knowledge)",
+        "Knows which values stood in one claim, of as many claims as the adversary of the plan knows values.",
+        attacked.of(joined, (*attacked.of_patients, 0), power).figures(power),
+    )
 
 
-def join_columns(released: Released, levels: Node) -> Released:
-    """The same release with one column of claims: at its only level below the root, a number for each kind of claim."""
-    encoded = released.encoded
-    own = levels[len(encoded.patients) :]
-    kinds = group_patients(encoded.claims, own, encoded.n_claims)
+def join_columns(attacked: Attacked, columns: Sequence[int] | None = None) -> Released:
+    """The same release with one column of claims: at its only level below the root, a number for each kind of claim.
+
+    Parameters
+    ----------
+    columns : of claims that tell kinds apart; all if not given
+    """
+    released, encoded = attacked.released, attacked.released.encoded
+    taken = range(len(encoded.claims)) if columns is None else columns
+    own = [attacked.of_claims[h] for h in taken]
+    kinds = group_patients([encoded.claims[h] for h in taken], own, encoded.n_claims)
     size = int(kinds.max(initial=-1)) + 1
     table = np.stack([np.arange(size), np.zeros(size, dtype=np.int64)]).astype(np.int32)
     losses = np.stack([np.zeros(size), np.ones(size)])
     column = EncodedColumn("claim", kinds.astype(np.int32), table, ((), ()), losses)
-    joined = replace(encoded, claims=(column,))
-    return Released(joined, released.patients, released.claims, np.asarray(released.cells.all(axis=0, keepdims=True)))
+    cells = np.asarray(released.cells[list(taken)].all(axis=0, keepdims=True))
+    return Released(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
 
 
-def in_population(
-    released: Released,
-    levels: Node,
-    power: Power,
-    settings: RiskSettings,
-    population: EncodedClaims,
-    repeats: int = 1,
-) -> Attack:
-    """The paper's adversary where the class is counted among a population that the patients were taken from.
-
-    Parameters
-    ----------
-    population : its patients and untruncated claims, with the numbers and levels of the release
-    """
-    knowledge = _knowledge(released, power, settings)
-    here = Matching(released, knowledge.cap, settings.threads, levels)
-    there = Matching(Released.everything(population), knowledge.cap, settings.threads, levels)
-    n_own = released.encoded.n_patients
-    both = [
-        replace(own, values=np.concatenate([own.values, other.values]))
-        for own, other in zip(released.encoded.patients, population.patients, strict=True)
-    ]
-    groups = group_patients(both, levels[: len(both)], n_own + population.n_patients)
-    there.group_as(levels, groups[n_own:], int(groups.max(initial=0)) + 1)
-    sizes = []
-    for number in range(repeats):
-        draws = knowledge.repeat(number)
-        held = here.contained(levels, draws)
-        sizes.append(np.where(held, there.sizes(levels, draws, where=groups[draws.patients]), 0))
-    return Attack("counted in the population", figures_of(np.concatenate(sizes), settings.k))
-
-
-def jointly(
-    released: Released, levels: Node, power: Power, settings: RiskSettings, repeats: int = 1
-) -> tuple[Attack, ...]:
-    """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
-    encoded = released.encoded
-    nothing = np.zeros_like(power)
-    anybody = replace(encoded, patients=())
-    claims_alone = Released(anybody, released.patients, released.claims, released.cells)
-    return (
-        Attack("patients alone", _figures(released, levels, nothing, settings, repeats)),
-        Attack("claims alone", _figures(claims_alone, levels[len(encoded.patients) :], power, settings, repeats)),
-        Attack("patients and claims together", _figures(released, levels, power, settings, repeats)),
-    )
-
-
-def figures_of(sizes: NDArray[np.int64], k: int) -> RiskFigures:
+def figures_of(sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> RiskFigures:
     """Figures from the class of each draw, 0 where it is missed."""
     return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < k), sizes == 0)
-
-
-def _knowledge(released: Released, power: Power, settings: RiskSettings) -> Knowledge:
-    return Knowledge(released.encoded, power, settings.seed_of(1), released.patients)
-
-
-def _figures(released: Released, levels: Node, power: Power, settings: RiskSettings, repeats: int) -> RiskFigures:
-    knowledge = _knowledge(released, power, settings)
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
-    return NodeRisk(matching, knowledge, settings.k).figures(levels, repeats)

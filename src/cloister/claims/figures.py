@@ -5,30 +5,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
-from .adversary import adversary_power
 from .as_released import as_released
 from .choice import Choice
 from .data import Claims
 from .data_file import CLAIMS, QUASI
-from .dates import dates_of
-from .encode import Encoding
+from .evaluation import DIGITS, around_told, attacks_told, evaluate, told_of
 from .manifest import levels_told, records_of
-from .node_risk import Interval, RiskFigures
 from .plan import ClaimsPlan
+from .population import Population
 from .prepare import Prepared
 from .protect import ProtectedClaims
-from .sensitivity import Sensitivity, sensitivity
+from .sensitivity import Sensitivity
 from .steps import StepLine
 from .written import Laid
 
-DIGITS = 6
 ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
-OTHER_POWERS = (10, 15, 20)
-"""Highest powers that the sensitivity table tries besides the plan's."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,24 +52,13 @@ def risk_told(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> dict[
     }
 
 
-def told_of(figures: RiskFigures) -> dict[str, Any]:
-    """Return figures of a simulation, rounded."""
-    return {
-        "mean": round(figures.mean, DIGITS),
-        "interval": _interval(figures.mean_interval),
-        "flag_rate": round(figures.flag_rate, DIGITS),
-        "flag_interval": _interval(figures.flag_interval),
-        "missed": round(figures.missed / figures.draws, DIGITS),
-        "draws": figures.draws,
-    }
-
-
-def _interval(interval: Interval) -> list[float]:
-    return [round(interval.low, DIGITS), round(interval.high, DIGITS)]
-
-
 def work_out(
-    data: Claims, prepared: Prepared, protected: ProtectedClaims, laid: Laid, risk: Mapping[str, Any]
+    data: Claims,
+    prepared: Prepared,
+    protected: ProtectedClaims,
+    laid: Laid,
+    risk: Mapping[str, Any],
+    population: Population | None = None,
 ) -> ClaimsFigures:
     """Return the figures of a release; steps 7 to 12 have their lines among them.
 
@@ -86,22 +66,24 @@ def work_out(
     ----------
     data : as read
     risk : of `risk_told`
+    population : a register of the people whom the patients are a part of
     """
     k, suppression = protected.settings.k, protected.suppression
-    lines = [*prepared.lines, *_later_lines(protected, data.plan)]
+    attacks = evaluate(prepared, protected, population)
+    lines = [*prepared.lines, *_later_lines(protected, data.plan), _last_line(attacks)]
     lost = [line.total or 0 for line in prepared.lines if line.step.split(" ", 1)[1] in LEAVING]
     lost.append(int(suppression.patients.sum()))
-    attacks = _sensitivity(prepared.claims, protected)
     loss = math.ceil(100 * suppression.loss) / 100
     told = {
         "records": records_of(data.n_patients, laid.files.patients.height, lost, k)
         | {"claims": laid.files.claims.height},
         "utility": {"loss": loss, "exact": False, "labels": _labels(laid)},
         "risk": dict(risk),
-        "choice": _choice(protected.choice, laid, k),
+        "choice": _choice(protected.choice, laid, k)
+        | {"around": around_told(protected.choice, protected.encoding.claims)},
         "steps": [line.told(k) for line in lines],
         "representativeness": prepared.representativeness.told(k),
-        "sensitivity": _attacks_told(attacks, protected),
+        "sensitivity": attacks_told(attacks, protected.adversary),
     }
     exact = {
         "steps": [line.exact() for line in lines],
@@ -143,6 +125,14 @@ def _percentile(level: float) -> str:
     return "none" if level >= 100 else f"{level:g}"
 
 
+def _last_line(attacks: Sensitivity) -> StepLine:
+    return StepLine(
+        "12 evaluation",
+        f"{len(attacks.attacks)} adversaries were simulated on what is released, patients and claims together unless "
+        f"they say otherwise; the list of voters is of the {attacks.voters.told_list}.",
+    )
+
+
 def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]:
     choice, suppression, settings = protected.choice, protected.suppression, protected.settings
     n_people = protected.encoding.claims.n_patients
@@ -180,49 +170,3 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
             hidden if n_people else {},
         ),
     ]
-
-
-def _sensitivity(data: Claims, protected: ProtectedClaims) -> Sensitivity:
-    encoding, plan = protected.encoding, data.plan
-    powers = {
-        f"power up to {most}": adversary_power(encoding.claims, most, plan.adversary.rounding).of_patients
-        for most in OTHER_POWERS
-    }
-    suppression = protected.suppression
-    return sensitivity(
-        suppression.released,
-        suppression.levels,
-        protected.power,
-        protected.settings,
-        powers=powers,
-        when=_ranks_in_time(data, encoding),
-    )
-
-
-def _ranks_in_time(data: Claims, encoding: Encoding) -> NDArray[np.int32] | None:
-    """Rank of each claim in time; None where claims have no date."""
-    column = data.plan.claim_column("date")
-    if column is None:
-        return None
-    days = dates_of(data.claims[column], "claims").gather(pl.Series(encoding.claim_rows))
-    return days.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
-
-
-def _attacks_told(found: Sensitivity, protected: ProtectedClaims) -> dict[str, Any]:
-    rows = [{"adversary": one.name, **told_of(one.figures)} for one in found.attacks]
-    return {
-        "attacks": rows,
-        "unique": round(found.unique, 4),
-        "unbounded": round(found.unbounded, 4),
-        "diversity": _correlations(protected),
-    }
-
-
-def _correlations(protected: ProtectedClaims) -> dict[str, dict[str, float | None]]:
-    """Correlations between the diversities of columns, to two decimals."""
-    table = protected.adversary.correlations()
-    names = protected.adversary.columns
-    return {
-        own: {other: None if math.isnan(table[i, j]) else round(float(table[i, j]), 2) for j, other in enumerate(names)}
-        for i, own in enumerate(names)
-    }

@@ -57,6 +57,8 @@ def plan_told(plan: ClaimsPlan) -> dict[str, Any]:
         told[table]["qi"] = {column: _words_told(words, plan) for column, words in told[table]["qi"].items()}
     if plan.exclusions.file is not None:
         told["exclusions"]["file"] = Path(plan.exclusions.file).name
+    if plan.population.patients is not None:
+        told["population"]["patients"] = Path(plan.population.patients).name
     told["grouping"]["tables"] = {role: Path(file).name for role, file in plan.grouping.tables.items()}
     told["ids"]["patients"] = plan.ids.patients.partition(":")[0]
     return {name: _plain(part) for name, part in told.items()}

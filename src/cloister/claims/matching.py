@@ -95,11 +95,6 @@ class Matching:
             self._cells[own] = make_cells(np.where(self.released.patients, groups, MISSING))
         return self._cells[own]
 
-    def group_as(self, levels: Levels, groups: NDArray[np.int64], n_groups: int) -> None:
-        """Take other numbers for the cells of a node, as where two data sets share them."""
-        own = tuple(levels[: len(self.released.encoded.patients)])
-        self._cells[own] = make_cells(groups, n_groups)
-
     def contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
         """Whether the released claims of the patient of each draw hold all that was drawn, (n_draws,)."""
         found = np.zeros(draws.patients.size, dtype=np.bool_)
@@ -114,21 +109,15 @@ class Matching:
         wanted: NDArray[np.bool_] | None = None,
         span: Span | None = None,
         most: int = NO_LIMIT,
-        where: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
-        """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span.
-
-        Parameters
-        ----------
-        where : cell of each draw, the patient's own if not given
-        """
+        """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span."""
         found = np.zeros(draws.patients.size, dtype=np.int64)
         cells, recoding = self.cells(levels), self.recoding(levels)
-        place = self._where(cells, draws, wanted) if where is None else where
+        where = self._where(cells, draws, wanted)
         self._run(
             span,
             found.size,
-            lambda part: class_sizes(self._postings, cells, recoding, draws, place, part, found, most=most),
+            lambda part: class_sizes(self._postings, cells, recoding, draws, where, part, found, most=most),
         )
         return found
 

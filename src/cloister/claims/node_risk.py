@@ -135,7 +135,7 @@ def wilson(successes: int, trials: int, z: float = CONFIDENT) -> Interval:
     return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def risk_of(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+def risk_of(sizes: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """Risk of each draw from its class size, 0 where it is missed."""
     return np.divide(1.0, sizes, out=np.zeros(sizes.size), where=sizes > 0)
 

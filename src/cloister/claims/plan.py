@@ -229,6 +229,14 @@ class SearchPlan:
 
 
 @dataclass(frozen=True)
+class PopulationPlan:
+    """A register of the population that the patients come from: one row a person, quasi-identifiers of patients."""
+
+    __pydantic_config__: ClassVar = STRICT
+    patients: str | None = _key(None, "the name of a CSV or Parquet file")
+
+
+@dataclass(frozen=True)
 class ClaimsPlan:
     """Everything that is asked of a release of patients and their claims.
 
@@ -239,6 +247,7 @@ class ClaimsPlan:
     truncation, adversary, risk, suppression, search : steps 7 to 11
     weights : of quasi-identifiers in the loss, by column; 1 for those not named
     ids : step 1
+    population : for the attacks of step 12
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -257,6 +266,7 @@ class ClaimsPlan:
     )
     ids: IdsPlan = field(default_factory=IdsPlan, metadata=SECTION)
     search: SearchPlan = field(default_factory=SearchPlan, metadata=SECTION)
+    population: PopulationPlan = field(default_factory=PopulationPlan, metadata=SECTION)
 
     @classmethod
     def read(cls, path: str | Path) -> "ClaimsPlan":

@@ -149,6 +149,9 @@ def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
         return {column: _file_in(words, folder) for column, words in qi.items()}
 
     patients, claims, exclusions, ids = plan.patients, plan.claims, plan.exclusions, plan.ids
+    population = plan.population
+    if population.patients is not None:
+        population = dataclasses.replace(population, patients=whole(population.patients))
     if exclusions.file is not None:
         exclusions = dataclasses.replace(exclusions, file=whole(exclusions.file))
     if ids.patients.startswith(HMAC):
@@ -160,6 +163,7 @@ def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
         claims=dataclasses.replace(claims, qi=hierarchies(claims.qi)),
         exclusions=exclusions,
         ids=ids,
+        population=population,
         grouping=dataclasses.replace(plan.grouping, tables=tables),
     )
 

@@ -7,19 +7,21 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import as_written_failures
+from cloister.io import as_written_failures, read_table
 from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, stated
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .data import Claims
 from .data_file import CLAIMS, NUMBER, PATIENTS, WrittenClaims
+from .ladders import hierarchy_named
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
 from .original import origin_from, original_of
 from .prepare import prepare
 from .stated import PROMISER, agreements, read_promise
 from .verify import Promise, verify
 from .verify_original import Original
+from .verify_together import Register, population_agrees, together_agrees, voters_agree
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -69,6 +71,8 @@ def recheck_claims(
     secret = None if original is None else _secret(original, manifest, released_ids(files, promise))
     verdict = verify(files, promise, secret)
     failures = [*verdict.failures, *_contradictions(folder, manifest, promise, files)]
+    if original is not None and not _population_holds(original, manifest, promise, files):
+        failures.append("sensitivity.voter_list is not what the population says")
     if k is not None and k > promise.k:
         failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
     told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else []))
@@ -103,11 +107,30 @@ def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: W
             "records are not those of the files": records.keys() == {"in", "released", "suppressed", "claims"}
             and (records["released"], records["claims"]) == (files.patients.height, files.claims.height)
             and all(type(records[name]) in (int, str) for name in ("in", "suppressed")),
+            "sensitivity.unbounded is not what both files say together": together_agrees(
+                manifest["sensitivity"]["unbounded"], files, promise.form, promise.k
+            ),
+            "sensitivity.voter_list does not fit the files": voters_agree(
+                manifest["sensitivity"]["voter_list"], files, promise.form
+            ),
             f"{CODEBOOK} does not say what the files say": _codebook_agrees(folder, promise, files),
         }
         return [failure for failure, holds in told.items() if not holds]
 
     return stated(found, PROMISER)
+
+
+def _population_holds(original: ClaimsOriginal, manifest: Manifest, promise: Promise, files: WrittenClaims) -> bool:
+    """Whether voters were counted in the population that the plan names, if it names one."""
+    plan = original.claims.plan
+    if plan.population.patients is None:
+        return True
+    ladders = {name: hierarchy_named(words, plan.grouping.tables) for name, words in plan.patients.qi.items()}
+    register = Register(
+        read_table(plan.population.patients).frame, {name: one.hierarchy for name, one in ladders.items()}
+    )
+    told = stated(lambda: manifest["sensitivity"]["voter_list"], PROMISER)
+    return stated(lambda: population_agrees(told, register, files, promise.form, promise.k), PROMISER)
 
 
 def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:

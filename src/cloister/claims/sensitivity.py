@@ -6,18 +6,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .adversaries import Attack, Power, all_values, by_power, constant_power, in_population, jointly, whole_claims
-from .encoded import EncodedClaims
-from .knowledge import Knowledge
-from .lattice_search import Node
-from .marketer import MarketerRisk, marketer_risk, unbounded_class_sizes
-from .matching import group_patients
+from .adversaries import Attack, Attacked, Power, all_values, by_power, constant_power, jointly, whole_claims
+from .discharge import Stays, discharge_database
+from .marketer import unbounded_class_sizes
 from .ordered import exact_order
-from .release_risk import release_risk
-from .released import Released
-from .risk_settings import RiskSettings
+from .population import PeopleCounted
+from .register import VoterList, in_population, voter_list
+from .release_risk import ReleaseRisk
 
-ALL = "all values"
+ONE, FIVE, ALL = "one value of each column", "five values of each column", "all values"
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """What somebody finds who knows all quasi-identifiers that are released of a patient: worked out, not simulated.
+
+    Attributes
+    ----------
+    assumes : the same in a sentence
+    mean : mean of 1 over the released patients who are alike in all of them
+    flag_rate : share of the released patients with fewer than k such patients
+    unique : share who are alone
+    """
+
+    assumes: str
+    mean: float
+    flag_rate: float
+    unique: float
 
 
 @dataclass(frozen=True)
@@ -27,70 +42,90 @@ class Sensitivity:
     Attributes
     ----------
     attacks : simulated, each with its figures
-    unique : share of the released patients who are alone in all that is released of them
-    unbounded : mean of 1 over the patients alike in all that is released
-    marketer : expected share of right matches where these patients are a random sample of a population and are matched
-        to it by the quasi-identifiers of patients; None without a population
+    unbounded : who knows everything
+    voters : whole lists of persons matched with the release
     """
 
     attacks: tuple[Attack, ...]
-    unique: float
-    unbounded: float
-    marketer: MarketerRisk | None
+    unbounded: Unbounded
+    voters: VoterList
 
 
 def sensitivity(
-    released: Released,
-    levels: Node,
-    power: Power,
-    settings: RiskSettings,
+    attacked: Attacked,
+    believing: ReleaseRisk,
     *,
-    powers: Mapping[str, Power] | None = None,
+    powers: Mapping[int, Power] | None = None,
     when: NDArray[np.int32] | None = None,
-    population: EncodedClaims | None = None,
-    repeats: int = 1,
+    people: PeopleCounted | None = None,
+    stays: Stays | None = None,
 ) -> Sensitivity:
     """Attack a release in all the ways there are.
 
     Parameters
     ----------
-    power : (n_patients, n_columns) of the adversary that the release was made against
-    powers : others to try besides one value of each column, five, and all
+    believing : as measured, of who believes flags
+    powers : other powers of the paper's adversary to try, by their highest value
     when : (n_claims,) rank of each claim in time; without, nobody knows the order
-    population : of which the patients are a part, with the numbers and levels of the release
-    repeats : of 10,000 draws for each attack
+    people : of the population, where there is a register of it
+    stays : hospital stays among the claims, where they can be told
     """
-    encoded = released.encoded
-    tried = {
-        **(powers or {}),
-        "one value of each column": constant_power(encoded, 1),
-        "five values of each column": constant_power(encoded, 5),
-        ALL: all_values(encoded),
-    }
-    believing = release_risk(
-        released, levels, Knowledge(encoded, power, settings.seed_of(1), released.patients), settings
-    )
     attacks = [
-        *jointly(released, levels, power, settings, repeats),
-        *by_power(released, levels, tried, settings, repeats),
-        whole_claims(released, levels, power, settings, repeats),
-        Attack("flags believed (tolerant)", believing.tolerant),
-        Attack("flags believed where nobody fits", believing.fallback),
+        *jointly(attacked),
+        *by_power(attacked, _tried(attacked, powers or {})),
+        whole_claims(attacked),
+        *([] if when is None else [exact_order(attacked, when)]),
+        *_believing_flags(believing),
+        *([] if people is None else [in_population(attacked, people)]),
     ]
-    if when is not None:
-        attacks.append(exact_order(released, levels, power, settings, when, repeats))
-    if population is not None:
-        attacks.append(in_population(released, levels, power, settings, population, repeats))
-    sizes = unbounded_class_sizes(released, levels)
-    return Sensitivity(
-        tuple(attacks),
-        float(np.mean(sizes == 1)),
-        float(np.mean(1.0 / sizes)),
-        None if population is None else _marketer(released, levels, population),
+    discharged = None if stays is None else discharge_database(attacked, stays)
+    if discharged is not None:
+        attacks.append(discharged)
+    return Sensitivity(tuple(attacks), _unbounded(attacked), voter_list(attacked, people))
+
+
+def _tried(attacked: Attacked, powers: Mapping[int, Power]) -> dict[str, tuple[str, Power]]:
+    encoded = attacked.released.encoded
+    by_formula = {
+        f"power up to {most}": (
+            f"Knows up to {most} values of each column of claims, by the formula of the plan's adversary.",
+            power,
+        )
+        for most, power in powers.items()
+    }
+    return {
+        **by_formula,
+        ONE: ("Knows one value of each column of claims, of every patient alike.", constant_power(encoded, 1)),
+        FIVE: ("Knows five values of each column of claims, of every patient alike.", constant_power(encoded, 5)),
+        ALL: (
+            "Knows all values of each column of claims, those left out of the release as well, but not which stood in "
+            "one claim.",
+            all_values(encoded),
+        ),
+    }
+
+
+def _believing_flags(risk: ReleaseRisk) -> tuple[Attack, ...]:
+    return (
+        Attack(
+            "flags believed (tolerant)",
+            "Knows the same as the adversary of the plan, and lets values be missing where flags say that some were "
+            "left out.",
+            risk.tolerant,
+        ),
+        Attack(
+            "flags believed where nobody fits",
+            "Lets values be missing only where nobody fits without.",
+            risk.fallback,
+        ),
     )
 
 
-def _marketer(released: Released, levels: Node, population: EncodedClaims) -> MarketerRisk:
-    """Marketer risk against a list of the population, such as voters, by the quasi-identifiers of patients."""
-    groups = group_patients(population.patients, levels[: len(population.patients)], population.n_patients)
-    return marketer_risk(np.bincount(groups), int(released.patients.sum()))
+def _unbounded(attacked: Attacked) -> Unbounded:
+    sizes = unbounded_class_sizes(attacked.released, attacked.levels)
+    return Unbounded(
+        "Knows every quasi-identifier that is released of a patient and of each claim, and how many claims there are.",
+        float(np.mean(1.0 / sizes)),
+        float(np.mean(sizes < attacked.settings.k)),
+        float(np.mean(sizes == 1)),
+    )

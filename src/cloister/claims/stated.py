@@ -98,8 +98,9 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
             for column, weight in plan["weights"].items()
         ),
         "columns.ids are not those of settings.plan": form.ids == plan["ids"]["patients"],
+        "choice.around does not begin with the node chosen": choice["around"][0]["levels"] == choice["levels"],
         "steps are not told in lines": bool(manifest["steps"])
         and all(line.keys() == {"step", "done", "total", "counts"} for line in manifest["steps"]),
         "sensitivity has no attacks": bool(manifest["sensitivity"]["attacks"])
-        and all(row.keys() == FIGURES | {"adversary"} for row in manifest["sensitivity"]["attacks"]),
+        and all(row.keys() == FIGURES | {"adversary", "assumes"} for row in manifest["sensitivity"]["attacks"]),
     }

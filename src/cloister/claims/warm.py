@@ -4,6 +4,7 @@ import numpy as np
 
 from cloister.kernels._jit import is_compiled
 
+from .adversaries import Attacked
 from .encoded import EncodedClaims, EncodedColumn
 from .knowledge import Knowledge
 from .matching import Matching
@@ -36,4 +37,4 @@ def load_kernels() -> None:
     release_risk(released, (1, 1), knowledge, settings)
     for draws in patient_risks(matching, knowledge, (1, 1), settings).flagged:
         matching.rarest((1, 1), draws)
-    exact_order(released, (1, 1), knowledge.power, settings, np.zeros(2, dtype=np.int32))
+    exact_order(Attacked(released, (1, 1), settings, knowledge.power), np.zeros(2, dtype=np.int32))

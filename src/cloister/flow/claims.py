@@ -12,6 +12,7 @@ from cloister.claims.encode import encode
 from cloister.claims.figures import risk_told, work_out
 from cloister.claims.manifest import describe
 from cloister.claims.original import crosswalk_of, original_of
+from cloister.claims.population import read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
 from cloister.claims.release import ClaimsRelease
@@ -58,6 +59,7 @@ def protect_claims(
             load()
     with watch.stage("encode"):
         prepared = prepare(data)
+        population = read_population(prepared.claims)
         encoding = encode(prepared.claims)
     with watch.stage("protect"):
         protected = interruptible(lambda: deidentify(encoding, plan, settings))
@@ -69,7 +71,7 @@ def protect_claims(
         promise = promise_of(plan, laid.form, risk)
         verdict = passed(verify(laid.files, promise, original))
     with watch.stage("measure"):
-        figures = work_out(data, prepared, protected, laid, risk)
+        figures = work_out(data, prepared, protected, laid, risk, population)
         manifest = describe(data, laid.form, verdict, figures.told)
         book = codebook(laid.files, laid.form)
         secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))

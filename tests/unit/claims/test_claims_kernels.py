@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from tests.encoded_claims import claims_of, column, constant_power, many_claims
 
-from cloister.claims.knowledge import Knowledge, chosen_draws, interleaved
+from cloister.claims import ordered
+from cloister.claims.adversaries import Attacked
+from cloister.claims.discharge import Stays
+from cloister.claims.knowledge import REPEAT, Knowledge, chosen_draws, interleaved
 from cloister.claims.matching import Matching
 from cloister.claims.node_risk import NodeRisk
+from cloister.claims.population import PeopleCounted
+from cloister.claims.register import voter_list
+from cloister.claims.release_risk import release_risk
 from cloister.claims.released import Released
 from cloister.claims.risk_settings import RiskSettings
 from cloister.claims.sensitivity import sensitivity
@@ -16,6 +22,8 @@ from cloister.kernels.claim_classes import are_contained, class_sizes, make_leew
 from cloister.kernels.claim_draws import draw_patients, draw_values
 from cloister.kernels.claim_postings import make_postings, with_bits
 from cloister.kernels.claim_sequences import ordered_class_sizes
+
+LEVELS = (3, 1, 2, 2, 1, 1)
 
 
 @pytest.fixture
@@ -148,16 +156,41 @@ def test_encoded_claims_that_do_not_fit_are_our_defect():
 
 def test_all_adversaries_at_once(encoded):
     """The table of step 12 names each adversary once, and knowing all of a column is no less risk than one value."""
-    released = Released.everything(encoded)
-    levels = (3, 1, 2, 2, 1, 1)
-    when = np.arange(encoded.n_claims, dtype=np.int32)
+    release = Attacked(Released.everything(encoded), LEVELS, RiskSettings(repeats=1), constant_power(encoded, 2))
+    people = np.full(encoded.n_patients, 3)
     table = sensitivity(
-        released, levels, constant_power(encoded, 2), RiskSettings(repeats=1), when=when, population=encoded
+        release,
+        release_risk(release.released, LEVELS, release.knowledge(release.power), release.settings),
+        powers={most: constant_power(encoded, most) for most in (5, 10)},
+        when=np.arange(encoded.n_claims, dtype=np.int32),
+        people=PeopleCounted(("age",), people, people, people),
+        stays=Stays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
     means = {attack.name: attack.figures.mean for attack in table.attacks}
 
-    assert len(means) == len(table.attacks) == 11
-    assert means["one value of each column"] <= means["all values"] <= table.unbounded
-    assert means["counted in the population"] == means["patients and claims together"]
-    assert table.marketer is not None
-    assert table.marketer.exact == pytest.approx(means["patients alone"], abs=0.02)
+    assert len(means) == len(table.attacks) == len({attack.assumes for attack in table.attacks}) == 14
+    assert all(attack.assumes.endswith(".") for attack in table.attacks)
+    assert means["one value of each column"] <= means["all values"] <= table.unbounded.mean
+    assert means["power up to 5"] == means["five values of each column"]
+    assert (
+        means["flags believed (tolerant)"]
+        == means["counted in the population"]
+        == means["patients and claims together"]
+    )
+    assert "all of the released patients" in table.attacks[-1].assumes
+    assert table.voters.risk.exact == 1 / 3
+    assert voter_list(release, None).observed == pytest.approx(means["patients alone"], abs=0.02)
+
+
+def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkeypatch):
+    """As many of the draws as can be afforded, the first ones, with any number of threads."""
+    found = []
+    for work, threads in ((ordered.WORK, 1), (1, 1), (1, 2)):
+        monkeypatch.setattr(ordered, "WORK", work)
+        settings = RiskSettings(repeats=1, threads=threads)
+        release = Attacked(Released.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
+        found.append(ordered.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
+
+    assert [figures.draws for figures in found] == [REPEAT, ordered.FEWEST, ordered.FEWEST]
+    assert found[1] == found[2]
+    assert found[0].mean == pytest.approx(found[1].mean, abs=4 * found[1].deviation / ordered.FEWEST**0.5)
