@@ -19,6 +19,9 @@ from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, read
 from cloister.report import render_report
 from cloister.results import Manifest, Verdict
 
+INTERNAL = "internal.json"
+"""What only the custodian may see, in a folder outside the release."""
+
 
 @dataclass(frozen=True)
 class Custody:
@@ -120,15 +123,25 @@ class Release(ABC):
         if inside is not None:
             places.append(Place(inside, overwrite, _is_internal))
         with appearing(*places) as (partial, *others):
-            manifest = self._fill(partial)
+            manifest = self.fill(partial)
             if secret is not None and self.custody.crosswalk is not None:
                 write_csv(self.custody.crosswalk, others[0])
             if inside is not None:
-                write_private(others[-1] / "internal.json", _json(self.custody.figures | {"manifest": manifest}))
+                self.fill_internal(others[-1], manifest)
         return manifest
 
-    def _fill(self, partial: Path) -> Manifest:
-        """Write everything into the partial folder, and verify what is read back."""
+    def fill_internal(self, partial: Path, manifest: Manifest) -> None:
+        """Write what only the custodian may see into a partial folder."""
+        write_private(partial / INTERNAL, json_bytes(self.custody.figures | {"manifest": manifest}))
+
+    def fill(self, partial: Path) -> Manifest:
+        """Write everything into a partial folder, verify what is read back, and return the manifest.
+
+        Raises
+        ------
+        InternalError
+            What was read back did not pass verification.
+        """
         started = time.perf_counter()
         names = self.write_data(partial)
         write_csv(self.codebook, partial / CODEBOOK)
@@ -141,7 +154,7 @@ class Release(ABC):
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
         write_private(partial / REPORT, render_report(manifest).encode())
         manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        write_private(partial / MANIFEST, _json(manifest))
+        write_private(partial / MANIFEST, json_bytes(manifest))
         return manifest
 
 
@@ -212,9 +225,10 @@ def _is_manifest_of(folder: Path) -> bool:
     return True
 
 
-def _json(content: dict[str, Any]) -> bytes:
+def json_bytes(content: dict[str, Any]) -> bytes:
+    """Return JSON as our files have it."""
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _is_internal(folder: Path) -> bool:
-    return [entry.name for entry in folder.iterdir()] == ["internal.json"]
+    return [entry.name for entry in folder.iterdir()] == [INTERNAL]
