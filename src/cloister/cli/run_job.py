@@ -201,7 +201,8 @@ def _tell(run: Run, manifest: Manifest, notes: list[str]) -> None:
             for part in manifest["parts"]
         ]
         console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "released"], rows))
-        console().print("Every part was verified; no column that two parts share joins their rows.", soft_wrap=True)
+        apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
+        console().print(f"Every part was verified{apart}.", soft_wrap=True)
         console().print(f"Report: {run.out / REPORT}", soft_wrap=True)
 
 

@@ -44,7 +44,10 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         checks += [f"{name}: {check}" for check in verdict.checks]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
-    checks += ["the manifest and the report of the job say what its parts say", "no row leads to fewer than k of another part by columns that both have"]
+    checks += [
+        "the manifest and the report of the job say what its parts say",
+        "no row leads to fewer than k of another part by columns that both have",
+    ]
     return Verdict(not failures, HOW, tuple(checks), tuple(failures))
 
 
