@@ -74,7 +74,7 @@ def verify(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,
 ) -> None:
     """Check a release again, from its files alone; exit code 1 if it does not hold."""
     options = locals()

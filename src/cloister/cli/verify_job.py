@@ -72,9 +72,9 @@ def _check_visit(options: VerifyOptions) -> None:
 
 def _job(options: VerifyOptions) -> Verdict:
     lists = (options.qi, options.population, options.missing)
-    words = (options.original, options.k, options.m, options.hierarchies, options.crosswalk, options.privacy)
-    words += (options.policy, options.delimiter, options.encoding, options.missing_as)
-    if any(lists) or _any(*words):
+    secrets = (options.original, options.crosswalk, options.hierarchies, options.privacy, options.policy)
+    others = (options.k, options.m, options.delimiter, options.encoding, options.missing_as)
+    if any(lists) or _any(*secrets, *others):
         raise InputError(
             f"{options.folder.name} is of a job, and is checked as a whole. Compare or expect something of a part, as "
             f"in cloister verify {options.folder.name}/PART."
