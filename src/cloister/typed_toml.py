@@ -15,7 +15,7 @@ from cloister.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
+UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 T = TypeVar("T")
 Default = TypeVar("Default")
 
@@ -85,7 +85,9 @@ def typed(content: Mapping[str, Any], kind: type[T], name: str, inside: Sequence
         return made
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-    raise _refusal(found[0], kind, name, inside)
+    # a key that is misspelt is both unknown and missing: the word that is there tells more
+    first = next((problem for problem in found if problem["type"] in UNKNOWN), found[0])
+    raise _refusal(first, kind, name, inside)
 
 
 def _refusal(problem: Mapping[str, Any], kind: Any, name: str, inside: Sequence[str]) -> InputError:
@@ -93,7 +95,7 @@ def _refusal(problem: Mapping[str, Any], kind: Any, name: str, inside: Sequence[
     keys = [str(part) for part in problem["loc"]]
     section, known, allowed = _place(keys, kind)
     path, whole = [*inside, *section], ".".join([*inside, *keys])
-    if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+    if problem["type"] in UNKNOWN:
         hint = did_you_mean(keys[-1], known)
         return InputError(f"{name} has an unknown key {whole}.{hint} Keys there: {', '.join(known)}.", file=name)
     if problem["type"] in ("missing", "missing_argument"):
