@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import fields
-from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 
@@ -16,18 +15,14 @@ from cloister.cli.output import after_writing, console, facts, grid, note, print
 from cloister.cli.places import check_places
 from cloister.cli.prepared import Prepared
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
-from cloister.io import Place, appearing, is_taken, write_csv, write_private
+from cloister.io import Place, appearing, is_taken, write_csv
 from cloister.jobs.changes import earlier_parts, what_changed
-from cloister.jobs.folder import files_of_parts, is_internal_of_job, is_job_release
+from cloister.jobs.folder import is_internal_of_job, is_job_release
 from cloister.jobs.job import FileSource, Job
-from cloister.jobs.job_checks import APART
 from cloister.jobs.job_file import read_job
-from cloister.jobs.manifest import describe_job
-from cloister.jobs.unlinkable import joinable
+from cloister.jobs.release import finish_job
 from cloister.recheck import verify_folder
-from cloister.release import json_bytes
-from cloister.release_folder import MANIFEST, REPORT
-from cloister.report import render_job
+from cloister.release_folder import REPORT
 from cloister.results import Manifest
 
 OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
@@ -81,7 +76,7 @@ def _of_part(job: Job, name: str) -> Iterator[None]:
         problem = error
     words = OPTION.sub(lambda found: known.get(found[1], found[0]), problem.message)
     raise type(problem)(
-        f"{job.file}, part {name}: {words}",
+        words if words.startswith(job.file) else f"{job.file}, part {name}: {words}",
         file=problem.file,
         row=problem.row,
         line=problem.line,
@@ -161,22 +156,8 @@ def _write_part(
 
 
 def _finish(run: Run, partial: Path, manifests: dict[str, Manifest]) -> Manifest:
-    """Refuse parts that can be joined; write manifest and report, and verify all from the files alone."""
-    found = joinable(partial, manifests)
-    if found:
-        raise NoSafeRelease(
-            f"{run.job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
-        )
-    manifest = describe_job(
-        run.job.name,
-        manifests,
-        seed=run.job.seed,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        seconds=round(time.perf_counter() - STARTED, 6),
-        files=files_of_parts(partial, list(manifests)),
-    )
-    write_private(partial / REPORT, render_job(run.job.name, manifests).encode())
-    write_private(partial / MANIFEST, json_bytes(manifest))
+    """Write manifest and report, and verify all from the files alone."""
+    manifest = finish_job(run.job, partial, manifests, time.perf_counter() - STARTED)
     failure = ""
     try:
         verify_folder(partial)

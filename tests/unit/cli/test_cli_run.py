@@ -269,7 +269,7 @@ def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
     assert cloister("verify", "out", "-q").code == 0
     told = [cloister("run", f"data/{name}.toml", "--dry-run", "--overwrite", "--json") for name in ("job", "inline")]
     assert told[0].json == told[1].json
-    (data / "inline.toml").write_text(job + plan.replace("threshold =", "thresholt ="))
+    (data / "inline.toml").write_text(job.replace("../out", "../in") + plan.replace("threshold =", "thresholt ="))
     refused = cloister("run", "data/inline.toml", "--dry-run")
     assert (refused.code, "protect[1].plan.risk.thresholt. Did you mean" in refused.err) == (2, True)
 
