@@ -30,8 +30,8 @@ OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
 def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None, as_json: bool, quiet: bool) -> None:
     """Do what a job file asks; names of files in it are taken from its own folder."""
+    job, shown = read_job(path), path.parent
     path = path.absolute()
-    job = read_job(path)
     secret = None if internal is None else internal.absolute()
     run = Run(job, path, path.parent / job.output, secret, quiet, as_json)
     with chdir(path.parent):
@@ -41,7 +41,7 @@ def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None
             _dry(run, prepared)
             return
         notes, manifest = _protected(run, prepared, overwrite)
-    _tell(run, manifest, notes)
+    _tell(run, manifest, notes, shown / job.output)
 
 
 def _check_places(run: Run, overwrite: bool) -> None:
@@ -168,10 +168,10 @@ def _finish(run: Run, partial: Path, manifests: dict[str, Manifest]) -> Manifest
     return manifest
 
 
-def _tell(run: Run, manifest: Manifest, notes: list[str]) -> None:
+def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:
     with after_writing(run.out.name):
         if run.as_json:
-            print_json(manifest | {"out": str(run.out), "notes": notes})
+            print_json(manifest | {"out": str(out), "notes": notes})
             return
         for line in notes:
             note(f"Note: {line}.", quiet=run.quiet)
@@ -184,7 +184,7 @@ def _tell(run: Run, manifest: Manifest, notes: list[str]) -> None:
         console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "released"], rows))
         apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
         console().print(f"Every part was verified{apart}.", soft_wrap=True)
-        console().print(f"Report: {run.out / REPORT}", soft_wrap=True)
+        console().print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
 def _count(records: object) -> str:
