@@ -5,7 +5,7 @@ anything of another part. What is left are columns that stand in two parts under
 one part in another by them must find none, or at least k.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,12 @@ from cloister.io import as_text
 from cloister.release_folder import PATIENTS_AND_CLAIMS, SIDE, data_file, read_data
 from cloister.results import Manifest
 
-RELEASED_OF_TABLE = ("quasi-identifier", "sensitive", "kept")
+QUASI = "quasi-identifier"
+RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
+FULL_DOMAIN = "full-domain"
+MOST = 3
+"""Columns that somebody looks a row up by, if not by all."""
+
 AS_RECORDED_OF_CLAIMS = "keep"
 
 
@@ -30,10 +35,14 @@ class Shown:
     ----------
     frame : the columns, as text; rows of suppressed records left out
     k : patients that share what is known of one
+    generalized : those of the columns that are quasi-identifiers, of which k records share each combination
+    is_overlapping : whether one label of a column may hold another
     """
 
     frame: pl.DataFrame = field(repr=False)
     k: int
+    generalized: frozenset[str] = frozenset()
+    is_overlapping: bool = False
 
 
 def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
@@ -46,15 +55,48 @@ def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
     """
     shown = {name: shown_of(folder / name, manifest) for name, manifest in manifests.items()}
     there = [(name, one) for name, one in shown.items() if one is not None]
-    found = []
-    for (own, one), (other, two) in combinations(there, 2):
-        columns = [column for column in one.frame.columns if column in two.frame.columns]
-        if columns and leads_to_few(one, two, columns):
-            found.append(
-                f"rows of {own} and {other} can be joined by what both release ({', '.join(columns)}): some lead to "
-                f"fewer than {max(one.k, two.k)}"
-            )
-    return found
+    return [
+        f"rows of {own} and {other} can be joined by what both release: {why}"
+        for (own, one), (other, two) in combinations(there, 2)
+        for why in _why(one, two)
+    ]
+
+
+def _why(one: Shown, two: Shown) -> list[str]:
+    """Return why rows of two parts can be joined, in words; none if they cannot."""
+    columns = [column for column in one.frame.columns if column in two.frame.columns]
+    generalized = one.generalized & two.generalized
+    for subset in subsets(columns):
+        if not generalized.issuperset(subset) and leads_to_few(one, two, list(subset)):
+            return [f"values of {', '.join(subset)} lead to fewer than {max(one.k, two.k)}"]
+    unlike = [column for column in columns if column in generalized and not have_like_labels(one, two, column)]
+    recorded = [column for column in columns if column not in generalized and have_values_in_common(one, two, column)]
+    if unlike and recorded:
+        return [
+            f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"
+        ]
+    return []
+
+
+def subsets(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Return what somebody looks a row up by: up to three columns, and all."""
+    for size in range(1, min(MOST, len(columns)) + 1):
+        yield from combinations(columns, size)
+    if len(columns) > MOST:
+        yield tuple(columns)
+
+
+def have_values_in_common(one: Shown, two: Shown, column: str) -> bool:
+    """Whether some value of a column stands in both parts."""
+    return not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
+
+
+def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
+    """Whether the labels of a quasi-identifier in two parts are equal or do not meet."""
+    if one.is_overlapping or two.is_overlapping:
+        return False
+    labels = [set(part.frame[column].unique()) for part in (one, two)]
+    return labels[0] <= labels[1] or labels[1] <= labels[0]
 
 
 def leads_to_few(one: Shown, two: Shown, columns: list[str]) -> bool:
@@ -74,11 +116,12 @@ def shown_of(folder: Path, manifest: Manifest) -> Shown | None:
     found = _columns(folder, manifest)
     if found is None or not found[1]:
         return None
-    path, columns = found
-    frame = read_data(path, _delimiter(manifest)).select(columns)
+    path, roles = found
+    frame = read_data(path, _delimiter(manifest)).select(list(roles))
     texts = pl.DataFrame([as_text(column) for column in frame])
     suppressed = pl.all_horizontal(pl.all().eq_missing(pl.lit(ROOT)))
-    return Shown(texts.filter(~suppressed), k_of(manifest))
+    generalized = frozenset(column for column, role in roles.items() if role == QUASI)
+    return Shown(texts.filter(~suppressed), k_of(manifest), generalized, manifest["method"] != FULL_DOMAIN)
 
 
 def k_of(manifest: Manifest) -> int:
@@ -89,19 +132,20 @@ def k_of(manifest: Manifest) -> int:
     return max([2, *(k for k in found if type(k) is int)])
 
 
-def _columns(folder: Path, manifest: Manifest) -> tuple[Path, list[str]] | None:
-    """The file that has one row a patient, and those of its columns that could lead from one part to another."""
+def _columns(folder: Path, manifest: Manifest) -> tuple[Path, dict[str, str]] | None:
+    """The file that has one row a patient, and the roles of those of its columns that could lead to another part."""
     columns, shape = manifest["columns"], manifest["shape"]
     if shape == "table":
         codes = manifest["codes"]["column"] if "codes" in manifest else None
-        named = [name for name, told in columns.items() if told["role"] in RELEASED_OF_TABLE and name != codes]
+        roles = {name: told["role"] for name, told in columns.items() if name != codes}
+        named = {name: role for name, role in roles.items() if role in RELEASED_OF_TABLE}
         return folder / str(data_file(manifest)), named
     if shape == "trajectories" and "side" in manifest:
-        return folder / SIDE, list(manifest["side"]["columns"])
+        return folder / SIDE, dict.fromkeys(manifest["side"]["columns"], "side")
     if shape == "claims":
         file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest["files"])
-        of_patients = columns["patients"].items()
-        return folder / file, [name for name, told in of_patients if told["role"] == AS_RECORDED_OF_CLAIMS]
+        kept = [name for name, told in columns["patients"].items() if told["role"] == AS_RECORDED_OF_CLAIMS]
+        return folder / file, dict.fromkeys(kept, AS_RECORDED_OF_CLAIMS)
     return None
 
 

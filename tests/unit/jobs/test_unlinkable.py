@@ -9,7 +9,7 @@ from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import Source
 from cloister.jobs.joined import with_codes
-from cloister.jobs.unlinkable import Shown, leads_to_few
+from cloister.jobs.unlinkable import Shown, _why, leads_to_few
 
 CELLS = st.sampled_from(["a", "b", None])
 ROWS = st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=12)
@@ -23,6 +23,35 @@ def test_a_row_leads_to_none_or_to_at_least_k(one, two, k):
     frames = [pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row") for rows in (one, two)]
 
     assert few == leads_to_few(Shown(frames[0], k), Shown(frames[1], 2), ["x", "y"])
+
+
+def part(rows, generalized=(), names=("age", "diagnosis"), **more):
+    """What a part shows, with k of 2."""
+    return Shown(
+        pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), 2, frozenset(generalized), **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "words"),
+    [
+        ([("40", "x"), ("40", "x")], [("40", "x"), ("40", "x")], None),
+        ([("40", "x"), ("40", "x")], [("30", "y"), ("30", "z")], None),
+        ([("40", "x"), ("40", "y")], [("40", "x"), ("40", "x")], "diagnosis lead to fewer than 2"),
+        ([("40", "x"), ("40", "x")] * 2, [("40", "x"), ("40", "x"), ("50", "x"), ("50", "y")], None),
+        ([("40", "x"), ("50", "y")], [("4", "x"), ("5", "y")], "diagnosis lead to fewer than 2"),
+        ([("40", "x"), ("40", "x")], [("4", "x"), ("4", "x")], "at other levels in each"),
+        ([("40", "x"), ("50", "x")] * 2, [("40", "x"), ("40", "x"), ("50", "x")], "age, diagnosis lead to fewer"),
+    ],
+)
+def test_rows_are_looked_up_by_each_column_and_by_several(one, two, words):
+    """A rare value joins whatever stands beside it; of labels that differ nothing can be said, so that is refused."""
+    found = _why(part(one, ["age"]), part(two, ["age"]))
+
+    assert bool(found) == (words is not None)
+    assert words is None or words in found[0]
+    assert _why(part(one, ["age"]), part(two, ["age"], ("years", "ward"))) == []
+    assert _why(part(one, ["age", "diagnosis"]), part(two, ["age", "diagnosis"])) == []
 
 
 def table(ids):
