@@ -24,6 +24,7 @@ from cloister.risk.identifier_names import CLASSES, is_named_age, is_named_birth
 from cloister.risk.safe_harbor import Finding, look_for_identifiers
 
 ID, QUASI, SENSITIVE, DROP = "id", "quasi-identifier", "sensitive", "drop"
+RECORD_NUMBERS = "H"
 USUAL_AGES = "interval:5,10,20/top=90"
 KINDS_OF_PEOPLE = re.compile(
     r"sex|gender|race|ethnic|marital|civil_status|language|religion|(^|_)state($|_)|region|country|nationality|"
@@ -37,6 +38,9 @@ OF_CARE = re.compile(
     r"therapy|department|ward"
 )
 """Names of columns about a patient's care, released as recorded where their values are shared by many."""
+
+COUNTED = re.compile(r"(^|_)(n|nr|no|num|number|count|counts)(_|$)")
+"""Names of columns that count something: they may stand out, and are not released as recorded."""
 
 MANY_KINDS = 60
 UNIQUE_SHARE = 0.05
@@ -110,7 +114,7 @@ def _identifier(columns: Sequence[Column], n: int, file: str) -> Column | None:
         There is one by name, but ids stand twice in it.
     """
     named = [one for one in columns if one.plain in IDS]
-    whole = next((one for one in named if one.is_key), None)
+    whole = next((one for one in (*named, *filter(_is_record_number, columns)) if one.is_key), None)
     if whole is None and named and len(named[0].values) > 1:
         raise InputError(
             f"A table has one row a patient, but {file} has {n:,} rows and {len(named[0].values):,} distinct values of "
@@ -119,6 +123,11 @@ def _identifier(columns: Sequence[Column], n: int, file: str) -> Column | None:
             column=named[0].name,
         )
     return whole
+
+
+def _is_record_number(column: Column) -> bool:
+    said = what_a_name_says(column.name)
+    return said is not None and said.strong and said.letter == RECORD_NUMBERS
 
 
 def guess_column(column: Column) -> Guess:
@@ -146,12 +155,17 @@ def _of_a_person(column: Column) -> Guess | None:
         return Guess(name, QUASI, "sure" if _says(column, "C") else "likely", "dates, by content", words)
     if is_named_zip(name) and all(re.fullmatch(r"[0-9]{5}", value) for value in values):
         return Guess(name, QUASI, "sure", "ZIP codes, by name and content", "prefix:5")
-    if KINDS_OF_PEOPLE.search(column.plain) and len(values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE:
+    if KINDS_OF_PEOPLE.search(column.plain) and _are_kinds(column):
         return Guess(name, QUASI, "sure" if are_few(values) else "likely", "by its name, few values", "suppress")
     width = _width(values) if OF_THE_BODY.search(column.plain) else None
     if width is not None:
         return Guess(name, QUASI, "likely", "by its name, numbers", f"interval:{width},{5 * width},{10 * width}")
     return None
+
+
+def _are_kinds(column: Column) -> bool:
+    """Whether values are few, or not too many and each that of several."""
+    return are_few(column.values) or (len(column.values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)
 
 
 def _identifying(column: Column) -> Guess | None:
@@ -170,7 +184,7 @@ def _identifying(column: Column) -> Guess | None:
 
 def _of_care(column: Column) -> Guess | None:
     """What is released as recorded: about a patient's care, and shared by many."""
-    if not OF_CARE.search(column.plain):
+    if not OF_CARE.search(column.plain) or COUNTED.search(column.plain):
         return None
     if any(" " in value and len(value.split()) > 1 and are_codes(value.split()) for value in column.values[:100]):
         return Guess(column.name, DROP, "likely", "lists of codes; codes and m of a table protect them")
