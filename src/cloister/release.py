@@ -15,7 +15,7 @@ import polars as pl
 
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, read_data, read_manifest
+from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, json_bytes, read_data, read_manifest
 from cloister.report import render_report
 from cloister.results import Manifest, Verdict
 
@@ -121,27 +121,34 @@ class Release(ABC):
         if secret is not None:
             places.append(Place(secret, is_file=True))
         if inside is not None:
-            places.append(Place(inside, overwrite, _is_internal))
+            places.append(Place(inside, overwrite, is_internal))
         with appearing(*places) as (partial, *others):
-            manifest = self.fill(partial)
-            if secret is not None and self.custody.crosswalk is not None:
-                write_csv(self.custody.crosswalk, others[0])
-            if inside is not None:
-                self.fill_internal(others[-1], manifest)
-        return manifest
+            return self.write_into(
+                partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
+            )
 
-    def fill_internal(self, partial: Path, manifest: Manifest) -> None:
-        """Write what only the custodian may see into a partial folder."""
-        write_private(partial / INTERNAL, json_bytes(self.custody.figures | {"manifest": manifest}))
+    def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
+        """Write the release into a partial folder, verify what is read back, and return the manifest.
 
-    def fill(self, partial: Path) -> Manifest:
-        """Write everything into a partial folder, verify what is read back, and return the manifest.
+        Parameters
+        ----------
+        partial : empty, and appears later; see `write`
+        secret, inside : partial places of the crosswalk, and of what only the custodian may see
 
         Raises
         ------
         InternalError
             What was read back did not pass verification.
         """
+        manifest = self._fill(partial)
+        if secret is not None and self.custody.crosswalk is not None:
+            write_csv(self.custody.crosswalk, secret)
+        if inside is not None:
+            write_private(inside / INTERNAL, json_bytes(self.custody.figures | {"manifest": manifest}))
+        return manifest
+
+    def _fill(self, partial: Path) -> Manifest:
+        """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
         names = self.write_data(partial)
         write_csv(self.codebook, partial / CODEBOOK)
@@ -225,10 +232,6 @@ def _is_manifest_of(folder: Path) -> bool:
     return True
 
 
-def json_bytes(content: dict[str, Any]) -> bytes:
-    """Return JSON as our files have it."""
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _is_internal(folder: Path) -> bool:
+def is_internal(folder: Path) -> bool:
+    """Whether a folder holds what a release wrote for the custodian alone, and nothing else."""
     return [entry.name for entry in folder.iterdir()] == [INTERNAL]

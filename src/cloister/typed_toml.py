@@ -93,7 +93,7 @@ def typed(content: Mapping[str, Any], kind: type[T], name: str, inside: Sequence
 def _refusal(problem: Mapping[str, Any], kind: Any, name: str, inside: Sequence[str]) -> InputError:
     """Say in our words what is wrong: only the place, the kind and the words that are allowed are taken over."""
     keys = [str(part) for part in problem["loc"]]
-    section, known, allowed = _place(keys, kind)
+    section, known, allowed, by_name = _place(keys, kind)
     path, whole = [*inside, *section], ".".join([*inside, *keys])
     if problem["type"] in UNKNOWN:
         hint = did_you_mean(keys[-1], known)
@@ -102,14 +102,15 @@ def _refusal(problem: Mapping[str, Any], kind: Any, name: str, inside: Sequence[
         return InputError(f"{name} lacks the key {'.'.join(path)}: {allowed}.", file=name)
     if problem["type"] == "literal_error":
         allowed = f"one of {problem['ctx']['expected']}"
-        path = [*inside, *keys[: len(section) + 1]] if "roles" in section else path
+    if by_name:
+        path = [*inside, *keys[: len(section) + 1]]
     return InputError(f"{name}: {'.'.join(path)} must be {allowed}.", file=name)
 
 
-def _place(keys: Sequence[str], kind: Any) -> tuple[list[str], list[str], str]:
-    """Return the keys that lead to a field, the keys known where they end, and what the field may be."""
+def _place(keys: Sequence[str], kind: Any) -> tuple[list[str], list[str], str, bool]:
+    """Return the keys that lead to a field, the keys known where they end, what it may be, whether names follow it."""
     passed: list[str] = []
-    allowed = "a section"
+    allowed, by_name = "a section", False
     for key in keys:
         if key.isdigit():
             continue
@@ -118,11 +119,12 @@ def _place(keys: Sequence[str], kind: Any) -> tuple[list[str], list[str], str]:
             break
         passed.append(key)
         allowed = str(fields[key].metadata["allowed"])
+        by_name = getattr(fields[key].type, "__origin__", None) is Mapping
         inner = _section(fields[key].type)
         if inner is None:
             break
         kind = inner
-    return passed, [field.name for field in dataclasses.fields(kind)], allowed
+    return passed, [field.name for field in dataclasses.fields(kind)], allowed, by_name
 
 
 def _section(annotation: Any) -> Any:

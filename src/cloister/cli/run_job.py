@@ -15,7 +15,7 @@ from cloister.cli.output import after_writing, console, facts, grid, note, print
 from cloister.cli.places import check_places
 from cloister.cli.prepared import Prepared
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
-from cloister.io import Place, appearing, is_taken, write_csv
+from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.folder import is_internal_of_job, is_job_release
 from cloister.jobs.job import FileSource, Job
@@ -145,13 +145,11 @@ def _write_part(
     release = prepared.protect()
     if secret is not None and release.custody.crosswalk is None:
         raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
-    folder.mkdir(mode=0o700)
-    manifest = release.fill(folder)
-    if secret is not None and release.custody.crosswalk is not None:
-        write_csv(release.custody.crosswalk, secret)
-    if inside is not None:
-        (inside / folder.name).mkdir(mode=0o700)
-        release.fill_internal(inside / folder.name, manifest)
+    own = None if inside is None else inside / folder.name
+    for place in (folder, own):
+        if place is not None:
+            place.mkdir(mode=0o700)
+    manifest = release.write_into(folder, secret, own)
     return manifest, prepared.notes(release, manifest)
 
 

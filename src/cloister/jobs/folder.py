@@ -5,7 +5,7 @@ from typing import Any
 
 from cloister.errors import CloisterError
 from cloister.io import sha256
-from cloister.release import INTERNAL
+from cloister.release import is_internal
 from cloister.release_folder import MANIFEST, REPORT, is_release, read_manifest
 from cloister.results import Manifest
 
@@ -44,10 +44,7 @@ def is_job_release(folder: Path) -> bool:
 def is_internal_of_job(folder: Path) -> bool:
     """Whether a folder holds what a job wrote for the custodian alone, and nothing else."""
     entries = list(folder.iterdir())
-    return bool(entries) and all(
-        entry.is_dir() and not entry.is_symlink() and [file.name for file in entry.iterdir()] == [INTERNAL]
-        for entry in entries
-    )
+    return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:

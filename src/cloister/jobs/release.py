@@ -6,8 +6,7 @@ from pathlib import Path
 
 from cloister.errors import NoSafeRelease
 from cloister.io import write_private
-from cloister.release import json_bytes
-from cloister.release_folder import MANIFEST, REPORT
+from cloister.release_folder import MANIFEST, REPORT, json_bytes
 from cloister.report import render_job
 from cloister.results import Manifest
 

@@ -209,13 +209,13 @@ def test_interrupted_anywhere_nothing_is_left(cloister, place, monkeypatch, late
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and ".map." not in path.name}
     for secret in place.glob("*.map.csv"):
         secret.unlink()
-    fill, calls = Release.fill, []
+    write_into, calls = Release.write_into, []
 
-    def stop(release, partial):
-        calls.append(partial)
+    def stop(release, *places):
+        calls.append(release)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return fill(release, partial)
+        return write_into(release, *places)
 
     def stop_late(folder):
         raise KeyboardInterrupt
@@ -223,7 +223,7 @@ def test_interrupted_anywhere_nothing_is_left(cloister, place, monkeypatch, late
     if late:
         monkeypatch.setattr(run_job, "verify_folder", stop_late)
     else:
-        monkeypatch.setattr(Release, "fill", stop)
+        monkeypatch.setattr(Release, "write_into", stop)
 
     assert cloister("run", "job.toml", "--overwrite", "--internal", "secret").code == 130
     assert before == {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
