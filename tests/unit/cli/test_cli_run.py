@@ -272,6 +272,9 @@ def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
     (data / "inline.toml").write_text(job.replace("../out", "../in") + plan.replace("threshold =", "thresholt ="))
     refused = cloister("run", "data/inline.toml", "--dry-run")
     assert (refused.code, "protect[1].plan.risk.thresholt. Did you mean" in refused.err) == (2, True)
+    (data / "plan.toml").write_text((data / "plan.toml").read_text() + '[ids]\npatients = "hmac:key"\n')
+    refused = cloister("run", "data/job.toml", "--overwrite")
+    assert (refused.code, "part claims: plan.toml: ids.patients must be number or drop" in refused.err) == (2, True)
 
 
 def test_a_job_takes_the_policy_of_an_earlier_release(cloister, place):
