@@ -17,6 +17,8 @@ from cloister.codesets.request import read_given
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import CodeColumns, EventColumns, from_native, read_table
+from cloister.jobs.folder import is_job
+from cloister.jobs.recheck import recheck_job
 from cloister.manifest_head import head_failures
 from cloister.privacy import KAnonymity
 from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
@@ -50,7 +52,7 @@ def verify_folder(
 
     Parameters
     ----------
-    folder : a release
+    folder : a release, or the release of a job, whose parts are all checked
     original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
         patients and of claims
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
@@ -80,6 +82,14 @@ def verify_folder(
     if not os.path.isdir(place):
         raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
+    if is_job(manifest):
+        told = (k, m, crosswalk, privacy, policy, visit, side, plan, encoding, delimiter, original)
+        if any(word is not None for word in told) or hierarchies or populations or quasi_identifiers or missing:
+            raise InputError(
+                f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
+                f"{place.name}/PART."
+            )
+        return _whole(place, recheck_job(place, manifest, verify_folder))
     if m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
@@ -121,6 +131,12 @@ def _recheck_codes(
     if expected.privacy is not None or expected.policy is not None:
         raise InputError("Policies are for releases of generalized code sets. Leave them out.")
     return recheck_codes(place, manifest, expected, original)
+
+
+def _whole(place: Path, verdict: Verdict) -> Verdict:
+    if not verdict.holds:
+        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
+    return verdict
 
 
 def _held(place: Path, manifest: Manifest, verdict: Verdict) -> Verdict:

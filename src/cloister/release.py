@@ -15,9 +15,12 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, read_data, release_around
+from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, json_bytes, read_data, release_around
 from cloister.report import render_report
 from cloister.results import Manifest, Verdict
+
+INTERNAL = "internal.json"
+"""What only the custodian may see, in a folder outside the release."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,30 @@ class Release(ABC):
         if secret is not None:
             places.append(Place(secret, is_file=True))
         if inside is not None:
-            places.append(Place(inside, overwrite, _is_internal))
+            places.append(Place(inside, overwrite, is_internal))
         with appearing(*places) as (partial, *others):
-            manifest = self._fill(partial)
-            if secret is not None and self.custody.crosswalk is not None:
-                write_csv(self.custody.crosswalk, others[0])
-            if inside is not None:
-                write_private(others[-1] / "internal.json", _json(self.custody.figures | {"manifest": manifest}))
+            return self.write_into(
+                partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
+            )
+
+    def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
+        """Write the release into a partial folder, verify what is read back, and return the manifest.
+
+        Parameters
+        ----------
+        partial : empty, and appears later; see `write`
+        secret, inside : partial places of the crosswalk, and of what only the custodian may see
+
+        Raises
+        ------
+        InternalError
+            What was read back did not pass verification.
+        """
+        manifest = self._fill(partial)
+        if secret is not None and self.custody.crosswalk is not None:
+            write_csv(self.custody.crosswalk, secret)
+        if inside is not None:
+            write_private(inside / INTERNAL, json_bytes(self.custody.figures | {"manifest": manifest}))
         return manifest
 
     def _fill(self, partial: Path) -> Manifest:
@@ -141,7 +161,7 @@ class Release(ABC):
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
         write_private(partial / REPORT, render_report(manifest).encode())
         manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        write_private(partial / MANIFEST, _json(manifest))
+        write_private(partial / MANIFEST, json_bytes(manifest))
         return manifest
 
 
@@ -203,9 +223,6 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, val
         raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
 
 
-def _json(content: dict[str, Any]) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _is_internal(folder: Path) -> bool:
-    return [entry.name for entry in folder.iterdir()] == ["internal.json"]
+def is_internal(folder: Path) -> bool:
+    """Whether a folder holds what a release wrote for the custodian alone, and nothing else."""
+    return [entry.name for entry in folder.iterdir()] == [INTERNAL]

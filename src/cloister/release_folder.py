@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -201,6 +201,11 @@ def _must_list(manifest: Manifest) -> str:
         return f"{MANIFEST} must list one file of patients, one of claims and {CODEBOOK}, no more"
     data = DATA[0] if _has_clusters_alone(manifest) else "one data file"
     return f"{MANIFEST} must list {', '.join([*_besides(manifest), data])} and {CODEBOOK}, no more"
+
+
+def json_bytes(content: Mapping[str, Any]) -> bytes:
+    """Return an object as it is written into a release."""
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _check_report(folder: Path, manifest: Manifest) -> list[str]:

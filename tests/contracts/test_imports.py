@@ -64,6 +64,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "typed_toml",
         "checks",
         "errors",
         "results",
@@ -93,12 +94,29 @@ ALLOWED = {
     },
     "flow": {"flow", "errors", "results", "io", "release", "release_folder", "risk", "stopwatch", "search", *SHAPES},
     "manifest_head": {"results", "stopwatch"},
-    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release_folder", "manifest_head", *SHAPES},
+    "typed_toml": {"errors"},
+    "jobs": {
+        "jobs",
+        "",
+        "typed_toml",
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "risk",
+        "report",
+        "release",
+        "release_folder",
+        "manifest_head",
+        "codesets",
+        "claims",
+    },
+    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release_folder", "manifest_head", "jobs", *SHAPES},
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck"}
+SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
 
 
 def room(path):

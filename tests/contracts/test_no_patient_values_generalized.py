@@ -119,7 +119,7 @@ STAGES = [
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.render_report",
-    "cloister.cli.generalization_job.print_generalized_summary",
+    "cloister.cli.codes_job.print_generalized_summary",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

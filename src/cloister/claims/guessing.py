@@ -56,19 +56,23 @@ def _sign(role: str, name: str, content: Callable[[Sequence[str]], bool], hierar
     return _Sign(role, re.compile(name), content, hierarchy)
 
 
-def _most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEARLY_ALL) -> bool:
+def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEARLY_ALL) -> bool:
+    """Whether so large a share of the values is as asked."""
     return bool(values) and sum(map(holds, values)) >= share * len(values)
 
 
-def _dates(values: Sequence[str]) -> bool:
+def are_dates(values: Sequence[str]) -> bool:
+    """Whether all are dates."""
     return bool(values) and not days_in(pl.Series(values)).null_count()
 
 
-def _years(values: Sequence[str]) -> bool:
+def are_years(values: Sequence[str]) -> bool:
+    """Whether all are years of the last centuries."""
     return bool(values) and all(re.fullmatch(r"(18|19|20)[0-9]{2}", value) for value in values)
 
 
-def _ages(values: Sequence[str]) -> bool:
+def are_ages(values: Sequence[str]) -> bool:
+    """Whether all are whole ages of people."""
     return bool(values) and all(re.fullmatch(r"[0-9]{1,3}", value) and int(value) <= OLDEST for value in values)
 
 
@@ -76,15 +80,18 @@ def _days(values: Sequence[str]) -> bool:
     return bool(values) and not whole_numbers_in(pl.Series(values)).null_count()
 
 
-def _few(values: Sequence[str]) -> bool:
+def are_few(values: Sequence[str]) -> bool:
+    """Whether there are values, and few."""
     return 0 < len(values) <= FEW
 
 
-def _icd9(values: Sequence[str]) -> bool:
+def are_icd9(values: Sequence[str]) -> bool:
+    """Whether nearly all are codes of ICD-9-CM."""
     return bool(values) and len(icd9().outside(values)) <= (1 - NEARLY_ALL) * len(values)
 
 
-def _icd10(values: Sequence[str]) -> bool:
+def are_icd10(values: Sequence[str]) -> bool:
+    """Whether all are codes of ICD-10-CM."""
     return bool(values) and not icd10().outside(values)
 
 
@@ -106,24 +113,26 @@ def _anything(values: Sequence[str]) -> bool:
 
 
 OF_PATIENTS = (
-    _sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", _dates),
-    _sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", _years),
-    _sign("age", r"^age", _ages, "age"),
-    _sign("sex", r"sex|gender", _few, "suppress"),
+    _sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
+    _sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
+    _sign("age", r"^age", are_ages, "age"),
+    _sign("sex", r"sex|gender", are_few, "suppress"),
     _sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
     _sign("quasi-identifier", r"race|ethnic|state|region|county|marital|zip|postal|language|religion", _anything),
 )
 OF_CLAIMS = (
     _sign("drop", r"claim_?(id|no|number)|^clm_id", _anything),
-    _sign("paid-date", r"(paid|pay|payment).*(date|dt)", _dates),
+    _sign("paid-date", r"(paid|pay|payment).*(date|dt)", are_dates),
     _sign("pay-delay", r"pay_?delay", _days),
-    _sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", _dates),
+    _sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", are_dates),
     _sign(
-        "date", r"^date$|service.*(date|dt)|from.*(date|dt)|start.*(date|dt)|admi.*(date|dt)|claim.*(date|dt)", _dates
+        "date",
+        r"^date$|service.*(date|dt)|from.*(date|dt)|start.*(date|dt)|admi.*(date|dt)|claim.*(date|dt)",
+        are_dates,
     ),
-    _sign("diagnoses", r"icd_?9(?!.*proc)|diag|(^|_)dx", _listed(_icd9)),
-    _sign("diagnosis", r"icd_?9(?!.*proc)|diag|(^|_)dx", _icd9, "diagnosis"),
-    _sign("diagnosis", r"icd_?10(?!.*proc)|diag|(^|_)dx", _icd10, "icd10"),
+    _sign("diagnoses", r"icd_?9(?!.*proc)|diag|(^|_)dx", _listed(are_icd9)),
+    _sign("diagnosis", r"icd_?9(?!.*proc)|diag|(^|_)dx", are_icd9, "diagnosis"),
+    _sign("diagnosis", r"icd_?10(?!.*proc)|diag|(^|_)dx", are_icd10, "icd10"),
     _sign("procedures", r"hcpcs|cpt|proc", _listed(_cpt)),
     _sign("procedure", r"hcpcs|cpt|proc", _cpt, "procedure"),
     _sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _anything, "place"),
@@ -144,7 +153,7 @@ def guess_ids(patients: pl.DataFrame, claims: pl.DataFrame) -> tuple[Guess, Gues
         if not patients[column].null_count() and patients[column].n_unique() == patients.height
     ]
     pairs = [(own, other) for own in unique for other in claims.columns if _joins(own, other)]
-    pairs.sort(key=lambda pair: (_plain(pair[0]) not in IDS, _plain(pair[0]) != _plain(pair[1])))
+    pairs.sort(key=lambda pair: (plain_name(pair[0]) not in IDS, plain_name(pair[0]) != plain_name(pair[1])))
     for own, other in pairs:
         known = as_text(claims[other]).drop_nulls().unique().is_in(as_text(patients[own]).implode())
         if known.all():
@@ -154,7 +163,7 @@ def guess_ids(patients: pl.DataFrame, claims: pl.DataFrame) -> tuple[Guess, Gues
 
 
 def _joins(own: str, other: str) -> bool:
-    return _plain(own) == _plain(other) or (_plain(own) in IDS and _plain(other) in IDS)
+    return plain_name(own) == plain_name(other) or (plain_name(own) in IDS and plain_name(other) in IDS)
 
 
 def guess_patients(frame: pl.DataFrame, identifier: Guess) -> list[Guess]:
@@ -183,7 +192,7 @@ SEVERAL_GUESSED = frozenset({"drop", "quasi-identifier", "diagnoses", "procedure
 
 
 def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[str]) -> Guess:
-    named = [sign for sign in signs if sign.name.search(_plain(column))]
+    named = [sign for sign in signs if sign.name.search(plain_name(column))]
     if not named:
         return Guess(column, "drop", "not sure", "nothing known of it")
     # sorted, so that the order of the rows plays no part
@@ -202,12 +211,12 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[
 
 def _simple(values: Sequence[str]) -> str:
     """Digits of a few lengths can be cut short; all else is kept or suppressed."""
-    if len(values) > FEW and _most(values, lambda value: re.fullmatch(r"[0-9]{5}", value) is not None, 1.0):
+    if len(values) > FEW and most(values, lambda value: re.fullmatch(r"[0-9]{5}", value) is not None, 1.0):
         return "prefix:5"
     return "suppress"
 
 
-def _plain(column: str) -> str:
+def plain_name(column: str) -> str:
     """A name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all else than letters and digits."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")

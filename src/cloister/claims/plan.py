@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal
+
+from cloister.typed_toml import SECTION, STRICT, key
 
 PatientRole = Literal["id", "birth-date", "birth-year", "age", "sex", "pcp", "quasi-identifier", "keep", "drop"]
 ClaimRole = Literal[
@@ -43,17 +45,6 @@ DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR = "days_since_first_claim", "l
 DerivedOfPatients = Literal["age", "days_in_hospital"]
 DerivedOfClaims = Literal["days_since_first_claim", "length_of_stay", "pay_delay", "year"]
 
-Default = TypeVar("Default")
-SECTION = {"allowed": "a section"}
-STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
-"""How Pydantic takes a section: no key that is not one of its fields, no value of another type."""
-
-
-def _key(default: Default, allowed: str) -> Default:
-    """A key with its default and, for messages, what it may be."""
-    made: Default = field(default=default, metadata={"allowed": allowed})
-    return made
-
 
 @dataclass(frozen=True)
 class PatientsPlan:
@@ -70,8 +61,8 @@ class PatientsPlan:
     __pydantic_config__: ClassVar = STRICT
     roles: Mapping[str, PatientRole] = field(metadata={"allowed": "a role for each column"})
     qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[DerivedOfPatients, ...] = _key((), "a list among age, days_in_hospital")
-    without_claims: Literal["keep", "drop"] = _key("drop", "keep or drop")
+    derived: tuple[DerivedOfPatients, ...] = key((), "a list among age, days_in_hospital")
+    without_claims: Literal["keep", "drop"] = key("drop", "keep or drop")
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,7 @@ class ClaimsTablePlan:
     __pydantic_config__: ClassVar = STRICT
     roles: Mapping[str, ClaimRole] = field(metadata={"allowed": "a role for each column"})
     qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[DerivedOfClaims, ...] = _key(
+    derived: tuple[DerivedOfClaims, ...] = key(
         (), "a list among days_since_first_claim, length_of_stay, pay_delay, year"
     )
 
@@ -98,8 +89,8 @@ class ExclusionsPlan:
     """High-risk patients: rules of the shipped list by name (None: all), and a file of the same form with more."""
 
     __pydantic_config__: ClassVar = STRICT
-    rules: tuple[str, ...] | None = _key(None, "a list of names of rules")
-    file: str | None = _key(None, "the name of a CSV file with the columns rule, kind, first, last")
+    rules: tuple[str, ...] | None = key(None, "a list of names of rules")
+    file: str | None = key(None, "the name of a CSV file with the columns rule, kind, first, last")
 
 
 @dataclass(frozen=True)
@@ -107,9 +98,9 @@ class RemovalsPlan:
     """Claims that are removed."""
 
     __pydantic_config__: ClassVar = STRICT
-    newborns: bool = _key(True, "true or false")
-    letter_procedures: bool = _key(True, "true or false")
-    revenue_codes: bool = _key(True, "true or false")
+    newborns: bool = key(True, "true or false")
+    letter_procedures: bool = key(True, "true or false")
+    revenue_codes: bool = key(True, "true or false")
 
 
 GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
@@ -120,7 +111,7 @@ class GroupingPlan:
     """Columns replaced by their groups from the start, by role; and tables of one's own, by role."""
 
     __pydantic_config__: ClassVar = STRICT
-    columns: tuple[GroupedRole, ...] = _key(
+    columns: tuple[GroupedRole, ...] = key(
         ("place", "specialty"), "a list among diagnosis, procedure, place, specialty"
     )
     tables: Mapping[str, str] = field(
@@ -134,8 +125,8 @@ class TopCoding:
 
     __pydantic_config__: ClassVar = STRICT
     column: str = field(metadata={"allowed": "the name of a column"})
-    quantile: float = _key(0.95, "a number above 0 and below 1")
-    exclude_zero: bool = _key(False, "true or false")
+    quantile: float = key(0.95, "a number above 0 and below 1")
+    exclude_zero: bool = key(False, "true or false")
 
 
 @dataclass(frozen=True)
@@ -143,10 +134,10 @@ class TruncationPlan:
     """Percentiles of claims per patient to which claims may be truncated; the search takes one of them."""
 
     __pydantic_config__: ClassVar = STRICT
-    percentiles: tuple[Literal["none"] | float, ...] = _key(
+    percentiles: tuple[Literal["none"] | float, ...] = key(
         ("none", 99.0, 97.5, 95.0, 90.0), 'a list of "none" and numbers above 0 and below 100'
     )
-    per: Literal["patient", "patient-year"] = _key("patient", "patient or patient-year")
+    per: Literal["patient", "patient-year"] = key("patient", "patient or patient-year")
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -159,10 +150,10 @@ class AdversaryPlan:
     """What the adversary knows: at most ``power`` values of each quasi-identifier of claims."""
 
     __pydantic_config__: ClassVar = STRICT
-    power: int = _key(5, "a whole number from 1 to 1000")
-    rounding: Literal["ceil", "floor", "round"] = _key("ceil", "ceil, floor or round")
-    basis: Literal["raw", "node"] = _key("raw", "raw or node")
-    tolerant: Literal["bounded", "waived"] = _key("bounded", "bounded or waived")
+    power: int = key(5, "a whole number from 1 to 1000")
+    rounding: Literal["ceil", "floor", "round"] = key("ceil", "ceil, floor or round")
+    basis: Literal["raw", "node"] = key("raw", "raw or node")
+    tolerant: Literal["bounded", "waived"] = key("bounded", "bounded or waived")
 
 
 @dataclass(frozen=True)
@@ -178,11 +169,11 @@ class RiskPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    threshold: float = _key(0.05, "a number above 0 and at most 0.5")
-    max_suppression: float = _key(0.05, "a number above 0 and below 1")
-    seed: int = _key(0, "a whole number from 0 to below 2^32")
-    repeats: int = _key(1000, "a whole number from 1 to 1,000,000")
-    draws: int = _key(10_000, "a whole number from 1,000 to 1,000,000")
+    threshold: float = key(0.05, "a number above 0 and at most 0.5")
+    max_suppression: float = key(0.05, "a number above 0 and below 1")
+    seed: int = key(0, "a whole number from 0 to below 2^32")
+    repeats: int = key(1000, "a whole number from 1 to 1,000,000")
+    draws: int = key(10_000, "a whole number from 1,000 to 1,000,000")
 
 
 @dataclass(frozen=True)
@@ -197,9 +188,9 @@ class SuppressionPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    treatment: Literal["patients", "claims", "cells"] = _key("cells", "patients, claims or cells")
-    most_treated: float = _key(0.5, "a number above 0 and at most 1")
-    most_removed: float = _key(0.1, "a number above 0 and at most 1")
+    treatment: Literal["patients", "claims", "cells"] = key("cells", "patients, claims or cells")
+    most_treated: float = key(0.5, "a number above 0 and at most 1")
+    most_removed: float = key(0.1, "a number above 0 and at most 1")
 
 
 @dataclass(frozen=True)
@@ -207,10 +198,10 @@ class IdsPlan:
     """What replaces the ids: of patients ``number`` or ``hmac:KEYFILE``; of the others see step 1."""
 
     __pydantic_config__: ClassVar = STRICT
-    patients: str = _key("number", "number or hmac:KEYFILE")
-    provider: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
-    vendor: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
-    pcp: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
+    patients: str = key("number", "number or hmac:KEYFILE")
+    provider: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
+    vendor: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
+    pcp: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
 
 
 @dataclass(frozen=True)
@@ -224,8 +215,8 @@ class SearchPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    nodes: int | None = _key(None, "a whole number from 1")
-    time_limit_s: float | None = _key(None, "a number above 0")
+    nodes: int | None = key(None, "a whole number from 1")
+    time_limit_s: float | None = key(None, "a number above 0")
 
 
 @dataclass(frozen=True)
@@ -233,7 +224,7 @@ class PopulationPlan:
     """A register of the population that the patients come from: one row a person, quasi-identifiers of patients."""
 
     __pydantic_config__: ClassVar = STRICT
-    patients: str | None = _key(None, "the name of a CSV or Parquet file")
+    patients: str | None = key(None, "the name of a CSV or Parquet file")
 
 
 @dataclass(frozen=True)
@@ -256,7 +247,7 @@ class ClaimsPlan:
     exclusions: ExclusionsPlan = field(default_factory=ExclusionsPlan, metadata=SECTION)
     removals: RemovalsPlan = field(default_factory=RemovalsPlan, metadata=SECTION)
     grouping: GroupingPlan = field(default_factory=GroupingPlan, metadata=SECTION)
-    top_coding: tuple[TopCoding, ...] = _key((), "sections written [[top_coding]]")
+    top_coding: tuple[TopCoding, ...] = key((), "sections written [[top_coding]]")
     truncation: TruncationPlan = field(default_factory=TruncationPlan, metadata=SECTION)
     adversary: AdversaryPlan = field(default_factory=AdversaryPlan, metadata=SECTION)
     risk: RiskPlan = field(default_factory=RiskPlan, metadata=SECTION)

@@ -1,29 +1,21 @@
 """A TOML file -> a plan, or an error that says which key may be what."""
 
 import dataclasses
-import json
 import math
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.io.text import load_text
+from cloister.typed_toml import read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules
 from .ladders import split_bounds
 from .plan import HMAC, ClaimsPlan
 from .plan_checks import misfits
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000
-BY_COLUMN = frozenset({"roles", "qi", "tables", "weights"})
-"""Keys under which every key is a name of the user's own."""
 
 
 def read_plan(path: Path) -> ClaimsPlan:
@@ -50,93 +42,28 @@ def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
     InputError
         As for `read_plan`.
     """
-    plan = _validated(_toml(text, name), name)
-    plan = _with_paths(plan, folder)
+    return plan_of(read_toml(text, name, "cloister init claims"), name, folder)
+
+
+def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequence[str] = ()) -> ClaimsPlan:
+    """Return the plan that a section of a TOML file states.
+
+    Parameters
+    ----------
+    name, folder : as of `parse_plan`
+    inside : keys that lead to the section
+
+    Raises
+    ------
+    InputError
+        As for `read_plan`.
+    """
+    plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
     for key, allowed in _problems(plan):
-        raise InputError(f"{name}: {key} must be {allowed}.", file=name)
+        raise InputError(f"{name}: {'.'.join([*inside, key])} must be {allowed}.", file=name)
     for problem in misfits(plan):
         raise InputError(f"{name}: {problem}", file=name)
     return plan
-
-
-def _toml(text: str, name: str) -> dict[str, Any]:
-    line: int | None = None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line ([0-9]+)", str(error))
-        line = int(found[1]) if found else None
-    where = f" at line {line}" if line else ""
-    raise InputError(
-        f"{name} is not TOML{where}. Correct it, or write a new plan with cloister init claims.", file=name
-    )
-
-
-@lru_cache(maxsize=1)
-def _adapter() -> "TypeAdapter[ClaimsPlan]":
-    from pydantic import TypeAdapter  # loaded only where a plan is read
-
-    return TypeAdapter(ClaimsPlan)
-
-
-def _validated(content: dict[str, Any], name: str) -> ClaimsPlan:
-    from pydantic import ValidationError
-
-    found: Sequence[Any]
-    text = json.dumps(content, default=lambda _: {"date": None})  # dates become what no key takes
-    try:
-        # as JSON, since in strict mode only that makes tuples of lists
-        return _adapter().validate_json(text)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-    raise _refusal(found[0], name)
-
-
-def _refusal(problem: Mapping[str, Any], name: str) -> InputError:
-    """Say in our words what is wrong: only the place, the kind and the words that are allowed are taken over."""
-    keys = [str(part) for part in problem["loc"]]
-    section, known, allowed = _place(keys)
-    key = ".".join(section)
-    if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        hint = did_you_mean(keys[-1], known)
-        return InputError(
-            f"{name} has an unknown key {'.'.join(keys)}.{hint} Keys there: {', '.join(known)}.", file=name
-        )
-    if problem["type"] in ("missing", "missing_argument"):
-        return InputError(f"{name} lacks the key {key}: {allowed}.", file=name)
-    if problem["type"] == "literal_error":
-        allowed = f"one of {problem['ctx']['expected']}"
-    if section and section[-1] in BY_COLUMN:
-        key = ".".join(keys[: len(section) + 1])
-    return InputError(f"{name}: {key} must be {allowed}.", file=name)
-
-
-def _place(keys: Sequence[str]) -> tuple[list[str], list[str], str]:
-    """Return the keys that lead to a field of the plan, the keys known where they end, and what the field may be."""
-    kind: Any = ClaimsPlan
-    passed: list[str] = []
-    allowed = "a section"
-    for key in keys:
-        if key.isdigit():
-            continue
-        fields = {field.name: field for field in dataclasses.fields(kind)}
-        if key not in fields:
-            break
-        passed.append(key)
-        allowed = str(fields[key].metadata["allowed"])
-        inner = _section(fields[key].type)
-        if inner is None:
-            break
-        kind = inner
-    return passed, [field.name for field in dataclasses.fields(kind)], allowed
-
-
-def _section(annotation: Any) -> Any:
-    """Return the dataclass that an annotation is, or holds a list of."""
-    for candidate in (annotation, *getattr(annotation, "__args__", ())):
-        if dataclasses.is_dataclass(candidate):
-            return candidate
-    return None
 
 
 def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:

@@ -4,7 +4,11 @@ import os
 import time
 
 from cloister.claims.data import Claims
+from cloister.claims.encode import encode
 from cloister.claims.plan import ClaimsPlan
+from cloister.claims.prepare import prepare
+from cloister.claims.protect import settings_of
+from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels, must_compile
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.claims_summary import notes_on, print_claims_summary
@@ -12,43 +16,98 @@ from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
+from cloister.cli.prepared import Prepared
 from cloister.cli.progress import working
 from cloister.errors import InputError
 from cloister.flow.claims import protect_claims
+from cloister.release import Release
 from cloister.stopwatch import Stopwatch
 
 
 def run_claims(options: ClaimsOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
+    check_claims_words(options)
+    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
+    prepared = prepare_claims(options, watch)
+    release = prepared.protect()
+    manifest = write(release, options)
+    tell(manifest, prepared.notes(release, manifest), options, print_claims_summary)
+
+
+def check_claims_words(options: ClaimsOptions) -> None:
+    """Refuse numbers that no option has."""
     if options.seed is not None and not 0 <= options.seed < 2**32:
         raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 to below 2^32.")
     if options.threads is not None and options.threads < 1:
         raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
-    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
-    with watch.stage("read"):
-        claims = Claims.read(
-            options.patients,
-            options.claims,
-            ClaimsPlan.read(options.plan),
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            missing=tuple(options.missing or ()),
-        )
+
+
+def prepare_claims(options: ClaimsOptions, watch: Stopwatch, claims: Claims | None = None) -> Prepared:
+    """Return what is about to be done with patients and claims: those given, else those that are read."""
+    if claims is None:
+        with watch.stage("read"):
+            claims = _read(options)
+    return _prepared(options, claims, watch)
+
+
+def _read(options: ClaimsOptions) -> Claims:
+    return Claims.read(
+        options.patients,
+        options.claims,
+        ClaimsPlan.read(options.plan),
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        missing=tuple(options.missing or ()),
+    )
+
+
+def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepared:
     quiet = options.quiet or options.as_json
-    if must_compile():
-        note("Compiling the method for this machine, once (about 20 s).", quiet=quiet)
-    with working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims", quiet=quiet):
-        release = protect_claims(
-            claims,
-            seed=options.seed,
-            threads=options.threads or os.cpu_count() or 1,
-            watch=watch,
-            custody=_custody(options),
-            load=load_kernels,
-        )
-    manifest = write(release, options)
-    tell(manifest, notes_on(claims, release), options, print_claims_summary)
+
+    def protect() -> ClaimsRelease:
+        if must_compile():
+            note("Compiling the method for this machine, once (about 20 s).", quiet=quiet)
+        with working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims", quiet=quiet):
+            return protect_claims(
+                claims,
+                seed=options.seed,
+                threads=options.threads or os.cpu_count() or 1,
+                watch=watch,
+                custody=_custody(options),
+                load=load_kernels,
+            )
+
+    return Prepared(
+        protect,
+        lambda: _check(claims),
+        lambda release, _: _notes(claims, release),
+        _asked(claims),
+        claims.plan.patient_columns("keep"),
+    )
+
+
+def _notes(claims: Claims, release: Release) -> list[str]:
+    return notes_on(claims, release) if isinstance(release, ClaimsRelease) else []
+
+
+def _check(claims: Claims) -> None:
+    """Raise what protecting would raise before its search."""
+    settings_of(claims.plan, threads=1)
+    encode(prepare(claims).claims)
+
+
+def _asked(claims: Claims) -> list[tuple[str, str]]:
+    """What would be done, in words."""
+    plan = claims.plan
+    kept = (*plan.patient_columns("keep"), *plan.claim_columns("keep"))
+    return [
+        ("patients", f"{claims.n_patients:,} with {claims.n_claims:,} claims"),
+        ("quasi-identifiers", ", ".join((*plan.patients.qi, *plan.claims.qi))),
+        ("released as recorded", ", ".join(kept) or "nothing"),
+        ("rules", f"mean risk at most {plan.risk.threshold:g}, power {plan.adversary.power}"),
+        ("suppression", f"{plan.suppression.treatment}, at most {plan.risk.max_suppression:g} of the patients flagged"),
+    ]
 
 
 def _custody(options: ClaimsOptions) -> dict[str, object]:

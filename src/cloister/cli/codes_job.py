@@ -4,21 +4,23 @@ import time
 from collections.abc import Sequence
 
 from cloister.cli.clock import STARTED
-from cloister.cli.codes_notes import notes_on
+from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
-from cloister.cli.codes_summary import print_codes_summary
+from cloister.cli.codes_summary import print_codes_summary, print_generalized_summary
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
+from cloister.cli.prepared import Prepared
 from cloister.cli.release_options import ENGINES
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.warm import must_compile
 from cloister.codesets.policy import known_codes, parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, check_seed, read_given
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, read_given
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.io import CodeColumns
+from cloister.release import Release
 from cloister.stopwatch import Stopwatch
 
 IDS = ("number", "drop")
@@ -27,32 +29,46 @@ IDS = ("number", "drop")
 def run_codes(options: CodesOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    _check_words(options)
-    check_seed(options.seed)
+    check_codes_words(options)
     check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
+    prepared = prepare_codes(options, watch)
+    release = prepared.protect()
+    manifest = write(release, options)
+    summary = print_codes_summary if options.method == DISASSOCIATION else print_generalized_summary
+    tell(manifest, prepared.notes(release, manifest), options, summary)
+
+
+def prepare_codes(options: CodesOptions, watch: Stopwatch) -> Prepared:
+    """Read code sets, and return what is about to be done with them."""
     with watch.stage("read"):
         given = _read(options)
     if options.method == DISASSOCIATION:
-        _disassociate(options, given, watch)
-    else:
-        from cloister.cli.generalization_job import generalize  # one method loads nothing of the others
+        return _disassociation(options, given, watch)
+    from cloister.cli.generalization_job import prepare_generalization  # one method loads nothing of the others
 
-        generalize(options, given, watch)
+    return prepare_generalization(options, given, watch)
 
 
-def _disassociate(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> None:
+def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> Prepared:
     with watch.stage("encode"):
         request = _request(options, given)
-    if must_compile():
-        note("Compiling the method for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
-    release = protect_codes(
-        given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
+
+    def protect() -> Release:
+        if must_compile():
+            note("Compiling the method for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
+        return protect_codes(
+            given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
+        )
+
+    return Prepared(
+        protect,
+        lambda: check_codes(given.codes),
+        lambda _, manifest: notes_on(options, given, request.policy, manifest),
+        asked_of_codes(options, given),
     )
-    manifest = write(release, options)
-    tell(manifest, notes_on(options, given, request.policy, manifest), options, print_codes_summary)
 
 
-def _check_words(options: CodesOptions) -> None:
+def check_codes_words(options: CodesOptions) -> None:
     """Refuse words that no option has, and options that the method does not look at."""
     for option, word, known in (
         ("--method", options.method, METHODS),
@@ -76,6 +92,7 @@ def _check_words(options: CodesOptions) -> None:
         )
     if options.threads is not None and options.threads < 1:
         raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+    check_seed(options.seed)
 
 
 def _read(options: CodesOptions) -> GivenCodes:

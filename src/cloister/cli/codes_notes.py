@@ -37,3 +37,19 @@ def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:
     left = 0 if policy.support is not None else policy.n_uncovered(codes)
     codes_are = "code is" if left == 1 else "codes are"
     return [f"{left} {codes_are} in no set of the utility policy"] if left else []
+
+
+def asked_of_codes(options: CodesOptions, given: GivenCodes) -> list[tuple[str, str]]:
+    """Return what would be done with code sets, in words."""
+    known = f"m = {2 if options.m is None else options.m}" if options.privacy is None else "the sets of a policy"
+    return [
+        ("patients", f"{given.codes.n_records:,} with {given.codes.n_codes:,} codes"),
+        ("method", options.method),
+        ("rules", f"k = {options.k}, {known}"),
+        ("policy", "none" if options.policy is None else policy_word(options.policy)),
+    ]
+
+
+def policy_word(words: str) -> str:
+    """How a policy is called: the words of a builder, or the name of its file without its folder."""
+    return words.rpartition("/")[2]

@@ -1,7 +1,8 @@
 """The end of every ``protect``: the release is written, and what was done is said."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -17,15 +18,22 @@ Summary = Callable[[Console, Manifest, Path], None]
 
 def write(release: Release, options: ReleaseOptions | ClaimsOptions) -> Manifest:
     """Write a release to the places that the options name, and return its manifest."""
-    before = _identity(options.out)
-    try:
+    with late_stops_told(options.out):
         return release.write(
             options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
         )
+
+
+@contextmanager
+def late_stops_told(out: Path) -> Iterator[None]:
+    """Say of a stop that came after the folder was in its place that it was written."""
+    before = _identity(out)
+    try:
+        yield
     except (KeyboardInterrupt, Terminated) as stop:
-        if _identity(options.out) in (None, before):
+        if _identity(out) in (None, before):
             raise
-        raise StoppedLate(options.out.name, terminated=isinstance(stop, Terminated)) from None
+        raise StoppedLate(out.name, terminated=isinstance(stop, Terminated)) from None
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cloister.cli.codes_notes import notes_on
+from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import CodesOptions
-from cloister.cli.codes_summary import print_generalized_summary
-from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
+from cloister.cli.prepared import Prepared
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
@@ -24,34 +23,39 @@ from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.warm import must_compile
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.codesets.workload import parse_workload
 from cloister.errors import InputError
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy
+from cloister.release import Release
+from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
 USUAL_M = 2
 
 
-def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> None:
-    """Protect what was read, write it, and say what was done."""
+def prepare_generalization(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> Prepared:
+    """Return what is about to be done with code sets that were read."""
     with watch.stage("encode"):
         request = _request(options, given)
-    if must_compile():
-        note("Compiling the method for this machine, once (about 10 s).", quiet=options.quiet or options.as_json)
-    release = protect_by_generalization(
-        given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
-    )
-    manifest = write(release, options)
-    exact = release.custody.figures["statuses"]
-    notes = [
-        *notes_on(options, given, request.policy, manifest),
-        *_vacuous(exact),
-        *_unknown(request.method.privacy, given.codes),
-        *_large(manifest["utility"]),
-    ]
-    tell(manifest, notes, options, print_generalized_summary)
+
+    def protect() -> Release:
+        if must_compile():
+            note("Compiling the method for this machine, once (about 10 s).", quiet=options.quiet or options.as_json)
+        return protect_by_generalization(
+            given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
+        )
+
+    def notes(release: Release, manifest: Manifest) -> list[str]:
+        return [
+            *notes_on(options, given, request.policy, manifest),
+            *_vacuous(release.custody.figures["statuses"]),
+            *_unknown(request.method.privacy, given.codes),
+            *_large(manifest["utility"]),
+        ]
+
+    return Prepared(protect, lambda: check_codes(given.codes), notes, asked_of_codes(options, given))
 
 
 def _vacuous(statuses: Mapping[str, int]) -> list[str]:

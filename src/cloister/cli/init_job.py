@@ -1,12 +1,18 @@
-"""One run of ``init claims``: from two files to a plan."""
+"""One run of ``init``: from files to a plan or a job."""
 
+import os
 from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 
 from cloister.claims.first_plan import first_plan
+from cloister.claims.guessing import Guess
+from cloister.cli.job_parts import Run, prepare_part
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
 from cloister.io import is_taken, read_table, write_private
+from cloister.jobs.first_job import first_job
+from cloister.jobs.job import Job
 
 
 def init_claims(
@@ -27,16 +33,64 @@ def init_claims(
     made = first_plan(sources[0], sources[1])
     write_private(out, made.text.encode())
     tables = (("patients", made.patients), ("claims", made.claims))
+    _tell(out, "plan", tables, [text for source in sources for text in source.notes], as_json=as_json, quiet=quiet)
+
+
+def init_shape(
+    shape: str,
+    data: Path,
+    out: Path,
+    k: int,
+    encoding: str | None,
+    delimiter: str | None,
+    missing: Sequence[str],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Read, guess, try, write, and say what each column was taken for."""
+    if is_taken(out):
+        raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
+    if k < 2:
+        raise InputError(f"k is {k}, but a patient who is alone is not protected: ask for 2 or more.")
+    source = read_table(data, encoding=encoding, delimiter=delimiter, missing=missing)
+    told = {"encoding": encoding, "delimiter": delimiter, "missing": list(missing)}
+    folder = out.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
+    file = Path(os.path.relpath(data, folder)).as_posix()
+    made = first_job(shape, source, file, k, {key: value for key, value in told.items() if value})
+    _try(made.job, out)
+    write_private(out, made.text.encode())
+    _tell(out, "job", [(source.name, made.columns)], source.notes, as_json=as_json, quiet=quiet)
+
+
+def _try(job: Job, out: Path) -> None:
+    """Make sure that the data go through all that can be checked, as the job is written."""
+    run = Run(job, out.absolute(), out.absolute().parent / job.output)
+    with chdir(run.path.parent):
+        for name, part in job.parts.items():
+            prepare_part(run, name, part).check()
+
+
+def _tell(
+    out: Path,
+    what: str,
+    tables: Sequence[tuple[str, Sequence[Guess]]],
+    notes: Sequence[str],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     if as_json:
         roles = {
             table: {guess.column: {"role": guess.role, "sureness": guess.sureness, "why": guess.why} for guess in found}
             for table, found in tables
         }
-        print_json({"plan": out.name, "roles": roles})
+        print_json({what: out.name, "roles": roles})
         return
-    for source in sources:
-        for text in source.notes:
-            note(text, quiet=quiet)
+    for text in notes:
+        note(text, quiet=quiet)
     if quiet:
         return
     for table, found in tables:

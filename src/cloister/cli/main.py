@@ -24,6 +24,7 @@ from cloister.cli import (
     protect_trajectories,
     verify,
 )
+from cloister.cli import run as run_verb
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
@@ -64,6 +65,7 @@ assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
 assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
 app.add_typer(assess, name="assess")
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
+app.command("run", epilog=run_verb.EXAMPLE)(run_verb.run)
 app.add_typer(init.app, name="init")
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)

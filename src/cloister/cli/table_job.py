@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
+from cloister.cli.prepared import Prepared, Rows
 from cloister.cli.progress import watched
 from cloister.cli.release_at import release_at
 from cloister.cli.release_options import ENGINES
@@ -22,12 +24,16 @@ from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values, read_table, write_csv
 from cloister.privacy import KAnonymity, Rule
+from cloister.release import Release
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.data import FULL_DOMAIN, Ids, TableRequest
+from cloister.tabular.data import FULL_DOMAIN, Ids, QuasiIdentifier, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
 from cloister.utility import parse_loss
+
+if TYPE_CHECKING:
+    from cloister.table_with_codes.data import CodesAsked
 
 FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
 """How a cell begins that is a formula to a spreadsheet; signed numbers are none."""
@@ -36,8 +42,7 @@ FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
 def run_table(options: TableOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    if options.engine not in ENGINES:
-        raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
+    check_table_words(options)
     check_places(
         options.out,
         overwrite=options.overwrite,
@@ -46,36 +51,105 @@ def run_table(options: TableOptions) -> None:
         values=options.values_to,
     )
     with watch.stage("read"):
-        source = read_table(
-            options.data,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            missing=options.missing or (),
-        )
-    request, notes = _request(options, source)
-    protect = _protect(options)
-    if must_compile():
-        note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
-    try:
-        with watched(quiet=options.quiet or options.as_json) as report:
-            release = protect(
-                source,
-                request,
-                seed=options.seed,
-                report=report,
-                watch=watch,
-                custody=custody_of(options.data, options.internal),
-            )
-    except InputError:
-        _list_values(options, source, request)
-        raise
+        source = read_table_source(options)
+    prepared = prepare_table(options, source, watch)
+    release = prepared.protect()
     manifest = write(release, options)
-    notes = [*source.notes, *notes, *_formulas(release.frame)]
-    tell(manifest, notes, options, print_summary)
+    tell(manifest, prepared.notes(release, manifest), options, print_summary)
 
 
-def _protect(options: TableOptions) -> Callable[..., TableRelease]:
-    """What protects the table: with a column of codes it takes more, which is loaded only then."""
+def check_table_words(options: TableOptions) -> None:
+    """Refuse words that no option has."""
+    if options.engine not in ENGINES:
+        raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
+
+
+def read_table_source(options: TableOptions) -> Source:
+    """Read the table as the options ask."""
+    return read_table(
+        options.data, encoding=options.encoding, delimiter=options.delimiter, missing=options.missing or ()
+    )
+
+
+def prepare_table(
+    options: TableOptions, source: Source, watch: Stopwatch, codes_missing: Sequence[str] | None = None
+) -> Prepared:
+    """Return what is about to be done with a table that was read.
+
+    Parameters
+    ----------
+    codes_missing : texts that stand for a missing code; those of the table if None
+    """
+    request, notes = _request(options, source)
+    missing = tuple((options.missing or ()) if codes_missing is None else codes_missing)
+    asked = _codes_asked(options, missing)
+
+    def protect() -> Release:
+        if must_compile():
+            note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
+        try:
+            with watched(quiet=options.quiet or options.as_json) as report:
+                return _protect(asked)(
+                    source,
+                    request,
+                    seed=options.seed,
+                    report=report,
+                    watch=watch,
+                    custody=custody_of(options.data, options.internal),
+                )
+        except InputError:
+            _list_values(options, source, request)
+            raise
+
+    return Prepared(
+        protect,
+        lambda: _check(source, request, asked),
+        lambda release, _: [*source.notes, *notes, *_formulas(_frame_of(release))],
+        _asked(request, source, asked),
+        (*request.sensitive, *request.keep),
+    )
+
+
+def _frame_of(release: Release) -> pl.DataFrame:
+    return release.frame if isinstance(release, TableRelease) else pl.DataFrame()
+
+
+def _check(source: Source, request: TableRequest, asked: "CodesAsked | None") -> None:
+    """Raise what protecting would raise before its search."""
+    from cloister.tabular.encode import encode
+
+    if asked is None:
+        encode(source.frame, request, source.name)
+        return
+    from cloister.table_with_codes.data import k_of
+    from cloister.table_with_codes.presence import asking_presence, check_column, read_codes, with_presence
+
+    asked.check(k_of(request))
+    check_column(source.frame, request, asked, source.name)
+    read_codes(source.frame, asked, source.name)
+    reduced = with_presence(source.frame, asked.column, asked.missing)
+    encode(reduced, asking_presence(request, asked.column), source.name)
+
+
+def _asked(request: TableRequest, source: Source, asked: "CodesAsked | None") -> Rows:
+    """What would be done, in words."""
+    return [
+        ("records", f"{source.frame.height:,}"),
+        ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in _wanted(request))),
+        *([] if asked is None else [("codes", f"{asked.column}, m = {asked.m}")]),
+        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
+        ("rules", "; ".join(rule.sentence() for rule in request.rules)),
+        ("suppressed", f"at most {request.suppression} of the records"),
+        ("method", request.method),
+    ]
+
+
+def _wanted(request: TableRequest) -> list[tuple[str, QuasiIdentifier]]:
+    return sorted(request.quasi_identifiers.items())
+
+
+def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked | None":
+    """What is asked of a column of codes, which is loaded only for that."""
     of_codes: dict[str, object] = {
         "-m": options.m,
         "--policy": options.policy,
@@ -86,13 +160,19 @@ def _protect(options: TableOptions) -> Callable[..., TableRelease]:
     if options.codes is None:
         if given:
             raise InputError(f"{', '.join(given)}: for a column of codes only. Name it with --codes, or leave it out.")
-        return protect_table
-    from cloister.flow.tables_with_codes import protect_table_with_codes
+        return None
     from cloister.table_with_codes.data import CodesAsked
 
     m = 2 if options.m is None else options.m
-    missing = tuple(options.missing or ())
-    asked = CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
+    return CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
+
+
+def _protect(asked: "CodesAsked | None") -> Callable[..., TableRelease]:
+    """What protects the table: with a column of codes it takes more, which is loaded only then."""
+    if asked is None:
+        return protect_table
+    from cloister.flow.tables_with_codes import protect_table_with_codes
+
     return partial(protect_table_with_codes, asked=asked)
 
 

@@ -7,6 +7,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
+from cloister.cli.prepared import Prepared
 from cloister.cli.progress import working
 from cloister.cli.release_options import ENGINES
 from cloister.cli.trajectories_options import TrajectoriesOptions
@@ -16,10 +17,18 @@ from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
+from cloister.release import Release
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.data import Cost, Diversity, Method, TrajectoriesRequest, weights_of
-from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, read_given
+from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
+from cloister.trajectories.request import (
+    GivenTrajectories,
+    ReleaseSettings,
+    check_known,
+    check_trajectories,
+    read_given,
+)
+from cloister.trajectories.side import side_of
 from cloister.trajectories.warm import load_kernels, must_compile
 from cloister.verbs.trajectories import constraints_of, diversity_of, parse_constraints
 
@@ -29,8 +38,16 @@ UNITS: tuple[Literal["years", "days"], ...] = ("years", "days")
 def run_trajectories(options: TrajectoriesOptions) -> None:
     """Read, protect, write, and say what was done."""
     watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    _check_words(options)
+    check_trajectories_words(options)
     check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
+    prepared = prepare_trajectories(options, watch)
+    release = prepared.protect()
+    manifest = write(release, options)
+    tell(manifest, prepared.notes(release, manifest), options, print_trajectories_summary)
+
+
+def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prepared:
+    """Read trajectories, and return what is about to be done with them."""
     with watch.stage("read"):
         given = _read(options)
     with watch.stage("encode"):
@@ -39,24 +56,54 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
         told = None if policy is None else policy.spec
         settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, told)
     quiet = options.quiet or options.as_json
-    if must_compile():
-        note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
-    with working(f"aligning the trajectories of {given.trajectories.n_patients:,} patients", quiet=quiet):
-        release = protect_trajectories(
-            given,
-            request,
-            settings,
-            seed=options.seed,
-            threads=options.threads,
-            watch=watch,
-            custody=custody_of(options.data, options.internal),
-            load=load_kernels,
-        )
-    manifest = write(release, options)
-    tell(manifest, notes_on(options, given, manifest), options, print_trajectories_summary)
+
+    def protect() -> Release:
+        if must_compile():
+            note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
+        with working(f"aligning the trajectories of {given.trajectories.n_patients:,} patients", quiet=quiet):
+            return protect_trajectories(
+                given,
+                request,
+                settings,
+                seed=options.seed,
+                threads=options.threads,
+                watch=watch,
+                custody=custody_of(options.data, options.internal),
+                load=load_kernels,
+            )
+
+    return Prepared(
+        protect,
+        lambda: _check(given, request, settings),
+        lambda _, manifest: notes_on(options, given, manifest),
+        _asked(options, given, request),
+        () if given.side is None else tuple(given.side.frame.columns),
+    )
 
 
-def _check_words(options: TrajectoriesOptions) -> None:
+def _check(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> None:
+    """Raise what protecting would raise before anything is aligned."""
+    check_trajectories(given.trajectories)
+    check_known(given, request.code_hierarchy, settings.unknown)
+    domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, settings.unknown)
+    column = None if request.diversity is None else request.diversity.column
+    side_of(given.side, domain.trajectories.n_patients, column)
+
+
+def _asked(
+    options: TrajectoriesOptions, given: GivenTrajectories, request: TrajectoriesRequest
+) -> list[tuple[str, str]]:
+    """What would be done, in words."""
+    return [
+        ("patients", f"{given.trajectories.n_patients:,} with {given.trajectories.codes.size:,} pairs"),
+        ("method", options.method),
+        ("rules", f"k = {options.k}"),
+        ("hierarchies", f"codes {request.code_hierarchy.spec}, ages {request.age_hierarchy.spec}"),
+        ("released as recorded", "nothing" if given.side is None else ", ".join(given.side.frame.columns)),
+    ]
+
+
+def check_trajectories_words(options: TrajectoriesOptions) -> None:
     """Refuse words that no option has."""
     for option, word, known in (
         ("--method", options.method, tuple(Method)),

@@ -8,11 +8,12 @@ from cloister.results import Manifest
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
 TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
-TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, CLAIMS, "table_codes.html", "style.css")
+TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, CLAIMS, "table_codes.html", "job.html", "style.css")
 
 
 @cache
-def _environment() -> Any:
+def environment() -> Any:
+    """Return what fills the templates in."""
     from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
 
     folder = files("cloister.report")
@@ -47,7 +48,7 @@ def render_report(manifest: Manifest) -> str:
     ----------
     manifest : of a table, of code sets, of trajectories or of claims; the hashes of the files need not be there yet
     """
-    page: str = _environment().get_template(_template(manifest)).render(m=manifest)
+    page: str = environment().get_template(_template(manifest)).render(m=manifest)
     return page
 
 

@@ -1,0 +1,189 @@
+"""One run of a job: every part read and checked, then protected, verified and written, all of them or none."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from dataclasses import fields
+from itertools import combinations
+from pathlib import Path
+
+from cloister.cli.clock import STARTED
+from cloister.cli.ending import late_stops_told
+from cloister.cli.job_parts import CALLED_ELSE, Run, prepare_part, secrets_of
+from cloister.cli.output import after_writing, console, facts, grid, note, print_json
+from cloister.cli.places import check_places
+from cloister.cli.prepared import Prepared
+from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
+from cloister.io import Place, appearing, is_taken
+from cloister.jobs.changes import earlier_parts, what_changed
+from cloister.jobs.folder import is_internal_of_job, is_job_release
+from cloister.jobs.job import FileSource, Job
+from cloister.jobs.job_file import read_job
+from cloister.jobs.release import finish_job
+from cloister.recheck import verify_folder
+from cloister.release_folder import REPORT
+from cloister.results import Manifest
+
+OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
+
+
+def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None, as_json: bool, quiet: bool) -> None:
+    """Do what a job file asks; names of files in it are taken from its own folder."""
+    job, shown = read_job(path), path.parent
+    path = path.absolute()
+    secret = None if internal is None else internal.absolute()
+    run = Run(job, path, path.parent / job.output, secret, quiet, as_json)
+    with chdir(path.parent):
+        _check_places(run, overwrite)
+        prepared = {name: _prepared(run, name) for name in job.parts}
+        if dry_run:
+            _dry(run, prepared)
+            return
+        notes, manifest = _protected(run, prepared, overwrite)
+    _tell(run, manifest, notes, shown / job.output)
+
+
+def _check_places(run: Run, overwrite: bool) -> None:
+    check_places(run.out, overwrite=overwrite, internal=run.internal, crosswalk=None)
+    if run.internal is not None and is_taken(run.internal) and not (overwrite and is_internal_of_job(run.internal)):
+        raise InputError(f"{run.internal.name} exists already, or is not of a job. Give another name for --internal.")
+    taken = set()
+    for name, part in run.job.parts.items():
+        crosswalk, values = secrets_of(part)
+        with _of_part(run.job, name):
+            check_places(run.out, overwrite=overwrite, internal=None, crosswalk=crosswalk, values=values)
+        for secret in (place.absolute() for place in (crosswalk, values) if place is not None):
+            if secret in taken:
+                raise InputError(f"{run.job.file}: two parts would write the file {secret.name}. Name another one.")
+            taken.add(secret)
+
+
+def _prepared(run: Run, name: str) -> Prepared:
+    with _of_part(run.job, name):
+        return prepare_part(run, name, run.job.parts[name])
+
+
+@contextmanager
+def _of_part(job: Job, name: str) -> Iterator[None]:
+    """Say of a refusal which part of the job it is about, and call options by their keys."""
+    known = {option: key for key in _keys(job, name) for option in (CALLED_ELSE.get(key, key).replace("_", "-"),)}
+    problem: CloisterError
+    try:
+        yield
+        return
+    except (InputError, NoSafeRelease) as error:
+        problem = error
+    words = OPTION.sub(lambda found: known.get(found[1], found[0]), problem.message)
+    raise type(problem)(
+        words if words.startswith(job.file) else f"{job.file}, part {name}: {words}",
+        file=problem.file,
+        row=problem.row,
+        line=problem.line,
+        column=problem.column,
+    )
+
+
+def _keys(job: Job, name: str) -> list[str]:
+    return [field.name for kind in (job.parts[name], FileSource) for field in fields(kind)]
+
+
+def _dry(run: Run, prepared: dict[str, Prepared]) -> None:
+    """Check what can be checked without protecting, and say what would be done."""
+    for name, one in prepared.items():
+        with _of_part(run.job, name):
+            one.check()
+    shared = _in_common(prepared)
+    if run.as_json:
+        parts = [
+            {"name": name, "shape": run.job.parts[name].shape, "asked": dict(one.asked)}
+            for name, one in prepared.items()
+        ]
+        print_json({"job": run.job.name, "dry_run": True, "parts": parts, "notes": shared})
+        return
+    for text in shared:
+        note(f"Note: {text}.", quiet=run.quiet)
+    if run.quiet:
+        return
+    for name, one in prepared.items():
+        console().print(facts(f"{name} ({run.job.parts[name].shape})", one.asked))
+    console().print("Nothing was protected or written: this was a dry run.", soft_wrap=True)
+
+
+def _in_common(prepared: dict[str, Prepared]) -> list[str]:
+    """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
+    return [
+        f"{own} and {other} both release {', '.join(both)} as recorded; the job is refused if that joins their rows"
+        for (own, one), (other, two) in combinations(prepared.items(), 2)
+        if (both := [column for column in one.recorded if column in two.recorded])
+    ]
+
+
+def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tuple[list[str], Manifest]:
+    """Protect, write and verify all parts; they appear together, or nothing does."""
+    earlier = earlier_parts(run.out) if overwrite else {}
+    maps = {name: path for name, part in run.job.parts.items() if (path := secrets_of(part)[0]) is not None}
+    places = [Place(run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
+    if run.internal is not None:
+        places.append(Place(run.internal, overwrite, is_internal_of_job))
+    notes, manifests = [], {}
+    with late_stops_told(run.out), appearing(*places) as (partial, *others):
+        inside = others[-1] if run.internal is not None else None
+        for name in list(prepared):
+            secret = others[list(maps).index(name)] if name in maps else None
+            with _of_part(run.job, name):
+                manifests[name], told = _write_part(prepared.pop(name), partial / name, secret, inside)
+            notes += [f"{name}: {text}" for text in told]
+        manifest = _finish(run, partial, manifests)
+    return [*notes, *what_changed(earlier, manifests)], manifest
+
+
+def _write_part(
+    prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
+) -> tuple[Manifest, list[str]]:
+    """Protect a part, write its release and what only the custodian may see; return its manifest, and notes."""
+    release = prepared.protect()
+    if secret is not None and release.custody.crosswalk is None:
+        raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
+    own = None if inside is None else inside / folder.name
+    for place in (folder, own):
+        if place is not None:
+            place.mkdir(mode=0o700)
+    manifest = release.write_into(folder, secret, own)
+    return manifest, prepared.notes(release, manifest)
+
+
+def _finish(run: Run, partial: Path, manifests: dict[str, Manifest]) -> Manifest:
+    """Write manifest and report, and verify all from the files alone."""
+    manifest = finish_job(run.job, partial, manifests, time.perf_counter() - STARTED)
+    failure = ""
+    try:
+        verify_folder(partial)
+    except (GuaranteeViolation, InputError) as error:
+        failure = error.message
+    if failure:
+        raise InternalError(f"What was written did not pass verification: {failure}")
+    return manifest
+
+
+def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:
+    with after_writing(run.out.name):
+        if run.as_json:
+            print_json(manifest | {"out": str(out), "notes": notes})
+            return
+        for line in notes:
+            note(f"Note: {line}.", quiet=run.quiet)
+        if run.quiet:
+            return
+        rows = [
+            [part["name"], part["shape"], part["method"], _count(part["records"]["released"])]
+            for part in manifest["parts"]
+        ]
+        console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "released"], rows))
+        apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
+        console().print(f"Every part was verified{apart}.", soft_wrap=True)
+        console().print(f"Report: {out / REPORT}", soft_wrap=True)
+
+
+def _count(records: object) -> str:
+    return f"{records:,}" if isinstance(records, int) else str(records)

@@ -1,0 +1,128 @@
+"""One file -> a first job, as text that reads back and runs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.claims.first_plan import toml_text
+from cloister.claims.guessing import Guess, roles_of
+from cloister.errors import InputError, InternalError
+from cloister.io import Source, as_text
+
+from .guessing import guess_table
+from .guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
+from .job import Job
+from .job_file import parse_job
+
+SHAPES = ("table", "codes", "trajectories")
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class FirstJob:
+    """A job that was guessed.
+
+    Attributes
+    ----------
+    text : the TOML; holds no value of the data but names of columns
+    job : the same, read back
+    columns : what each column was taken for
+    """
+
+    text: str = field(repr=False)
+    job: Job = field(repr=False)
+    columns: tuple[Guess, ...]
+
+
+def first_job(shape: str, source: Source, file: str, k: int, told: Mapping[str, Any]) -> FirstJob:
+    """Guess a job that protects one file.
+
+    Parameters
+    ----------
+    shape : table, codes or trajectories
+    source : the file as read
+    file : its name from the folder of the job
+    told : keys of the source that say how it was read
+
+    Raises
+    ------
+    InputError
+        The columns that the shape needs are not recognised.
+    """
+    guess = {"table": guess_table, "codes": guess_codes, "trajectories": guess_events}[shape]
+    guesses = guess(source.frame, source.name)
+    roles = roles_of(guesses)
+    of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(told)
+    text = _rendered(
+        shape=shape, name=name_of(file), file=file, k=k, source=of_source, guesses=guesses,
+        settings=_settings(shape, source.frame, roles),
+    )  # fmt: skip
+    return FirstJob(text, _read_back(text), tuple(guesses))
+
+
+def name_of(file: str) -> str:
+    """Return what a source is called after its file: letters, digits, - and _.
+
+    Examples
+    --------
+    >>> name_of("data/patients 2026.csv.gz"), name_of("é.csv")
+    ('patients_2026', 'data')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(file).name.partition(".")[0]).strip("_-")
+    return stem[:LONGEST_NAME] or "data"
+
+
+def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the part, as TOML writes them."""
+    if shape == "codes":
+        column = roles.get(CODE) or roles[CODES]
+        key = CODE if CODE in roles else CODES
+        found = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
+        return found | ({"drop_empty": "true"} if frame[column].null_count() else {})
+    if shape == "trajectories":
+        found = {CODE: toml_text(roles[CODE])}
+        found |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
+        if DATE in roles:
+            found["anchor"] = toml_text(roles.get(ANCHOR, "first"))
+        return found | _of_unknown(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
+    return {}
+
+
+def _of_unknown(codes: Sequence[str]) -> dict[str, str]:
+    """What becomes of codes that no classification has."""
+    share = unknown_codes(codes)
+    if share == 1:
+        return {"code_hierarchy": toml_text("suppress")}
+    return {"on_unknown_code": toml_text("root")} if share else {}
+
+
+def _rendered(**filled: Any) -> str:
+    from importlib.resources import files  # slow to import, and used only here
+
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - TOML, not HTML: texts are written by the filter
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["toml"] = _toml
+    template = files("cloister.jobs").joinpath("job.toml.j2").read_text(encoding="utf-8")
+    return environment.from_string(template).render(filled)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(toml_text(text) for text in value)}]"
+    return toml_text(str(value))
+
+
+def _read_back(text: str) -> Job:
+    problem = ""
+    try:
+        return parse_job(text, "the job")
+    except InputError as error:
+        problem = error.message
+    raise InternalError(f"The first job does not read back: {problem}")

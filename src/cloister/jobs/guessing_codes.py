@@ -1,0 +1,124 @@
+"""What the columns of code lists and of coded events seem to be."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from cloister.claims.guessing import IDS, LOOKED_AT, Guess, are_dates, plain_name
+from cloister.errors import InputError
+from cloister.hierarchy import icd9, icd10
+from cloister.io import as_text
+
+from .guessing import are_codes
+
+ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
+CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")
+NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]+)?")
+MOSTLY = 0.5
+"""A column is one of codes by its content if so many of its values are codes of diagnoses."""
+
+
+def guess_codes(frame: pl.DataFrame, file: str) -> list[Guess]:
+    """Guess the columns of a file of code sets: an id if there is one, and codes.
+
+    Raises
+    ------
+    InputError
+        No column has codes.
+    """
+    found: dict[str, Guess] = {}
+    identifier = _first(frame, _is_id)
+    if identifier is not None:
+        found[identifier] = Guess(identifier, ID, "sure", "by its name")
+    rest = [name for name in frame.columns if name not in found]
+    codes = _codes(frame, rest)
+    if codes is None:
+        raise InputError(f"No column of {file} was recognised as codes. Write the job by hand.", file=file)
+    repeats = identifier is not None and frame[identifier].n_unique() < frame.height
+    found[codes.column] = Guess(codes.column, CODE if repeats else CODES, codes.sureness, codes.why)
+    return _all(frame, found)
+
+
+def guess_events(frame: pl.DataFrame, file: str) -> list[Guess]:
+    """Guess the columns of a file of coded events: id, code, and age or date.
+
+    Raises
+    ------
+    InputError
+        One of them is not there.
+    """
+    found: dict[str, Guess] = {}
+    identifier = _first(frame, _is_id)
+    rest = [name for name in frame.columns if name != identifier]
+    age = _first(frame.select(rest), _is_age)
+    dates = [name for name in rest if name != age and are_dates(_values(frame[name]))]
+    codes = _codes(frame, [name for name in rest if name != age and name not in dates])
+    lacking = [what for what, one in (("id", identifier), ("code", codes), ("age", age or dates)) if not one]
+    if identifier is None or codes is None or lacking:
+        raise InputError(
+            f"No column of {file} was recognised as {' or as '.join(lacking)}. Rename columns, or write the job by "
+            "hand.",
+            file=file,
+        )
+    found[identifier] = Guess(identifier, ID, "sure", "by its name")
+    found[codes.column] = Guess(codes.column, CODE, codes.sureness, codes.why)
+    if age is not None:
+        found[age] = Guess(age, AGE, "sure", "by name and content")
+    else:
+        found |= _of_dates(dates)
+    return _all(frame, found)
+
+
+def _of_dates(dates: Sequence[str]) -> dict[str, Guess]:
+    """Dates of events, and the date to count from if there is one."""
+    birth = next((name for name in dates if re.search(r"birth|(^|_)dob($|_)", plain_name(name))), None)
+    events = [name for name in dates if name != birth] or list(dates)
+    found = {events[0]: Guess(events[0], DATE, "likely", "dates, by content")}
+    if birth is not None and birth != events[0]:
+        found[birth] = Guess(birth, ANCHOR, "sure", "dates of birth, by name and content")
+    return found
+
+
+def unknown_codes(texts: Sequence[str]) -> float:
+    """Return the share of codes that neither ICD-9-CM nor ICD-10-CM has, by the one that has more."""
+    return min(len(each.outside(list(texts))) for each in (icd9(), icd10())) / max(1, len(texts))
+
+
+def _all(frame: pl.DataFrame, found: dict[str, Guess]) -> list[Guess]:
+    return [found.get(name) or Guess(name, NOT_RELEASED, "sure", "no part of this shape") for name in frame.columns]
+
+
+def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
+    """The column of codes: by name and content, else by one of them."""
+    by_name = [name for name in names if CODE_NAMES.search(plain_name(name))]
+    by_content = [name for name in names if _hold_codes(frame[name])]
+    both = [name for name in by_name if name in by_content]
+    if both:
+        return Guess(both[0], CODES, "sure", "by name and content")
+    if by_name or by_content:
+        return Guess((by_name or by_content)[0], CODES, "likely", "by its name" if by_name else "by its content")
+    return Guess(names[0], CODES, "not sure", "the only column there is") if len(names) == 1 else None
+
+
+def _hold_codes(column: pl.Series) -> bool:
+    words = sorted({word for value in _values(column) for word in value.split()})
+    return bool(words) and (are_codes(words) or unknown_codes(words) < MOSTLY) and not are_dates(words)
+
+
+def _values(column: pl.Series) -> list[str]:
+    # sorted, so that the order of the rows plays no part
+    return as_text(column).drop_nulls().unique().sort().head(LOOKED_AT).to_list()
+
+
+def _first(frame: pl.DataFrame, holds: Callable[[pl.Series], bool]) -> str | None:
+    return next((name for name in frame.columns if holds(frame[name])), None)
+
+
+def _is_id(column: pl.Series) -> bool:
+    return plain_name(column.name) in IDS
+
+
+def _is_age(column: pl.Series) -> bool:
+    values = _values(column)
+    return "age" in plain_name(column.name).split("_") and all(NUMBER.fullmatch(value) for value in values)

@@ -1,0 +1,102 @@
+"""What must hold of a part and of all parts together, before any data are read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cloister.errors import InputError, did_you_mean
+
+from .job import ClaimsPart, CodesPart, FileSource, Part, TablePart, TrajectoriesPart
+
+APART = (
+    "separate guarantees do not compose: a class of k in one part and a cluster of k in another can meet in one "
+    "patient. What belongs together must be protected together: claims with their patients, or a table with its "
+    "codes (codes and m of a table)"
+)
+HMAC = "hmac:"
+
+
+def refuse_link(link: Sequence[str], parts: Sequence[str], file: str) -> None:
+    """Refuse that parts share a key.
+
+    Raises
+    ------
+    InputError
+        Parts are to be linked.
+    """
+    if not link:
+        return
+    unknown = [name for name in link if name not in parts]
+    if unknown:
+        hint = did_you_mean(unknown[0], parts)
+        raise InputError(
+            f"{file}: link names {unknown[0]}, which is no part.{hint} Parts: {', '.join(parts)}.", file=file
+        )
+    raise InputError(f"{file}: link cannot be met, since no method of this version protects it: {APART}.", file=file)
+
+
+def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    """Return what is wrong with a part, in sentences.
+
+    Parameters
+    ----------
+    where : the keys that lead to it
+    """
+    named = (
+        {"patients": part.patients, "claims": part.claims} if isinstance(part, ClaimsPart) else {"source": part.source}
+    )
+    for key, source in named.items():
+        if source not in sources:
+            yield (
+                f"{where}.{key} must be the name of a section [sources.NAME].{did_you_mean(source, sources)} "
+                f"Sources: {', '.join(sources) or 'none'}."
+            )
+    if isinstance(part, ClaimsPart):
+        yield from _of_claims(part, where)
+        return
+    if isinstance(part, TablePart):
+        yield from _of_table(part, where)
+    for key, (allowed, holds) in _in_range(part).items():
+        if not holds:
+            yield f"{where}.{key} must be {allowed}."
+
+
+def _of_claims(part: ClaimsPart, where: str) -> Iterator[str]:
+    if part.patients == part.claims:
+        yield f"{where}.claims must be another source than {where}.patients."
+    if isinstance(part.plan, Mapping):
+        ids = part.plan.get("ids")
+        if isinstance(ids, Mapping) and str(ids.get("patients")).startswith(HMAC):
+            yield hmac_sentence(f"{where}.plan.ids.patients")
+
+
+def _of_table(part: TablePart, where: str) -> Iterator[str]:
+    ids = part.ids or "number"
+    if ids.startswith(HMAC):
+        yield hmac_sentence(f"{where}.ids")
+    elif ids not in ("number", "drop"):
+        yield f"{where}.ids must be number or drop."
+    if part.levels and part.like is not None:
+        yield f"{where}.levels and {where}.like both fix the policy. Give one of them."
+
+
+def hmac_sentence(key: str) -> str:
+    """Say why a key for ids is refused."""
+    return f"{key} must be number or drop in a job: ids by a key link whatever has the same key, and {APART}."
+
+
+def _in_range(part: TablePart | CodesPart | TrajectoriesPart) -> dict[str, tuple[str, bool]]:
+    """Keys with what they may be, and whether they are; of what has a range that does not follow from the data."""
+    found = {"k": ("a whole number from 2", part.k is None or part.k >= 2)}
+    if isinstance(part, TrajectoriesPart):
+        count = part.weights is None or len(part.weights) == 2
+        found["weights"] = ("a list of two numbers, of codes and of ages; together 1", count)
+        block = not isinstance(part.block, int) or part.block >= 1
+        return found | {"block": ("auto, off or a number of patients", block)}
+    found["m"] = ("a whole number from 1", part.m is None or part.m >= 1)
+    size = part.max_cluster_size is None or part.max_cluster_size >= 1
+    found["max_cluster_size"] = ("a whole number from 1", size)
+    if isinstance(part, TablePart):
+        share = part.suppression is None or 0 <= part.suppression <= 1
+        found["suppression"] = ("a number from 0 to 1", share)
+        found["time_limit"] = ("a number of seconds above 0", part.time_limit is None or part.time_limit > 0)
+        found["levels"] = ("a level from 0 for each column", all(level >= 0 for level in part.levels.values()))
+    return found

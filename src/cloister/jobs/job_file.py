@@ -1,0 +1,116 @@
+"""A TOML file -> a job, or an error that says which key may be what."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cloister.errors import InputError, did_you_mean
+from cloister.io.text import load_text
+from cloister.typed_toml import read_toml, typed
+
+from .job import PARTS, ClaimsPart, FileSource, Job, Part, Written
+from .job_checks import check_part, refuse_link
+
+OF_DATABASES = ("url", "query")
+PART_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+LONGEST_NAME = 100
+
+
+def read_job(path: Path) -> Job:
+    """Return the job in the file ``path``.
+
+    Raises
+    ------
+    InputError
+        The file is no TOML, a key is unknown, missing or not what it may be, or parts do not fit together.
+    """
+    return parse_job(load_text(path).data.decode(), path.name)
+
+
+def parse_job(text: str, file: str) -> Job:
+    """Return the job that a text states.
+
+    Parameters
+    ----------
+    file : its name, for messages
+
+    Raises
+    ------
+    InputError
+        As for `read_job`.
+    """
+    written = typed(read_toml(text, file, "cloister init"), Written, file)
+    _check_head(written, file)
+    sources = {name: _source(section, name, file) for name, section in written.sources.items()}
+    parts: dict[str, Part] = {}
+    for number, section in enumerate(written.protect, start=1):
+        part = _part(section, number, written, file)
+        where = f"protect[{number}]"
+        name = part.name or (part.source if not isinstance(part, ClaimsPart) else "claims")
+        _check_name(name, where, parts, file)
+        for problem in check_part(part, where, sources):
+            raise InputError(f"{file}: {problem}", file=file)
+        parts[name] = part
+    refuse_link(written.link, list(parts), file)
+    return Job(written.name, written.output, file, sources, parts, written.seed, written.threads, written.engine)
+
+
+def _check_head(written: Written, file: str) -> None:
+    shown = written.name.isprintable() and 0 < len(written.name) <= LONGEST_NAME
+    right = {
+        f"name must be a name, at most {LONGEST_NAME} characters": shown and bool(written.name.strip()),
+        "output must be the name of a folder, from the folder of the job": bool(written.output),
+        "seed must be a whole number from 0 to below 2^32": 0 <= written.seed < 2**32,
+        "threads must be a whole number from 1": written.threads is None or written.threads >= 1,
+        "protect must be sections written [[protect]], one at least": bool(written.protect),
+    }
+    for sentence, holds in right.items():
+        if not holds:
+            raise InputError(f"{file}: {sentence}.", file=file)
+
+
+def _source(section: Mapping[str, Any], name: str, file: str) -> FileSource:
+    asked = [word for word in OF_DATABASES if word in section]
+    if asked:
+        raise InputError(
+            f"{file}: sources.{name} has {' and '.join(asked)}, but this version reads no databases. Export the data "
+            "to a CSV or Parquet file, and name it with file.",
+            file=file,
+        )
+    return typed(section, FileSource, file, ("sources", name))
+
+
+def _part(section: Mapping[str, Any], number: int, written: Written, file: str) -> Part:
+    where, shape = f"protect[{number}]", section.get("shape")
+    if shape not in PARTS:
+        near = did_you_mean(shape, PARTS) if isinstance(shape, str) else ""
+        raise InputError(f"{file}: {where}.shape must be one of {', '.join(PARTS)}.{near}", file=file)
+    part: Part = typed(section, PARTS[shape], file, (where,))
+    if isinstance(part, ClaimsPart) or part.k is not None:
+        return part
+    if written.k is None:
+        raise InputError(
+            f"{file} lacks the key {where}.k: a whole number from 2. Give it there, or once for all parts at the top.",
+            file=file,
+        )
+    return replace(part, k=written.k)
+
+
+def _check_name(name: str, where: str, taken: Mapping[str, Part], file: str) -> None:
+    """A part's folder has its name, and must not be another's on any file system."""
+    if PART_NAME.fullmatch(name) is None or name.endswith("."):
+        raise InputError(
+            f"{file}: {where} would have a folder called as its source, whose name does not fit. Give it a name: "
+            "letters, digits and . _ -, at most 64, the first no sign.",
+            file=file,
+        )
+    if name.lower() in {"release.json", "report.json", "report.html"}:
+        raise InputError(f"{file}: {where}.name is that of a file of the release. Give another one.", file=file)
+    if name.lower() in {other.lower() for other in taken}:
+        raise InputError(
+            f"{file}: {where} has the name of another part, {name}. Give each a name of its own, as name = "
+            f'"{name}-{len(taken) + 1}".',
+            file=file,
+        )

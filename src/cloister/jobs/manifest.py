@@ -1,0 +1,69 @@
+"""The manifest of a job: what its parts promise, and that they cannot be joined."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cloister import __version__
+from cloister.release_folder import SCHEMA
+from cloister.results import Manifest
+
+from .folder import JOB
+
+SENTENCES = (
+    "Each part keeps its own promise, and was verified by itself",
+    "No row of one part leads to fewer than k rows of another by an id, by the order of rows, or by columns that both "
+    "have",
+)
+NOT_PROMISED = (
+    "That parts promise together what each promises alone: what is known of one patient from several parts can be put "
+    "together, as a class of one part and a cluster of another can meet in one patient",
+)
+HOW = "every part from its files, by another algorithm; columns that two parts have under one name were compared"
+
+
+def describe_job(
+    name: str, manifests: Mapping[str, Manifest], *, seed: int, created: str, seconds: float, files: Mapping[str, str]
+) -> Manifest:
+    """Return the manifest of a job.
+
+    Parameters
+    ----------
+    name : of the job
+    manifests : of the parts, by name
+    created, seconds : when it was made, in universal time, and in how many seconds
+    files : hash of every file of every part, by its path inside the folder
+    """
+    return {
+        "schema": SCHEMA,
+        "cloister": __version__,
+        "shape": JOB,
+        "name": name,
+        "seed": seed,
+        "created": created,
+        "parts": [part_told(part, manifest) for part, manifest in manifests.items()],
+        "guarantee": {
+            "sentences": list(SENTENCES),
+            "not_promised": list(NOT_PROMISED),
+            "verified": True,
+            "verified_how": HOW,
+        },
+        "files": dict(files),
+        "seconds": {"total": seconds},
+    }
+
+
+def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
+    """Return what the manifest of a job says of a part: what the part says of itself."""
+    guarantees = [manifest["guarantee"], *([manifest["codes"]["guarantee"]] if "codes" in manifest else [])]
+    return {
+        "name": name,
+        "folder": name,
+        "shape": manifest["shape"],
+        "method": manifest["method"],
+        "source": manifest["settings"]["source"],
+        "records": {"released": manifest["records"]["released"]},
+        "guarantee": {
+            "sentences": [sentence for guarantee in guarantees for sentence in guarantee["sentences"]],
+            "verified": all(guarantee["verified"] for guarantee in guarantees),
+        },
+    }

@@ -1,0 +1,87 @@
+"""The release of a job, checked again from its files: every part, the manifest, and whether parts can be joined."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cloister.errors import GuaranteeViolation, InputError
+from cloister.manifest_head import CREATED, number, whole_number
+from cloister.release_folder import MANIFEST, REPORT, is_of_this_version, read_manifest, same, stated
+from cloister.report import render_job
+from cloister.results import Manifest, Verdict
+
+from .folder import files_of_parts, part_names
+from .manifest import describe_job
+from .unlinkable import joinable
+
+HOW = "every part from its files, and the manifest of the job"
+
+
+def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], Verdict]) -> Verdict:
+    """Return the verdict on the folder of a job.
+
+    Parameters
+    ----------
+    verify_part : returns the verdict on the folder of a part, or raises `GuaranteeViolation`
+
+    Raises
+    ------
+    InputError
+        The manifest lists no parts that are there.
+    GuaranteeViolation
+        A part does not hold.
+    """
+    names = part_names(manifest)
+    if not names:
+        raise InputError(f"The manifest {MANIFEST} of {folder.name} lists no parts.", file=MANIFEST)
+    checks, manifests = [], {}
+    for name in names:
+        place = folder / name
+        if place.is_symlink() or not os.path.isdir(place):
+            raise GuaranteeViolation(f"{folder.name} does not hold: its part {name} is missing.")
+        verdict = verify_part(place)
+        checks += [f"{name}: {check}" for check in verdict.checks]
+        manifests[name] = read_manifest(place)
+    failures = _failures(folder, manifest, manifests)
+    checks += [
+        "the manifest and the report of the job say what its parts say",
+        "no row leads to fewer than k of another part by columns that both have",
+    ]
+    return Verdict(not failures, HOW, tuple(checks), tuple(failures))
+
+
+def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
+    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *manifests}
+    failures = [f"{len(there)} files do not belong to the release"] if there else []
+    files = files_of_parts(folder, list(manifests))
+    if manifest["files"] != files:
+        failures.append(f"{MANIFEST} does not list the files of the parts as they are")
+    if is_of_this_version(manifest) and not same(manifest, _expected(manifest, manifests, files)):
+        failures.append(f"{MANIFEST} does not say what the parts say")
+    report = folder / REPORT
+    if report.is_symlink() or not os.path.isfile(report):
+        failures.append(f"{REPORT} is missing")
+    elif is_of_this_version(manifest) and report.read_bytes() != _rendered(manifest, manifests):
+        failures.append(f"{REPORT} does not say what the parts say")
+    return failures + stated(lambda: joinable(folder, manifests), "a part")
+
+
+def _expected(manifest: Manifest, manifests: Mapping[str, Manifest], files: Mapping[str, str]) -> Any:
+    """The manifest that these parts have; what follows from nothing else is taken over if it may be so."""
+    name, seed, created = manifest.get("name"), manifest.get("seed"), str(manifest.get("created"))
+    told = manifest.get("seconds")
+    seconds = told.get("total") if isinstance(told, dict) else None
+    if not isinstance(name, str) or not whole_number(seed) or not CREATED.fullmatch(created) or not number(seconds):
+        return None
+    return stated(
+        lambda: describe_job(name, manifests, seed=seed, created=created, seconds=seconds, files=files),  # type: ignore[arg-type]
+        "a part",
+    )
+
+
+def _rendered(manifest: Manifest, manifests: Mapping[str, Manifest]) -> bytes:
+    try:
+        return render_job(str(manifest.get("name")), manifests).encode()
+    except Exception:  # a manifest that cannot be rendered was not written by this version
+        return b""

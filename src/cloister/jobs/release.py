@@ -1,0 +1,44 @@
+"""What makes a release of parts that are written already: the refusal of parts that can be joined, manifest, report."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cloister.errors import NoSafeRelease
+from cloister.io import write_private
+from cloister.release_folder import MANIFEST, REPORT, json_bytes
+from cloister.report import render_job
+from cloister.results import Manifest
+
+from .folder import files_of_parts
+from .job import Job
+from .job_checks import APART
+from .manifest import describe_job
+from .unlinkable import joinable
+
+
+def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
+    """Write the manifest and the report of a job, and return the manifest.
+
+    Parameters
+    ----------
+    folder : holds the parts, each in a folder of its name
+    manifests : of the parts, by name
+    seconds : that the job took
+
+    Raises
+    ------
+    NoSafeRelease
+        Rows of two parts can be joined.
+    """
+    found = joinable(folder, manifests)
+    if found:
+        raise NoSafeRelease(
+            f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
+        )
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    files = files_of_parts(folder, list(manifests))
+    manifest = describe_job(job.name, manifests, seed=job.seed, created=created, seconds=round(seconds, 6), files=files)
+    write_private(folder / REPORT, render_job(job.name, manifests).encode())
+    write_private(folder / MANIFEST, json_bytes(manifest))
+    return manifest

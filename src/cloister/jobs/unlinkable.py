@@ -1,0 +1,154 @@
+"""Whether rows of two parts can be joined by what both release of a patient.
+
+Ids are numbered in the order of what each part itself releases, so that neither they nor the order of rows tell
+anything of another part. What is left are columns that stand in two parts under one name: whoever looks for the row of
+one part in another by them must find none, or at least k.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.hierarchy.ladder import ROOT
+from cloister.io import as_text
+from cloister.release_folder import PATIENTS_AND_CLAIMS, SIDE, data_file, read_data
+from cloister.results import Manifest
+
+QUASI = "quasi-identifier"
+RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
+FULL_DOMAIN = "full-domain"
+MOST = 3
+"""Columns that somebody looks a row up by, if not by all."""
+
+AS_RECORDED_OF_CLAIMS = "keep"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a part releases of each patient, one row a patient.
+
+    Attributes
+    ----------
+    frame : the columns, as text; rows of suppressed records left out
+    k : patients that share what is known of one
+    generalized : those of the columns that are quasi-identifiers, of which k records share each combination
+    is_overlapping : whether one label of a column may hold another
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    k: int
+    generalized: frozenset[str] = frozenset()
+    is_overlapping: bool = False
+
+
+def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
+    """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
+
+    Parameters
+    ----------
+    folder : of the job; its parts are folders in it
+    manifests : of the parts, by name
+    """
+    shown = {name: shown_of(folder / name, manifest) for name, manifest in manifests.items()}
+    there = [(name, one) for name, one in shown.items() if one is not None]
+    return [
+        f"rows of {own} and {other} can be joined by what both release: {why}"
+        for (own, one), (other, two) in combinations(there, 2)
+        for why in _why(one, two)
+    ]
+
+
+def _why(one: Shown, two: Shown) -> list[str]:
+    """Return why rows of two parts can be joined, in words; none if they cannot."""
+    columns = [column for column in one.frame.columns if column in two.frame.columns]
+    generalized = one.generalized & two.generalized
+    for subset in subsets(columns):
+        if not generalized.issuperset(subset) and leads_to_few(one, two, list(subset)):
+            return [f"values of {', '.join(subset)} lead to fewer than {max(one.k, two.k)}"]
+    unlike = [column for column in columns if column in generalized and not have_like_labels(one, two, column)]
+    recorded = [column for column in columns if column not in generalized and have_values_in_common(one, two, column)]
+    if unlike and recorded:
+        return [
+            f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"
+        ]
+    return []
+
+
+def subsets(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Return what somebody looks a row up by: up to three columns, and all."""
+    for size in range(1, min(MOST, len(columns)) + 1):
+        yield from combinations(columns, size)
+    if len(columns) > MOST:
+        yield tuple(columns)
+
+
+def have_values_in_common(one: Shown, two: Shown, column: str) -> bool:
+    """Whether some value of a column stands in both parts."""
+    return not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
+
+
+def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
+    """Whether the labels of a quasi-identifier in two parts are equal or do not meet."""
+    if one.is_overlapping or two.is_overlapping:
+        return False
+    labels = [set(part.frame[column].unique()) for part in (one, two)]
+    return labels[0] <= labels[1] or labels[1] <= labels[0]
+
+
+def leads_to_few(one: Shown, two: Shown, columns: list[str]) -> bool:
+    """Whether values of these columns that occur in both are those of fewer than k patients in one of them."""
+    counts = [part.frame.group_by(columns).agg(pl.len().alias(" n")) for part in (one, two)]
+    both = counts[0].join(counts[1], on=columns, how="inner", nulls_equal=True, suffix=" of the other")
+    k = max(one.k, two.k)
+    return bool(both.select((pl.min_horizontal(" n", " n of the other") < k).any()).item())
+
+
+def shown_of(folder: Path, manifest: Manifest) -> Shown | None:
+    """Return what a part releases of each patient; None where it has no row a patient, or nothing besides an id.
+
+    Of claims and of files beside trajectories, only what is released as recorded; of code sets nothing, as their
+    records need not be patients.
+    """
+    found = _columns(folder, manifest)
+    if found is None or not found[1]:
+        return None
+    path, roles = found
+    frame = read_data(path, _delimiter(manifest)).select(list(roles))
+    texts = pl.DataFrame([as_text(column) for column in frame])
+    suppressed = pl.all_horizontal(pl.all().eq_missing(pl.lit(ROOT)))
+    generalized = frozenset(column for column, role in roles.items() if role == QUASI)
+    return Shown(texts.filter(~suppressed), k_of(manifest), generalized, manifest["method"] != FULL_DOMAIN)
+
+
+def k_of(manifest: Manifest) -> int:
+    """Return the largest k that a part promises; 2 where it promises none."""
+    guarantee = manifest.get("guarantee")
+    rules: Any = guarantee.get("rules") if isinstance(guarantee, dict) else None
+    found: list[Any] = [rule.get("k") for rule in rules or [] if isinstance(rule, dict)]
+    return max([2, *(k for k in found if type(k) is int)])
+
+
+def _columns(folder: Path, manifest: Manifest) -> tuple[Path, dict[str, str]] | None:
+    """The file that has one row a patient, and the roles of those of its columns that could lead to another part."""
+    columns, shape = manifest["columns"], manifest["shape"]
+    if shape == "table":
+        codes = manifest["codes"]["column"] if "codes" in manifest else None
+        roles = {name: told["role"] for name, told in columns.items() if name != codes}
+        named = {name: role for name, role in roles.items() if role in RELEASED_OF_TABLE}
+        return folder / str(data_file(manifest)), named
+    if shape == "trajectories" and "side" in manifest:
+        return folder / SIDE, dict.fromkeys(manifest["side"]["columns"], "side")
+    if shape == "claims":
+        file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest["files"])
+        kept = [name for name, told in columns["patients"].items() if told["role"] == AS_RECORDED_OF_CLAIMS]
+        return folder / file, dict.fromkeys(kept, AS_RECORDED_OF_CLAIMS)
+    return None
+
+
+def _delimiter(manifest: Manifest) -> str | None:
+    delimiter = manifest["settings"].get("delimiter")
+    return delimiter if isinstance(delimiter, str) else None

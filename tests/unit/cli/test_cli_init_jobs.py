@@ -1,0 +1,119 @@
+"""``init table``, ``init codes`` and ``init trajectories``: a job that runs as it is, and keeps nothing unknown."""
+
+import random
+
+import pytest
+from tests.jobs_files import CODES
+
+from cloister.jobs.job_file import read_job
+
+HEADER = (
+    "Patient ID;First name;e-mail;AgeYears;Birth_Year;gender;ZIP;seen_on;weight_kg;dx_main;all_dx;rare_drug;remark;x1\n"
+)
+
+
+def rows(n=60, seed=5):
+    """Patients with columns of all kinds, under names that are not the usual ones."""
+    draw = random.Random(seed)
+    for number in draw.sample(range(10_000), n):
+        age, codes = draw.randint(20, 99), draw.sample(CODES, 2)
+        cells = (
+            f"P-{number}",
+            draw.choice(("Ann", "Bo")),
+            f"p{number}@example.org",
+            age,
+            2024 - age,
+            draw.choice("mf"),
+        )
+        cells += (f"0{draw.randint(1000, 1009)}", f"2024-0{draw.randint(1, 9)}-11", draw.randint(40, 120), codes[0])
+        yield (
+            ";".join(map(str, (*cells, " ".join(codes), f"drug {number}", f"seen by {number}", draw.randint(0, 1))))
+            + "\n"
+        )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a table, code lists and coded events, in a folder of their own."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "all people.csv").write_text(HEADER + "".join(rows()))
+    draw = random.Random(2)
+    events = [
+        (f"P{n % 40}", draw.choice(CODES), f"20{draw.randint(10, 20)}-05-0{draw.randint(1, 9)}") for n in range(120)
+    ]
+    (tmp_path / "codes.csv").write_text("member_id,DX\n" + "".join(f"{a},{b}\n" for a, b, _ in events))
+    lines = "".join(f"{a},{b},{c},19{30 + int(a[1:])}-01-01\n" for a, b, c in events)
+    (tmp_path / "events.csv").write_text("MemberID,icd_code,ServiceDate,date_of_birth\n" + lines)
+    (tmp_path / "odd.csv").write_text("id,code,age\n" + "".join(f"{n % 9},X-{n % 3},{40 + n % 3}\n" for n in range(40)))
+    return tmp_path
+
+
+def test_a_table_is_guessed_and_its_job_runs(cloister, folder):
+    """Identifiers and what is unknown are dropped, what is known of people is generalized; how sure is told."""
+    told = cloister("init", "table", folder / "data" / "all people.csv", "--out", "job.toml", "--json")
+    part = read_job(folder / "job.toml").parts["all_people"]
+
+    assert told.code == 0
+    assert part.qi == {
+        "AgeYears": "interval:5,10,20/top=90",
+        "Birth_Year": "interval:5,10,20",
+        "gender": "suppress",
+        "ZIP": "prefix:5",
+        "seen_on": "date:month,quarter,year",
+        "weight_kg": "interval:10,50,100",
+    }
+    assert part.sensitive == ("dx_main",)
+    assert set(part.drop) == {"First name", "e-mail", "all_dx", "rare_drug", "remark", "x1"}
+    roles = told.json["roles"]["all people.csv"]
+    assert (roles["Patient ID"]["role"], roles["Patient ID"]["sureness"]) == ("id", "sure")
+    assert [roles[name]["sureness"] for name in ("e-mail", "AgeYears", "weight_kg", "x1")] == [
+        "sure",
+        "sure",
+        "likely",
+        "not sure",
+    ]
+    assert not any(
+        word in (folder / "job.toml").read_text() + told.out for word in ("P-", "example.org", "Ann", "01001")
+    )
+    assert cloister("run", "job.toml", "-q").code == 0
+    assert cloister("verify", "release", "-q").code == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "file", "expected"),
+    [
+        ("codes", "codes.csv", {"code": "DX", "m": 2}),
+        ("trajectories", "events.csv", {"code": "icd_code", "date": "ServiceDate", "anchor": "date_of_birth"}),
+        ("trajectories", "odd.csv", {"code": "code", "age": "age", "code_hierarchy": "suppress"}),
+    ],
+)
+def test_codes_and_events_are_guessed_and_their_jobs_run(cloister, folder, shape, file, expected):
+    """Whatever the columns are called; codes that no classification has are told apart or suppressed."""
+    found = cloister("init", shape, folder / file, "--out", "job.toml", "-k", "3")
+    job = read_job(folder / "job.toml")
+    part = job.parts[file.partition(".")[0]]
+
+    assert found.code == 0
+    assert expected == {name: getattr(part, name) for name in expected}
+    assert part.k == 3
+    assert cloister("run", "job.toml", "-q").code == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "words"),
+    [
+        ("table", "id,age\n1,30\n1,31\n2,32\n", "3 rows and 2 distinct values of 'id'"),
+        ("table", "id,note\n1,a\n2,b\n", "No column of odd.csv was recognised as a quasi-identifier"),
+        ("codes", "id,number,other\n1,x,y\n2,z,w\n", "recognised as codes"),
+        ("trajectories", "id,code\n1,401.9\n", "recognised as age"),
+    ],
+)
+def test_what_cannot_be_guessed_is_refused(cloister, folder, shape, text, words):
+    """With what was looked for; and nothing is written, nor over what is there."""
+    (folder / "odd.csv").write_text(text)
+    refused = cloister("init", shape, folder / "odd.csv", "--out", "job.toml")
+
+    assert refused.code == 2
+    assert words in refused.err
+    assert not (folder / "job.toml").exists()
+    assert cloister("init", shape, folder / "odd.csv", "--out", folder / "codes.csv").code == 2

@@ -1,0 +1,288 @@
+"""``run``: a whole job, from its file to one folder whose parts cannot be joined."""
+
+import json
+import random
+import shutil
+import stat
+
+import polars as pl
+import pytest
+from tests.claims_files import write_files
+from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
+
+from cloister.cli import run_job
+from cloister.cli.main import run
+from cloister.release import Release
+
+PARTS = ["patients", "diagnoses", "visits", "both"]
+OF_TABLE = (
+    *("--id", "mrn", "--drop", "name", "--drop", "ward", "--sensitive", "diagnosis", "--suppression", "0.1", "-k", "5"),
+    *("--qi", "age=interval:10,20/top=90/bottom=0", "--qi", "sex=suppress"),
+)
+K = 5
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A hospital and the release of its job, made once."""
+    folder = write_hospital(tmp_path_factory.mktemp("made"))
+    assert run(["run", str(folder / "job.toml"), "-q", "--internal", str(folder / "secret")]) == 0
+    return folder
+
+
+@pytest.fixture
+def place(made, tmp_path):
+    """A copy of it all that may be changed."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def bytes_of(folder, *names):
+    """The data files of parts."""
+    return {name: [path.read_bytes() for path in sorted((folder / name).glob("*.csv"))] for name in names}
+
+
+def table(path):
+    """A file as text."""
+    return pl.read_csv(path, infer_schema=False)
+
+
+def test_each_part_is_what_protect_makes_of_it(cloister, place):
+    """A part holds the bytes that the same options give on the command line, and is verified alone and in the job."""
+    alone = {
+        "patients": ("table", "patients.csv", *OF_TABLE),
+        "diagnoses": ("codes", "diagnoses.csv", "-k", "5", "-m", "2"),
+        "visits": ("trajectories", "visits.csv", "-k", "5"),
+    }
+    for name, words in alone.items():
+        (place / "alone").mkdir(exist_ok=True)
+        assert cloister("protect", *words, "-q", "--out", f"alone/{name}").code == 0
+    held = cloister("verify", "release", "--json")
+
+    assert bytes_of(place / "alone", *alone) == bytes_of(place / "release", *alone)
+    assert held.json["holds"]
+    assert [any(check.startswith(f"{name}: ") for check in held.json["checks"]) for name in PARTS] == [True] * 4
+    assert [cloister("verify", f"release/{name}", "-q").code for name in PARTS] == [0] * 4
+    original = ("--original", "visits.csv", "--crosswalk", "visits.map.csv")
+    assert cloister("verify", "release/visits", *original, "-q").code == 0
+
+
+def test_the_folder_tells_what_it_holds(place):
+    """One manifest with the hashes of all files, one report that needs no network; private; secrets are elsewhere."""
+    manifest = json.loads((place / "release" / "release.json").read_text())
+    report = (place / "release" / "report.html").read_text()
+
+    assert (manifest["schema"], manifest["shape"], manifest["name"]) == (1, "job", "night-run")
+    assert [part["name"] for part in manifest["parts"]] == PARTS
+    assert {"patients/data.csv", "patients/release.json", "both/clusters.json"} <= manifest["files"].keys()
+    assert all(name in report for name in PARTS)
+    assert "<script" not in report
+    assert {0o700} == {
+        stat.S_IMODE(path.stat().st_mode) for path in [place / "release", *(place / "release").glob("*/")]
+    }
+    assert sorted((path.name for path in (place / "secret").iterdir()), key=PARTS.index) == PARTS
+    assert "M" in (place / "patients.map.csv").read_text()
+    assert [path for path in (place / "release").rglob("*") if path.is_file() and b"Name 1" in path.read_bytes()] == []
+
+
+def test_nothing_joins_a_row_of_one_part_to_one_of_another(cloister, place):
+    """Not the same number, nor the place in the file, nor sizes of groups; and parts do not follow from each other."""
+    maps = [dict(table(place / f"{name}.map.csv").iter_rows()) for name in ("patients", "visits")]
+    people, visits = (table(place / "release" / name / "data.csv") for name in ("patients", "visits"))
+    by_id = sum(maps[1].get(number) == patient for number, patient in maps[0].items())
+    places = zip(people["mrn"], visits["id"].unique(maintain_order=True), strict=False)
+    by_place = sum(maps[0][one] == maps[1][two] for one, two in places)
+    backwards = zip(reversed(people["mrn"].to_list()), maps[1], strict=False)
+    by_reverse = sum(maps[0][one] == maps[1][two] for one, two in backwards)
+
+    assert max(by_id, by_place, by_reverse) * K <= len(maps[0])
+    assert groups_joined(people, visits, maps) * K <= len(maps[0])
+    lines = hospital()
+    random.Random(1).shuffle(lines["visits.csv"])
+    write_hospital(place, lines=lines | {"visits.csv": [line.replace("M", "Z") for line in lines["visits.csv"]]})
+    for secret in place.glob("*.map.csv"):
+        secret.unlink()
+    before = bytes_of(place / "release", *PARTS)
+    assert cloister("run", "job.toml", "--overwrite", "-q").code == 0
+    assert before == bytes_of(place / "release", *PARTS)
+
+
+def groups_joined(people, visits, maps):
+    """Patients that are joined rightly by groups of a size that no other group has in either part."""
+    classes = people.group_by("age", "sex").agg(pl.col("mrn"))
+    sequences = visits.group_by("id", maintain_order=True).agg(pl.concat_str("code", "age").alias("all"))
+    clusters = sequences.group_by("all").agg(pl.col("id").alias("mrn"))
+    sized = [{}, {}]
+    for found, frame in zip(sized, (classes, clusters), strict=True):
+        for members in frame["mrn"]:
+            found.setdefault(len(members), []).append(members.to_list())
+    rightly = 0
+    for size in sized[0].keys() & sized[1].keys():
+        if len(sized[0][size]) == len(sized[1][size]) == 1:
+            own, other = ({maps[part][number] for number in sized[part][size][0]} for part in (0, 1))
+            rightly += len(own & other) / size
+    return rightly
+
+
+def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
+    """A rare value that two parts release as recorded joins their rows: no release, nothing left, both parts named."""
+    lines = hospital()
+    lines["patients.csv"] = [line.replace(",W0,", f",{number},") for number, line in enumerate(lines["patients.csv"])]
+    again = TABLE.replace('"name", "ward"', '"name", "diagnosis", "sex"').replace('["diagnosis"]', '["ward"]')
+    again = again.replace('sex = "suppress"\n', "").replace("patients.map", "again.map") + "[protect.levels]\nage = 1\n"
+    first = TABLE.replace('"name", "ward"', '"name"').replace('["diagnosis"]', '["diagnosis", "ward"]')
+    write_hospital(tmp_path, HEAD + first + again.replace('shape = "table"', 'shape = "table"\nname = "again"'), lines)
+    warned = cloister("run", "job.toml", "--dry-run")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused = cloister("run", "job.toml")
+
+    assert warned.code == 0
+    assert "patients and again both release ward as recorded" in warned.err
+    assert refused.code == 1
+    assert "rows of patients and again can be joined" in refused.err
+    assert "ward" in refused.err
+    assert before == sorted(path.name for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('sensitive = ["diagnosis"]', 'sensitive = ["diagnosys"]', "part patients: Column 'diagnosys'"),
+        ('sensitive = ["diagnosis"]', "", "with qi, sensitive, keep or drop, or settle them all with rest drop"),
+        ('sex = "suppress"', 'sex = "interval:5"', "part patients: "),
+        ('codes = "diagnoses"\nm = 2', "m = 2", "part both: m: for a column of codes only"),
+        ('file = "visits.csv"', 'file = "none.csv"', "part visits: There is no file"),
+        ('source = "visits"', 'source = "visits"\ncode_hierarchy = "suppres"', "part visits: "),
+        ('crosswalk = "visits.map.csv"', 'crosswalk = "patients.map.csv"', "two parts would write the file"),
+        ('crosswalk = "visits.map.csv"', 'crosswalk = "release/x.csv"', "outside the release folder"),
+    ],
+)
+def test_a_dry_run_finds_what_is_wrong_and_writes_nothing(cloister, tmp_path, old, new, words):
+    """With the exit code of protect, the part, and options called by their keys."""
+    write_hospital(tmp_path, JOB.replace(old, new))
+    refused = cloister("run", "job.toml", "--dry-run")
+
+    assert refused.code == 2
+    assert words in refused.err
+    assert {"job.toml", "patients.csv", "diagnoses.csv", "visits.csv"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_dry_run_says_what_would_be_done(cloister, tmp_path):
+    """Part by part, on the screen and as JSON; nothing is written."""
+    write_hospital(tmp_path)
+    told = cloister("run", "job.toml", "--dry-run", "--json").json
+
+    assert [part["name"] for part in told["parts"]] == PARTS
+    assert told["parts"][3]["asked"]["codes"] == "diagnoses, m = 2"
+    assert "Nothing was protected or written" in cloister("run", tmp_path / "job.toml", "--dry-run").out
+    assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("release.json", "night-run", "day-run"),
+        ("release.json", '"verified": true', '"verified": false'),
+        ("release.json", '"patients/data.csv"', '"patients/data2.csv"'),
+        ("report.html", "night-run", "day-run"),
+        ("patients/data.csv", "F", "M"),
+        ("visits/release.json", '"k": 5', '"k": 6'),
+        ("both/report.html", "table", "tables"),
+        ("stranger.txt", "", "x"),
+        ("both", None, None),
+    ],
+)
+def test_a_changed_job_does_not_hold(cloister, place, name, old, new):
+    """Whatever is changed in the folder of a job, in its parts or beside them, verify says no."""
+    path = place / "release" / name
+    if old is None:
+        shutil.rmtree(path)
+    else:
+        path.write_text(path.read_text().replace(old, new, 1) if path.exists() else new)
+
+    assert cloister("verify", "release", "-q").code == 1
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_interrupted_anywhere_nothing_is_left(cloister, place, monkeypatch, late):
+    """A stop while a part is written, or after all are: the earlier release stays, and no file more is there."""
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and ".map." not in path.name}
+    for secret in place.glob("*.map.csv"):
+        secret.unlink()
+    write_into, calls = Release.write_into, []
+
+    def stop(release, *places):
+        calls.append(release)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return write_into(release, *places)
+
+    def stop_late(folder):
+        raise KeyboardInterrupt
+
+    if late:
+        monkeypatch.setattr(run_job, "verify_folder", stop_late)
+    else:
+        monkeypatch.setattr(Release, "write_into", stop)
+
+    assert cloister("run", "job.toml", "--overwrite", "--internal", "secret").code == 130
+    assert before == {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    assert list(place.glob(".*")) == []
+
+
+def test_data_that_changed_since_the_release_that_is_replaced_are_told(cloister, tmp_path):
+    """The same data again: no note. Other data, or other settings: a note that both releases can be compared."""
+    job = HEAD + TABLE.replace('crosswalk = "patients.map.csv"\n', "")
+    write_hospital(tmp_path, job)
+    assert cloister("run", "job.toml", "-q").code == 0
+    same = cloister("run", "job.toml", "--overwrite", "--json").json["notes"]
+    (tmp_path / "job.toml").write_text(job.replace("interval:10,20", "interval:20,40"))
+    settings = cloister("run", "job.toml", "--overwrite", "--json").json["notes"]
+    lines = hospital()
+    write_hospital(
+        tmp_path, job.replace("interval:10,20", "interval:20,40"), lines | {"patients.csv": lines["patients.csv"][:-7]}
+    )
+    data = cloister("run", "job.toml", "--overwrite", "--json").json["notes"]
+
+    assert not any("replaced" in text for text in same)
+    assert any("by its settings or by its data" in text for text in settings)
+    assert any("the data of patients changed since the release that was replaced" in text for text in data)
+    assert cloister("run", "job.toml").code == 2
+    assert cloister("verify", "release", "-k", "5").code == 2
+
+
+def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
+    """The plan stands in a file or in the job; names of files are taken from the job's folder."""
+    data = tmp_path / "data"
+    data.mkdir()
+    write_files(data, n_patients=60)
+    plan = (data / "plan.toml").read_text().replace("\n[", "\n[protect.plan.")
+    job = (
+        'name = "c"\noutput = "../out"\n[sources.people]\nfile = "patients.csv"\n'
+        '[sources.events]\nfile = "claims.csv"\n'
+        '[[protect]]\nshape = "claims"\npatients = "people"\nclaims = "events"\n'
+    )
+    (data / "job.toml").write_text(job + 'plan = "plan.toml"\n')
+    (data / "inline.toml").write_text(job.replace("../out", "../inline") + plan)
+
+    assert cloister("run", "data/job.toml", "-q").code == 0
+    assert cloister("verify", "out", "-q").code == 0
+    told = [cloister("run", f"data/{name}.toml", "--dry-run", "--overwrite", "--json") for name in ("job", "inline")]
+    assert told[0].json == told[1].json
+    (data / "inline.toml").write_text(job.replace("../out", "../in") + plan.replace("threshold =", "thresholt ="))
+    refused = cloister("run", "data/inline.toml", "--dry-run")
+    assert (refused.code, "protect[1].plan.risk.thresholt. Did you mean" in refused.err) == (2, True)
+    (data / "plan.toml").write_text((data / "plan.toml").read_text() + '[ids]\npatients = "hmac:key"\n')
+    refused = cloister("run", "data/job.toml", "--overwrite")
+    assert (refused.code, "part claims: plan.toml: ids.patients must be number or drop" in refused.err) == (2, True)
+
+
+def test_a_job_takes_the_policy_of_an_earlier_release(cloister, place):
+    """With like, the levels are those of that release, whatever would be found now."""
+    like = TABLE.replace("suppression = 0.1", 'suppression = 0.1\nlike = "release/patients"').replace(
+        "patients.map", "m"
+    )
+    (place / "like.toml").write_text((HEAD + like).replace('output = "release"', 'output = "again"'))
+
+    assert cloister("run", "like.toml", "-q").code == 0
+    assert bytes_of(place / "release", "patients") == bytes_of(place / "again", "patients")

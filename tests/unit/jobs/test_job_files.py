@@ -1,0 +1,92 @@
+"""A job file as it is read: strict, and precise about what is wrong."""
+
+from dataclasses import fields
+
+import pytest
+from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
+
+from cloister.cli.claims_options import ClaimsOptions
+from cloister.cli.codes_options import CodesOptions
+from cloister.cli.job_parts import CALLED_ELSE
+from cloister.cli.table_options import TableOptions
+from cloister.cli.trajectories_options import TrajectoriesOptions
+from cloister.errors import InputError
+from cloister.jobs.job import PARTS, FileSource, Written
+from cloister.jobs.job_file import parse_job
+
+OF_THE_RUN = {"data", "out", "overwrite", "internal", "as_json", "quiet", "verbose"}
+INLINE = """
+[[protect]]
+shape = "claims"
+patients = "patients"
+claims = "visits"
+plan = {}
+"""
+PLAN = '{patients = {roles = {mrn = "id"}, qi = {}}, claims = {roles = {id = "id"}, qi = {}}, ids = {patients = "%s"}}'
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ("table", TableOptions),
+        ("codes", CodesOptions),
+        ("trajectories", TrajectoriesOptions),
+        ("claims", ClaimsOptions),
+    ],
+)
+def test_whatever_protect_can_be_told_a_job_can_be_told(shape, options):
+    """Each option of the command line is a key of the part, of its source, or of the job, under its own name."""
+    keys = {field.name for kind in (PARTS[shape], FileSource, Written) for field in fields(kind)}
+    told = {CALLED_ELSE.get(key, key) for key in keys}
+
+    assert {field.name for field in fields(options)} - OF_THE_RUN - told == set()
+
+
+def test_a_job_is_read():
+    """Sources and parts by name, in the order of the file; k of the job holds for parts that have none."""
+    job = parse_job(JOB.replace('shape = "codes"', 'shape = "codes"\nk = 7'), "job.toml")
+
+    assert list(job.parts) == ["patients", "diagnoses", "visits", "both"]
+    assert [part.k for part in job.parts.values()] == [5, 7, 5, 5]
+    assert job.sources["patients"].id == "mrn"
+    assert (job.name, job.output) == ("night-run", "release")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (JOB.replace("output", "outptu"), ("unknown key outptu", "Did you mean output?")),
+        (JOB.replace('id = "mrn"', 'idd = "mrn"'), ("sources.patients.idd", "Did you mean id?", "Keys there: file")),
+        (JOB.replace("sensitive", "sensitiv"), ("protect[1].sensitiv.", "Did you mean sensitive?")),
+        (JOB.replace("suppression = 0.1", 'suppression = "x"'), ("protect[1].suppression", "a number from 0 to 1")),
+        (JOB.replace("suppression = 0.1", "suppression = 1.1"), ("protect[1].suppression", "a number from 0 to 1")),
+        (JOB.replace("suppression = 0.1", 'rest = "kep"'), ("protect[1].rest", "'error', 'drop' or 'keep'")),
+        (JOB.replace('shape = "codes"', 'shape = "code"'), ("protect[2].shape", "trajectories", "mean codes?")),
+        (JOB.replace('source = "visits"', 'source = "visit"'), ("protect[3].source", "Did you mean visits?")),
+        (JOB.replace("k = 5\n", ""), ("lacks the key protect[1].k", "a whole number from 2")),
+        (JOB.replace("k = 5\n", "k = 1\n"), ("protect[1].k", "a whole number from 2")),
+        (JOB.replace("m = 2", "m = 0"), ("protect[2].m", "a whole number from 1")),
+        (JOB.replace('age = "interval:10,20/top=90/bottom=0"', "age = 5"), ("protect[1].qi", "a hierarchy for each")),
+        (JOB.replace('file = "visits.csv"', 'url = "postgresql://h/d"'), ("sources.visits has url", "Export the data")),
+        (JOB.replace('file = "visits.csv"', ""), ("lacks the key sources.visits.file",)),
+        (JOB.replace("k = 5\n", 'k = 5\nlink = ["patients", "visits"]\n'), ("link", "do not compose", "one patient")),
+        (JOB.replace("k = 5\n", 'k = 5\nlink = ["patient"]\n'), ("no part", "Did you mean patients?")),
+        (JOB.replace("suppression = 0.1", 'ids = "hmac:key"'), ("protect[1].ids", "number or drop", "do not compose")),
+        (HEAD + INLINE.format(PLAN % "hmac:k"), ("protect[1].plan.ids.patients", "do not compose")),
+        (HEAD + OF_CODES + OF_CODES, ("protect[2] has the name of another part", "name =")),
+        (HEAD + OF_CODES + 'name = "../x"', ("protect[1]", "Give it a name")),
+        (HEAD + OF_CODES + 'name = "Release.json"', ("protect[1].name", "file of the release")),
+        (HEAD + TABLE.replace("suppression = 0.1", 'levels = {age = 1}\nlike = "old"'), ("both fix the policy",)),
+        (HEAD + OF_VISITS + "weights = [1.0]", ("protect[1].weights", "a list of two numbers")),
+        (HEAD, ("lacks the key protect", "[[protect]]")),
+        (HEAD + BOTH + "]", ("is not TOML at line", "cloister init")),
+        (JOB.replace("k = 5\n", "k = 5\nseed = 2026-01-01\n"), ("seed must be a whole number",)),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_by_file_key_and_what_is_allowed(text, words):
+    """Every refusal names the file, the key and what it may be, and the nearest known word where one is near."""
+    with pytest.raises(InputError) as refused:
+        parse_job(text, "job.toml")
+
+    assert [word for word in ("job.toml", *words) if word not in refused.value.message] == []
+    assert refused.value.file == "job.toml"

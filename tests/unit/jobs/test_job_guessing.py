@@ -1,0 +1,34 @@
+"""What a column is taken for by a first job: never released as it is unless it is known."""
+
+import polars as pl
+import pytest
+
+from cloister.jobs.guessing import guess_table
+
+N = 40
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role", "hierarchy"),
+    [
+        ("patient_nbr", range(1000, 1000 + N), "id", None),
+        ("num_medications", [n % 5 for n in range(N)], "drop", None),
+        ("medication", [f"drug {n % 5}" for n in range(N)], "sensitive", None),
+        ("medication", [f"drug {n}" for n in range(N)], "drop", None),
+        ("diagnosis", [f"p{n % 3}@example.org" for n in range(N)], "drop", None),
+        ("race", ["a", "b", *["c"] * (N - 2)], "quasi-identifier", "suppress"),
+        ("region", [f"r{n}" for n in range(N)], "drop", None),
+        ("zip", [f"021{n % 4}" for n in range(N)], "drop", None),
+        ("income", [10_000 + 1_000 * n for n in range(N)], "quasi-identifier", "interval:1000,5000,10000"),
+        ("income", ["much"] * N, "drop", None),
+        ("discharge", [f"2024-01-{1 + n % 28:02d}" for n in range(N)], "quasi-identifier", "date:month,quarter,year"),
+        ("dob", [f"19{50 + n % 40}-01-01" for n in range(N)], "quasi-identifier", "date:year,decade"),
+        ("void", [None] * N, "drop", None),
+    ],
+)
+def test_a_column_is_taken_for_what_name_and_content_say(name, values, role, hierarchy):
+    """Identifiers and unknown columns are dropped; of what is known of people each gets a builder with round bounds."""
+    frame = pl.DataFrame({"age": ["44"] * N, name: [None if value is None else str(value) for value in values]})
+    guess = guess_table(frame, "people.csv")[1]
+
+    assert (guess.role, guess.hierarchy) == (role, hierarchy)
