@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .adversary import adversary_power
 from .as_released import as_released
-from .choice import Choice
 from .data import Claims
 from .data_file import CLAIMS, QUASI
 from .dates import dates_of
@@ -97,7 +96,7 @@ def work_out(
         | {"claims": laid.files.claims.height},
         "utility": {"loss": loss, "exact": False, "labels": _labels(laid)},
         "risk": dict(risk),
-        "choice": _choice(protected.choice, laid, k),
+        "choice": _choice(protected, laid),
         "steps": [line.told(k) for line in lines],
         "representativeness": prepared.representativeness.told(k),
         "sensitivity": _attacks_told(attacks, protected),
@@ -120,8 +119,10 @@ def _labels(laid: Laid) -> dict[str, int]:
     return {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
 
 
-def _choice(choice: Choice, laid: Laid, k: int) -> dict[str, Any]:
+def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
+    choice, k = protected.choice, protected.settings.k
     return {
+        "max_suppression": protected.settings.max_sup,
         "truncation": _percentile(choice.truncation),
         "levels": levels_told(laid.form),
         "lattice": choice.tried[0].result.lattice,
@@ -149,6 +150,8 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
     if choice.truncation < 100:
         how = f"Claims were cut to the {choice.truncation:g}th percentile of claims per {plan.truncation.per}."
     tried = sum(one.result.checked for one in choice.tried)
+    asked, used = plan.risk.max_suppression, settings.max_sup
+    lower = "" if asked == used else f" With max_suppression {asked:g}, as asked, suppression did not suffice."
     hidden = {
         "patients left out": int(suppression.patients.sum()),
         "cells suppressed": int(suppression.cells.sum()),
@@ -167,7 +170,9 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
             f"{suppression.before.exact.flag_rate:.4f}.",
         ),
         StepLine(
-            "10 search", f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels."
+            "10 search",
+            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels; "
+            f"max_suppression {used:g}.{lower}",
         ),
         StepLine(
             "11 suppression",
