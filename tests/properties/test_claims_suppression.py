@@ -126,18 +126,18 @@ def test_one_chooser_serves_any_max_suppression(hospital):
 
 
 def test_max_suppression_is_lowered_until_suppression_suffices(hospital):
-    """Levels chosen by 0.4 flag more patients than may be treated; those by a half or a quarter of it do not."""
-    power, limited = constant_power(hospital, 2), settings(most_treated=0.15)
+    """Levels chosen by 0.4 flag more patients than may be treated; those by less do not."""
+    power, limited = constant_power(hospital, 2), settings(most_treated=0.02)
     chooser = Chooser(hospital, Cut(hospital), power, limited)
     first = chooser.choose(0.4)
-    with pytest.raises(NoSafeRelease, match="treating at most 15%"):
+    with pytest.raises(NoSafeRelease, match="treating at most 2%"):
         suppress(first.released, first.levels, power, limited)
     chosen = choose_and_suppress(chooser.choose, lambda _: power, limited)
 
-    assert chosen.max_sup in (0.2, 0.1)
+    assert chosen.max_sup in (0.2, 0.1, 0.05)
     assert chosen.choice.levels == chooser.choose(chosen.max_sup).levels != first.levels
     assert chosen.suppression.risk.holds(0.2)
-    assert chosen.suppression.treated.mean() <= 0.15
+    assert chosen.suppression.treated.mean() <= 0.02
 
 
 def test_nothing_is_released_where_no_max_suppression_suffices(hospital):
