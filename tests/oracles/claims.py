@@ -86,3 +86,22 @@ def exact_tolerant_risk(tables, power):
             size = tables.tolerant_size(i, tables.labels(i, sample))
             total += Fraction(1, size * len(samples) * len(people))
     return total
+
+
+def risk_of_draw(tables, i, wanted, k):
+    """Risk of one draw of a patient for the paper's adversary and for the tolerant one, 0 where k or more fit."""
+    size, tolerant = tables.class_size(i, wanted), tables.tolerant_size(i, wanted)
+    held = tables.holds(i, wanted)
+    return Fraction(1, size) if held and size < k else 0, Fraction(1, tolerant) if tolerant < k else 0
+
+
+def fewest_who_make_up(figures, excess):
+    """Those with the highest figures, the first of equal ones, one by one until they sum up to an excess."""
+    chosen, total = [], 0
+    while excess > 0 and total < excess:
+        left = [i for i, figure in enumerate(figures) if figure > 0 and i not in chosen]
+        if not left:
+            break
+        chosen.append(max(left, key=lambda i: (figures[i], -i)))
+        total += figures[chosen[-1]]
+    return set(chosen)

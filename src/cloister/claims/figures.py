@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .as_released import as_released
-from .choice import Choice
 from .data import Claims
 from .data_file import CLAIMS, QUASI
 from .evaluation import DIGITS, around_told, attacks_told, evaluate, told_of
@@ -79,8 +78,7 @@ def work_out(
         | {"claims": laid.files.claims.height},
         "utility": {"loss": loss, "exact": False, "labels": _labels(laid)},
         "risk": dict(risk),
-        "choice": _choice(protected.choice, laid, k)
-        | {"around": around_told(protected.choice, protected.encoding.claims)},
+        "choice": _choice(protected, laid) | {"around": around_told(protected.choice, protected.encoding.claims)},
         "steps": [line.told(k) for line in lines],
         "representativeness": prepared.representativeness.told(k),
         "sensitivity": attacks_told(attacks, protected.adversary),
@@ -103,8 +101,10 @@ def _labels(laid: Laid) -> dict[str, int]:
     return {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
 
 
-def _choice(choice: Choice, laid: Laid, k: int) -> dict[str, Any]:
+def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
+    choice, k = protected.choice, protected.settings.k
     return {
+        "max_suppression": protected.settings.max_sup,
         "truncation": _percentile(choice.truncation),
         "levels": levels_told(laid.form),
         "optimal": choice.is_optimal,
@@ -142,6 +142,8 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         how = f"Claims were cut to the {choice.truncation:g}th percentile of claims per {plan.truncation.per}."
     tried = sum(one.result.checked for one in choice.tried)
     ended = "" if choice.is_optimal else f" {ENDED}"
+    asked, used = plan.risk.max_suppression, settings.max_sup
+    lower = "" if asked == used else f" With max_suppression {asked:g}, as asked, suppression did not suffice."
     hidden = {
         "patients left out": int(suppression.patients.sum()),
         "cells suppressed": int(suppression.cells.sum()),
@@ -161,7 +163,8 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         ),
         StepLine(
             "10 search",
-            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels.{ended}",
+            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels; "
+            f"max_suppression {used:g}.{lower}{ended}",
         ),
         StepLine(
             "11 suppression",

@@ -1,18 +1,19 @@
 """Steps 7 to 11 on numbers: truncation, adversary power, node risk, search, suppression."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .adversary import AdversaryPower, adversary_power
-from .choice import Choice, choose_node
+from .choice import Choice, Chooser
 from .encode import Encoding
 from .encoded import EncodedClaims
 from .losses import weights_of
+from .max_suppression import choose_and_suppress
 from .plan import ClaimsPlan
 from .risk_settings import RiskSettings, Treatment
-from .suppression import Suppression, suppress
+from .suppression import Suppression
 from .truncation import truncation
 
 
@@ -26,7 +27,7 @@ class ProtectedClaims:
     adversary : what the adversary knows, from base values
     choice : truncation level and node
     suppression : what is left out of it, and the risk that is left
-    settings : as they were used
+    settings : as they were used; ``max_sup`` may be lower than the plan's
     power : (n_patients, n_columns) of the adversary that the release was made against
     """
 
@@ -70,18 +71,21 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
 def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> ProtectedClaims:
     """Choose truncation and levels, and suppress until the risk is under the threshold.
 
+    Where suppression does not suffice, levels are chosen again with half the ``max_suppression``, up to four times.
+
     *Guarantee*: an adversary who knows of a patient all quasi-identifiers of patients and, of each quasi-identifier of
     claims by itself, a few values, drawn at random before truncation, is right at most with the chance ``threshold`` in
     the mean over patients; and at most so large a share of such attacks finds fewer than ``k`` candidates. Both hold at
     the upper end of a 95 % interval, on draws by which nothing was chosen; the same for an adversary who believes the
     flags, unless the plan waives it. Not promised: a limit for each single patient; anything against somebody who knows
     more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
-    columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`.
+    columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`, up to five
+    times.
 
     Raises
     ------
     NoSafeRelease
-        There is no such node, or suppression does not suffice.
+        There is no such node, or suppression does not suffice, however low ``max_suppression`` is.
 
     References
     ----------
@@ -93,12 +97,12 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     base = adversary.of_patients
     at = _Power(claims, plan) if plan.adversary.basis == "node" else None
     weights = weights_of(claims, plan.weights)
-    choice = choose_node(
-        claims, truncation(claims), base, settings, bounds=encoding.bounds, weights=weights, power_at=at
+    chooser = Chooser(claims, truncation(claims), base, settings, bounds=encoding.bounds, weights=weights, power_at=at)
+    chosen = choose_and_suppress(
+        chooser.choose, lambda choice: base if at is None else at(choice.levels), settings, weights
     )
-    power = base if at is None else at(choice.levels)
-    suppression = suppress(choice.released, choice.levels, power, settings, weights)
-    return ProtectedClaims(encoding, adversary, choice, suppression, settings, power)
+    used = replace(settings, max_sup=chosen.max_sup)
+    return ProtectedClaims(encoding, adversary, chosen.choice, chosen.suppression, used, chosen.power)
 
 
 class _Power:

@@ -9,7 +9,7 @@ from cloister.results import Manifest
 
 from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
 from .manifest import levels_told, plan_told, smallest_class
-from .plan import ClaimsPlan
+from .plan import ClaimsPlan, lowered
 from .verify import Promise
 
 PROMISER = "a release of claims"
@@ -90,6 +90,8 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
         "risk.tolerant does not fit settings.plan": tolerant["limit"] == plan["adversary"]["tolerant"],
         "risk.tolerant is above the threshold": not is_bounded
         or max(tolerant["highest"], tolerant["interval"][1]) <= promise.threshold,
+        "choice.max_suppression is neither that of settings.plan nor what it is lowered to": choice["max_suppression"]
+        in lowered(plan["risk"]["max_suppression"]),
         "choice.levels are not those of columns": choice["levels"] == levels_told(form),
         "choice.optimal does not fit settings.plan": choice["optimal"] is True
         or (choice["optimal"] is False and set(plan["search"].values()) != {None}),

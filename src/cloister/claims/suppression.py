@@ -1,9 +1,9 @@
 """Suppressing patients, claims or cells until the risk of the release is under its threshold (step 11).
 
-A patient's chance to be flagged is estimated from at least 200 draws of that patient alone, and the patients most
-likely to be flagged are treated first, no more of them than the excess of the risk asks for. ``cells``: of each flagged
-draw the value that fewest patients have goes, all of it: the least useful for analysis, and what gives the patient
-away. ``claims``: the claims that hold it. ``patients``: the patient. Then all is measured anew, with other draws.
+The patients most likely to be flagged are treated first, no more of them than the excess of the risk asks for, and
+nobody of whom fewer than 200 draws were looked at. ``cells``: of each flagged draw the value that fewest patients have
+goes, all of it: the least useful for analysis, and what gives the patient away. ``claims``: the claims that hold it.
+``patients``: the patient. Then all is measured anew, with other draws.
 
 What the published procedure leaves out: a value that is not released counts as a miss, so suppressing it makes the
 patient "low risk by definition". An adversary who sees ``claims_truncated`` or ``sup_<column>`` knows better, and for
@@ -27,7 +27,7 @@ from .knowledge import Knowledge
 from .lattice_search import Node
 from .losses import level_losses
 from .matching import Matching
-from .patient_risk import PatientRisk, patient_risks
+from .patient_risk import Excess, Judge, PatientRisk, Screening, most_at_risk, patient_risks
 from .release_risk import ReleaseRisk, release_risk
 from .released import Released
 from .risk_settings import RiskSettings, Treatment
@@ -93,8 +93,8 @@ def suppress(
 
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
     was chosen. Against adversaries who know of each patient the quasi-identifiers of patients and so many values of
-    each column of claims, by themselves. Not promised: a limit for each single patient. Cost: draws of every patient in
-    each round.
+    each column of claims, by themselves. Not promised: a limit for each single patient. Cost: up to 20 draws of every
+    patient, and in each round 200 of those who bear one and a half times the excess.
 
     Parameters
     ----------
@@ -109,16 +109,15 @@ def suppress(
     """
     risk = before = _measured(released, levels, power, settings, 0)
     treated = np.zeros(released.patients.size, dtype=np.bool_)
+    screening = Screening(treated.size)
     rounds = 0
     while not risk.holds(settings.threshold, is_tolerant_waived=settings.is_tolerant_waived):
         rounds += 1
         if rounds > ROUNDS:
-            raise NoSafeRelease(
-                f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}. "
-                "Lower risk.max_suppression, so that a coarser node is chosen."
-            )
-        known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients)
-        released, now = _round(released, levels, known, settings, risk)
+            raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
+        known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
+        judge = Judge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
+        released, now = _round(judge, screening, risk)
         treated |= now
         _check_limits(released, treated, settings)
         risk = _measured(released, levels, power, settings, rounds)
@@ -133,8 +132,8 @@ def _check_limits(released: Released, treated: NDArray[np.bool_], settings: Risk
     if is_too_much or not released.patients.any():
         raise NoSafeRelease(
             f"The risk cannot be brought under {settings.threshold:g} by treating at most a share of "
-            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients. Lower "
-            "risk.max_suppression, so that a coarser node is chosen, or raise suppression.most_treated or most_removed."
+            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients "
+            "(suppression.most_treated, most_removed)."
         )
 
 
@@ -147,51 +146,41 @@ def _measured(
     return release_risk(released, levels, knowledge, settings)
 
 
-def _round(
-    released: Released, levels: Node, knowledge: Knowledge, settings: RiskSettings, risk: ReleaseRisk
-) -> tuple[Released, NDArray[np.bool_]]:
+def _round(judge: Judge, screening: Screening, risk: ReleaseRisk) -> tuple[Released, NDArray[np.bool_]]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
-    people = patient_risks(matching, knowledge, levels, settings)
-    n = int(released.patients.sum())
-    aim = AIM * settings.threshold
-    chosen = _enough(people.flag_rates, (risk.exact.flag_interval.high - aim) * n)
-    chosen |= _enough(people.mean_risks, (risk.exact.mean_interval.high - aim) * n)
-    gone = np.zeros_like(chosen)
-    if not settings.is_tolerant_waived:
-        gone = _enough(people.tolerant_risks, (risk.believing_flags - aim) * n)
+    released, settings = judge.matching.released, judge.settings
+    excess = _excess(released, settings, risk)
+    screening.renew(judge)
+    people = patient_risks(judge, screening.figures, excess)
+    chosen = most_at_risk(people.flag_rates, excess.flag_rate) | most_at_risk(people.mean_risks, excess.mean_risk)
+    gone = most_at_risk(people.tolerant_risks, excess.tolerant_risk)
     if settings.treatment is Treatment.PATIENTS:
         gone |= chosen
     else:
-        released, hopeless = _treated(released, levels, matching, people, chosen & ~gone, settings)
+        released, hopeless = _treated(judge, people, chosen & ~gone)
         gone |= hopeless
+    # those not found by few draws may bear what is left
+    screening.forget(np.ones_like(gone) if people.is_short else gone | chosen)
     return released.without_patients(gone), gone | chosen
 
 
-def _enough(figures: NDArray[np.float64], excess: float) -> NDArray[np.bool_]:
-    """The patients most likely to be flagged, so many that their part of a figure makes up for an excess."""
-    chosen = np.zeros(figures.size, dtype=np.bool_)
-    if excess > 0:
-        order = np.lexsort((np.arange(figures.size), -figures))
-        order = order[figures[order] > 0]
-        n_chosen = int(np.searchsorted(np.cumsum(figures[order]), excess)) + 1
-        chosen[order[:n_chosen]] = True
-    return chosen
+def _excess(released: Released, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
+    """How much of each figure, summed over the patients released, is above what a round aims at."""
+    n, aim = int(released.patients.sum()), AIM * settings.threshold
+    believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
+    exact = risk.exact
+    return Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
 
 
-def _treated(
-    released: Released,
-    levels: Node,
-    matching: Matching,
-    people: PatientRisk,
-    chosen: NDArray[np.bool_],
-    settings: RiskSettings,
-) -> tuple[Released, NDArray[np.bool_]]:
+def _treated(judge: Judge, people: PatientRisk, chosen: NDArray[np.bool_]) -> tuple[Released, NDArray[np.bool_]]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
+    released, levels = judge.matching.released, judge.levels
     encoded = released.encoded
     cells = np.zeros_like(released.cells)
     hopeless = np.zeros_like(chosen)
-    found = [(draws.patients, matching.rarest(levels, draws)) for draws in people.flagged]
+    if not people.flagged:
+        return released, hopeless
+    found = [(draws.patients, judge.matching.rarest(levels, draws)) for draws in people.flagged]
     patients = np.concatenate([own for own, _ in found])
     columns = np.concatenate([rarest.columns for _, rarest in found])
     numbers = np.concatenate([rarest.labels for _, rarest in found])
@@ -203,6 +192,6 @@ def _treated(
         cells[h] = (labels >= 0) & np.isin(encoded.owners * width + labels, wanted)
     hopeless[patients[columns < 0]] = True
     hopeless &= chosen
-    if settings.treatment is Treatment.CLAIMS:
+    if judge.settings.treatment is Treatment.CLAIMS:
         return released.without_claims(np.asarray(cells.any(axis=0))), hopeless
     return released.without_cells(cells & released.claims), hopeless

@@ -24,6 +24,12 @@ def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
         )
     if plan.ids.patients.startswith(HMAC):
         notes.append("keyed ids link this release to others made with the same key, for whoever has both")
+    used = release.manifest["choice"]["max_suppression"]
+    if used != plan.risk.max_suppression:
+        notes.append(
+            f"max_suppression was lowered to {used:g}: of the levels chosen by the {plan.risk.max_suppression:g} that "
+            "was asked, suppression did not bring the risk down"
+        )
     columns = [column for frame in (release.patients, release.claims) for column in frame.get_columns()]
     if any(str(text).startswith(FORMULA_STARTS) for column in columns for text in column.unique()):
         notes.append("a spreadsheet would run some cells as formulas (they begin with =, +, - or @)")
