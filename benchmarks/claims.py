@@ -188,14 +188,15 @@ def figures(out: Path, most: int) -> None:
     started = time.perf_counter()
     ran("--version")
     host = machine()
-    rows = []
-    for name in data_sets(most):
-        rows.append(in_its_own_process(name))
-        _say(rows[-1])
-    found = {"machine": host, "seconds": time.perf_counter() - started, "rows": rows}
+    found: Row = {"machine": host, "rows": []}
     out.mkdir(parents=True, exist_ok=True)
-    (out / "claims.json").write_text(json.dumps(found, indent=1) + "\n")
-    write_page(found, out)
+    for name in data_sets(most):
+        found["rows"].append(in_its_own_process(name))
+        _say(found["rows"][-1])
+        found["seconds"] = time.perf_counter() - started
+        # what there is can be looked at before the largest have ended
+        (out / "claims.json").write_text(json.dumps(found, indent=1) + "\n")
+        write_page(found, out)
 
 
 def _say(row: Row) -> None:

@@ -12,10 +12,13 @@ from tests.claims_by_hand import labels_drawn, matching_of, plain
 from tests.encoded_claims import Cut, constant_power, few_claims, many_claims
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
+from cloister.claims import suppression
 from cloister.claims.choice import Chooser, choose_node
 from cloister.claims.knowledge import Knowledge
 from cloister.claims.max_suppression import choose_and_suppress
+from cloister.claims.node_risk import RiskFigures
 from cloister.claims.patient_risk import GLANCE, SCREEN, Excess, Judge, Screening, most_at_risk, patient_risks
+from cloister.claims.release_risk import ReleaseRisk
 from cloister.claims.released import Released
 from cloister.claims.risk_settings import RiskSettings
 from cloister.claims.suppression import suppress
@@ -157,3 +160,23 @@ def test_nothing_is_released_where_no_max_suppression_suffices(hospital):
     assert asked == {0.4: 1, 0.2: 1, 0.1: 1, 0.05: 1, 0.025: 1}
     with pytest.raises(NoSafeRelease, match="no node"):
         choose_and_suppress(lambda _: choose(0.01), lambda _: power, limited)
+
+
+def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
+    """Where the risk stays as it is, two rounds are enough to see it; near the threshold all are gone through."""
+    power = constant_power(hospital, 2)
+    rounds = []
+
+    def measured(high):
+        share = RiskFigures(10_000, int(10_000 * high), 0, 0.01, 0.0)
+        return lambda *given: (rounds.append(given[-1]), ReleaseRisk(share, share, share))[1]
+
+    for high, message, last in ((0.5, "hardly lowers the risk: after 2 rounds", 2), (0.21, "After 12 rounds", 12)):
+        rounds.clear()
+        monkeypatch.setattr(suppression, "_measured", measured(high))
+        monkeypatch.setattr(
+            suppression, "_round", lambda judge, *_: (judge.matching.released, np.zeros(300, dtype=bool))
+        )
+        with pytest.raises(NoSafeRelease, match=message):
+            suppress(Released.everything(hospital), (3, 1, 2), power, settings())
+        assert rounds == [*range(last + 1)]

@@ -34,12 +34,14 @@ class ReleaseRisk:
         """Upper end of the interval of the mean risk for who believes flags, always or where nobody fits exactly."""
         return max(self.tolerant.mean_interval.high, self.fallback.mean_interval.high)
 
+    def highest(self, *, is_tolerant_waived: bool = False) -> float:
+        """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and tolerant risk."""
+        believing = 0.0 if is_tolerant_waived else self.believing_flags
+        return max(self.exact.mean_interval.high, self.exact.flag_interval.high, believing)
+
     def holds(self, threshold: float, *, is_tolerant_waived: bool = False) -> bool:
-        """Whether the upper ends of the intervals of mean risk, flag rate and tolerant risk are low enough."""
-        limited = [self.exact.mean_interval.high, self.exact.flag_interval.high]
-        if not is_tolerant_waived:
-            limited.append(self.believing_flags)
-        return max(limited) <= threshold
+        """Whether all that is limited is low enough."""
+        return self.highest(is_tolerant_waived=is_tolerant_waived) <= threshold
 
 
 def release_risk(released: Released, levels: Node, knowledge: Knowledge, settings: RiskSettings) -> ReleaseRisk:

@@ -39,6 +39,11 @@ AIM = 0.9
 """Share of the threshold that a round aims at, so that the next measurement, with other draws, confirms it."""
 
 
+NEAR = 1.2
+"""Times the threshold; above it, a risk that falls too slowly is given up: suppressed cells make classes of others
+smaller, so that with many to treat there is no end."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Suppression:
     """A release whose risk is under the threshold.
@@ -105,7 +110,7 @@ def suppress(
     Raises
     ------
     NoSafeRelease
-        Too many patients would have to be treated, or the rounds did not suffice.
+        Too many patients would have to be treated, or the rounds did not suffice, or would not at the pace of the last.
     """
     risk = before = _measured(released, levels, power, settings, 0)
     treated = np.zeros(released.patients.size, dtype=np.bool_)
@@ -120,9 +125,21 @@ def suppress(
         released, now = _round(judge, screening, risk)
         treated |= now
         _check_limits(released, treated, settings)
-        risk = _measured(released, levels, power, settings, rounds)
+        last, risk = risk, _measured(released, levels, power, settings, rounds)
+        _check_pace(last, risk, rounds, settings)
     loss = level_losses(released, weights).of(levels)
     return Suppression(levels, released, risk, before, rounds, treated, loss)
+
+
+def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: RiskSettings) -> None:
+    """Refuse to go on where, at the pace of a round, the rounds that are left would not do; the first is no measure."""
+    before, highest = (one.highest(is_tolerant_waived=settings.is_tolerant_waived) for one in (last, now))
+    left = highest - (before - highest) * (ROUNDS - rounds)
+    if rounds > 1 and highest > NEAR * settings.threshold and left > settings.threshold:
+        raise NoSafeRelease(
+            f"Suppression hardly lowers the risk: after {rounds} rounds it is {highest:.3f}, above "
+            f"{settings.threshold:g}, and was {before:.3f} before the last."
+        )
 
 
 def _check_limits(released: Released, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
