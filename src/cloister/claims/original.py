@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
+from .derived import years_of
 from .ladders import hierarchy_named
 from .verify_original import Original
 
@@ -25,7 +26,10 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> Original:
         table: {column: hierarchy_named(words, plan.grouping.tables).hierarchy for column, words in qi.items()}
         for table, qi in ((PATIENTS, plan.patients.qi), (CLAIMS, plan.claims.qi))
     }
-    return Original(prepared.patients, prepared.claims, owners.to_numpy().astype(np.int64), hierarchies, origin)
+    years = None
+    if plan.claim_column("date") is not None:
+        years = years_of(prepared).fill_null(0).to_numpy().astype(np.int64)
+    return Original(prepared.patients, prepared.claims, owners.to_numpy().astype(np.int64), hierarchies, origin, years)
 
 
 def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64]) -> pl.DataFrame:
@@ -43,7 +47,10 @@ def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64]) 
 
 
 def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims) -> NDArray[np.int64] | None:
-    """Return the rows of released patients from the map that was written with a release; None where it does not fit."""
+    """Return the rows of released patients from the map that was written with a release; None where it does not fit.
+
+    A patient who is not among the prepared ones, since the plan leaves such patients out, has the row -1.
+    """
     if crosswalk.columns != ["released", "original"]:
         return None
     (name,) = source.plan.patient_columns("id")
@@ -55,6 +62,6 @@ def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims) -> ND
     found = told.join(numbers, on="original", how="left", maintain_order="left")
     found = found.join(rows, on=PATIENT, how="left", maintain_order="left")
     is_whole = told["released"].equals(pl.Series("released", range(1, told.height + 1), dtype=pl.Int64))
-    if not is_whole or found.height != told.height or found["row"].null_count():
+    if not is_whole or found.height != told.height or found[PATIENT].null_count():
         return None
-    return found["row"].to_numpy().astype(np.int64)
+    return found["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)

@@ -89,6 +89,17 @@ def _validated(content: dict[str, Any], name: str) -> ClaimsPlan:
     raise _refusal(found[0], name)
 
 
+def parsed_plan(told: Mapping[str, Any]) -> ClaimsPlan:
+    """Return the plan that a manifest tells, in which files are names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no plan.
+    """
+    return _adapter().validate_json(json.dumps(told))
+
+
 def _refusal(problem: Mapping[str, Any], name: str) -> InputError:
     """Say in our words what is wrong: only the place, the kind and the words that are allowed are taken over."""
     keys = [str(part) for part in problem["loc"]]

@@ -1,0 +1,48 @@
+"""Whether patients were cut to the percentile of claims that is told, counted in the original."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.checks import Checks
+
+from .data_file import CLAIMS, ClaimsForm, WrittenClaims
+from .promise import Truncated
+from .verify_original import Original
+
+Numbers = NDArray[np.int64]
+
+
+def truncation_holds(
+    checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Original, told: Truncated
+) -> None:
+    """Look for the claims that the percentile leaves of every released patient, suppressed claims aside."""
+    assert original.origin is not None
+    if told.by_year and original.years is None:
+        checks.require(False, "claims have years to be cut by")
+        return
+    left = _left(original, told)[original.origin]
+    owners = files.claims[form.names(CLAIMS)[0]].cast(int).to_numpy() - 1
+    shown = np.bincount(owners, minlength=files.patients.height)
+    right = shown <= left if told.loses_more else shown == left
+    each = "patient and year" if told.by_year else "patient"
+    percentile = "all" if told.percentile >= 100 else f"at most the {told.percentile:g}th percentile of"
+    more = ", or fewer by suppression" if told.loses_more else ""
+    checks.require(bool(right.all()), f"released patients have {percentile} claims of each {each}{more}")
+
+
+def _left(original: Original, told: Truncated) -> Numbers:
+    """How many claims of each patient of the original the percentile leaves; by nearest rank over those who have any.
+
+    References
+    ----------
+    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
+    """
+    n = original.patients.height
+    years = original.years if told.by_year and original.years is not None else np.zeros_like(original.owners)
+    groups, counts = np.unique(np.stack([original.owners, years]), axis=1, return_counts=True)
+    if told.percentile < 100 and counts.size:
+        rank = max(1, math.ceil(round(told.percentile * counts.size / 100, 9)))
+        counts = np.minimum(counts, np.sort(counts)[rank - 1])
+    return np.bincount(groups[0], weights=counts, minlength=n).astype(np.int64)
