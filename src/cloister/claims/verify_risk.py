@@ -41,13 +41,11 @@ def of_released(promise: Promise) -> tuple[str, ...]:
 def of_original(promise: Promise) -> tuple[str, ...]:
     """What takes the original."""
     draws = enough_draws(promise.threshold)
-    limited = "are" if promise.is_bounded else "are as stated, which may be"
     told = (
         f"the risk of values drawn from the original claims is as stated (up to {draws:,} other draws)",
         f"that risk and its flag rate are not above {promise.threshold:g}",
         "the risk for an adversary who believes flags is as stated",
-        f"the risks for those who believe flags, always or where nobody fits, {limited} not above "
-        f"{promise.threshold:g}",
+        f"the risks for those who believe flags, always or where nobody fits, are not above {promise.threshold:g}",
     )
     return told if promise.is_bounded else told[:3]
 
@@ -72,24 +70,18 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
 def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
     figures, threshold, told = promise.figures, promise.threshold, of_original(promise)
-    base = truth.recoded if promise.basis == "node" else truth.base
-    power = powers(base, truth.n_patients, promise.power, promise.rounding)[truth.patients]
-    cells, shown = _cells(files, promise.form), _shown(files, promise.form)
-    known = _known(truth)
-    attacked = Simulation(cells, known, shown, promise.k, _room(files, promise.form))
-    exact, believing = _measured(attacked, power, promise, seed_of(files))
+    attacked = _Attacked(files, promise, truth)
+    exact, believing = _measured(attacked.simulation, attacked.power, promise, attacked.seed)
     checks.require(agree(exact, figures), told[0])
-    checks.require(
-        is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold,
-        told[1],
-    )
+    is_low = is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold
+    checks.require(is_low, told[1])
     checks.require(agree(believing.tolerant, figures["tolerant"]), told[2])
     if promise.is_bounded:
         both = (believing.tolerant, believing.fallback)
         highest, draws = figures["tolerant"]["highest"], figures["tolerant"]["draws"]
         is_stated = all(upper(one, draws) - SURE * one.error <= highest for one in both)
         checks.require(is_stated and all(is_not_above(one, threshold) for one in both), told[3])
-    _attacks_hold(checks, promise, truth, (attacked, known, believing), seed_of(files))
+    _attacks_hold(checks, attacked, believing)
 
 
 def _measured(attacked: Simulation, power: Numbers, promise: Promise, seed: Sequence[int]) -> tuple[Simulated, Attacks]:
@@ -115,39 +107,64 @@ def _is_tolerant_settled(found: Attacks, threshold: float) -> bool:
     return is_below(found.tolerant, threshold) and is_below(found.fallback, threshold)
 
 
-def _attacks_hold(
-    checks: Checks,
-    promise: Promise,
-    truth: Truth,
-    measured: tuple[Simulation, History, Attacks],
-    seed: Sequence[int],
-) -> None:
-    """What other adversaries find comes out again, of those who differ from that of the plan by what they know."""
-    attacked, known, believing = measured
+def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> None:
+    """What other adversaries find comes out again, of those who can be simulated here."""
+    promise = attacked.promise
     held = {"flags believed (tolerant)": believing.tolerant, "flags believed where nobody fits": believing.fallback}
-    counts = _values_known(known, truth.patients.size)
     for number, row in enumerate(promise.attacks):
-        name = row["adversary"]
-        power = _power(name, counts, promise, truth)
-        if power is not None:
-            sizes = attacked.sizes(power, DRAWS, (*seed, 3, number), with_flags=False)
-            held[name] = Simulated.of(sizes[0], promise.k)
+        found = attacked.by(row["adversary"])
+        if found is not None:
+            simulation, power = found
+            sizes = simulation.sizes(power, DRAWS, (*attacked.seed, 3, number), with_flags=False)
+            held[row["adversary"]] = Simulated.of(sizes[0], promise.k)
     rows = [row for row in promise.attacks if row["adversary"] in held]
     if rows:
         right = all(agree(held[row["adversary"]], row) for row in rows)
         checks.require(right, f"what {len(rows)} other adversaries find is as stated ({DRAWS:,} other draws each)")
 
 
-def _power(name: str, counts: Numbers, promise: Promise, truth: Truth) -> Numbers | None:
-    """How many values an adversary of this name knows; None of one who differs by more than that."""
-    if name in BY_COUNT:
-        most = BY_COUNT[name]
-        return counts if most is None else np.minimum(counts, most)
-    text = name.removeprefix(UP_TO)
-    if text == name or not text.isdecimal():
-        return None
-    base = truth.recoded if promise.basis == "node" else truth.base
-    return powers(base, truth.n_patients, int(text), promise.rounding)[truth.patients]
+class _Attacked:
+    """A release beside its original, ready to be attacked by those who know more or other things."""
+
+    def __init__(self, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+        self.files, self.promise, self.truth = files, promise, truth
+        self.cells, self.shown, self.known = _cells(files, promise.form), _shown(files, promise.form), _known(truth)
+        self.seed = seed_of(files)
+        self.power = self.power_up_to(promise.power)
+        self.simulation = Simulation(self.cells, self.known, self.shown, promise.k, _room(files, promise.form))
+
+    def power_up_to(self, most: int) -> Numbers:
+        """The power of the plan's adversary with a highest value, (n_patients, n_columns)."""
+        base = self.truth.recoded if self.promise.basis == "node" else self.truth.base
+        return powers(base, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
+
+    def by(self, name: str) -> tuple[Simulation, Numbers] | None:
+        """The simulation of an adversary of this name and how many values it knows; None where there is none here."""
+        up_to = name.removeprefix(UP_TO)
+        if name in BY_COUNT:
+            counts, most = _values_known(self.known, self.cells.size), BY_COUNT[name]
+            return self.simulation, counts if most is None else np.minimum(counts, most)
+        if up_to != name and up_to.isdecimal():
+            return self.simulation, self.power_up_to(int(up_to))
+        if name in ("patients alone", "patients and claims together"):
+            return self.simulation, self.power * (name != "patients alone")
+        if name == "claims alone":
+            return Simulation(np.zeros_like(self.cells), self.known, self.shown, self.promise.k), self.power
+        return self._by_whole_claims() if name == "whole claims (exact knowledge)" else None
+
+    def _by_whole_claims(self) -> tuple[Simulation, Numbers]:
+        """Of whole claims, one column: a missing value is a value, and a claim with a suppressed cell fits none."""
+        flags = [self.files.claims[name] == "1" for name in self.promise.form.names(CLAIMS, FLAG)]
+        is_hidden = pl.select(pl.any_horizontal(flags)).to_series()
+        known, shown = _joined(self.known), _joined(self.shown, is_hidden)
+        return Simulation(self.cells, known, shown, self.promise.k), self.power.max(axis=1, keepdims=True)
+
+
+def _joined(history: History, is_hidden: pl.Series | None = None) -> History:
+    """The same claims with one column, whose texts hold those of all columns."""
+    frame = pl.DataFrame([column.alias(f"{place}") for place, column in enumerate(history.columns)])
+    texts = frame.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    return History(history.owners, [texts if is_hidden is None else texts.set(is_hidden, None)])
 
 
 def _values_known(known: History, n: int) -> Numbers:

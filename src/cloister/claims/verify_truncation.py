@@ -27,9 +27,10 @@ def truncation_holds(
     shown = np.bincount(owners, minlength=files.patients.height)
     right = shown <= left if told.loses_more else shown == left
     each = "patient and year" if told.by_year else "patient"
-    percentile = "all" if told.percentile >= 100 else f"at most the {told.percentile:g}th percentile of"
+    cut = f"as many claims of each {each} as the {told.percentile:g}th percentile is, or fewer where there are"
+    had = "all of their claims" if told.percentile >= 100 else cut
     more = ", or fewer by suppression" if told.loses_more else ""
-    checks.require(bool(right.all()), f"released patients have {percentile} claims of each {each}{more}")
+    checks.require(bool(right.all()), f"released patients have {had}{more}")
 
 
 def _left(original: Original, told: Truncated) -> Numbers:
