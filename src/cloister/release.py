@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError
+from cloister.errors import GuaranteeViolation, InputError, InternalError
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, read_data, read_manifest
+from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, read_data, release_around
 from cloister.report import render_report
 from cloister.results import Manifest, Verdict
 
@@ -196,20 +196,11 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, val
         place = Path(os.path.realpath(path))
         if place == whole or whole in place.parents or place in whole.parents:
             raise InputError(f"{name} holds secrets and must lie outside the release folder {target.name}.")
-        around = next((folder for folder in place.parents if _is_manifest_of(folder)), None)
+        around = release_around(place)
         if around is not None:
             raise InputError(f"{name} holds secrets, but {around.name} around it is a release. Choose a place outside.")
     if crosswalk is not None and os.path.lexists(crosswalk):
         raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
-
-
-def _is_manifest_of(folder: Path) -> bool:
-    """Whether a folder has a manifest of ours, whatever else is in it."""
-    try:
-        read_manifest(folder)
-    except (CloisterError, OSError):
-        return False
-    return True
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -59,6 +59,19 @@ def is_release(folder: Path) -> bool:
     return not _strangers(folder, manifest)
 
 
+def release_around(path: Path) -> Path | None:
+    """Return the folder around a path that has a manifest of ours, whatever else is in it; None if none has."""
+    return next((folder for folder in Path(os.path.realpath(path)).parents if _has_manifest(folder)), None)
+
+
+def _has_manifest(folder: Path) -> bool:
+    try:
+        read_manifest(folder)
+    except (CloisterError, OSError):
+        return False
+    return True
+
+
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}

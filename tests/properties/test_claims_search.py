@@ -11,8 +11,8 @@ from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, man
 
 from cloister.claims.choice import choose_node
 from cloister.claims.knowledge import Knowledge
-from cloister.claims.lattice_search import corners, search_lattice
-from cloister.claims.losses import level_losses
+from cloister.claims.lattice_search import Budget, corners, search_lattice
+from cloister.claims.losses import level_losses, weights_of
 from cloister.claims.node_risk import Basis, NodeRisk, node_levels, risk_of
 from cloister.claims.release_risk import release_risk
 from cloister.claims.released import Released
@@ -57,6 +57,41 @@ def test_the_search_finds_what_trying_all_nodes_finds(lattice, bound):
     assert found.checked == len(asked) == len(set(asked))
 
 
+@given(lattices(), st.integers(1, 30))
+def test_a_bound_of_nodes_ends_the_search_with_the_best_so_far(lattice, nodes):
+    """No more nodes are asked; what is found is wanted, never better for a smaller bound, and the best if complete."""
+    losses, minimal, refused = lattice
+    asked = []
+
+    def is_candidate(node):
+        asked.append(node)
+        return any(all(a >= b for a, b in zip(node, one)) for one in minimal)
+
+    def is_accepted(node):
+        asked.append(node)
+        return node not in refused
+
+    whole = search_lattice(losses, is_candidate, is_accepted)
+    n_whole = len(asked)
+    asked.clear()
+    budget = Budget(nodes)
+    found = search_lattice(losses, is_candidate, is_accepted, budget=budget)
+
+    assert found.checked + found.tested == len(asked) == min(nodes, n_whole)
+    assert found.is_complete == (nodes >= n_whole)
+    assert budget.is_spent == (nodes <= n_whole)
+    assert found.loss >= whole.loss
+    assert found.levels == whole.levels or not found.is_complete
+    assert found.levels is None or (is_candidate(found.levels) and is_accepted(found.levels))
+
+
+def test_no_time_is_no_answer():
+    """A bound of time that has passed: nothing is asked, and it is said that the search did not end."""
+    found = search_lattice([np.zeros(2)], lambda node: True, lambda node: True, budget=Budget(seconds=1e-9))
+
+    assert (found.levels, found.checked, found.is_complete) == (None, 0, False)
+
+
 def test_a_lattice_too_large_is_refused():
     """A lattice that does not fit into memory is an error that says what to do."""
     with pytest.raises(InputError, match="Bound the levels"):
@@ -68,9 +103,9 @@ def test_corners_are_one_or_two_columns_below_the_top():
     assert set(corners((3, 2))) == {(1, 1), (0, 1), (2, 0), (1, 0), (0, 0)}
 
 
-@given(few_claims(), st.integers(0, 10))
-def test_losses_add_up_to_the_mean_loss_of_cells(encoded, seed):
-    """The loss of a node is the mean over columns of what its cells lose, those not released counted as 1."""
+@given(few_claims(), st.integers(0, 10), st.sampled_from([{}, {"p0": 3.0}, {"c0": 0.001, "c1": 1000.0}]))
+def test_losses_add_up_to_the_mean_loss_of_cells(encoded, seed, asked):
+    """The loss of a node is the weighted mean over columns of what its cells lose, those not released counted as 1."""
     random = np.random.default_rng(seed)
     rows = random.random(encoded.n_claims) < 0.7
     cells = random.random((2, encoded.n_claims)) < 0.7
@@ -88,7 +123,8 @@ def test_losses_add_up_to_the_mean_loss_of_cells(encoded, seed):
                 shown = people[row] if of_claims < 0 else people[owners[row]] and rows[row] and cells[of_claims, row]
                 cost.append(column.losses[level, value] if shown else 1.0)
             means.append(sum(cost) / len(cost) if cost else 0.0)
-        assert sum(means) / len(means) == pytest.approx(level_losses(released).of(levels))
+        weights = weights_of(encoded, asked)
+        assert np.average(means, weights=weights) == pytest.approx(level_losses(released, weights).of(levels))
 
 
 @pytest.fixture(scope="module")
@@ -103,16 +139,17 @@ def settings(**changes):
     return RiskSettings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
 
 
-def test_the_choice_is_the_best_of_all_nodes(hospital):
+@pytest.mark.parametrize(("weights", "draws"), [(None, 10_000), ([1.0, 9.0, 0.5], 2_500)])
+def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
     """Each node of each truncation level measured on the same draws by both tests: none that passes loses less."""
     power = constant_power(hospital, 2)
-    asked = settings()
-    choice = choose_node(hospital, Cut(hospital), power, asked)
-    knowledge = Knowledge(hospital, power, asked.seed)
+    asked = settings(draws=draws)
+    choice = choose_node(hospital, Cut(hospital), power, asked, weights=weights)
+    knowledge = Knowledge(hospital, power, asked.seed, draws=draws)
     passed = []
     for percentile in asked.truncation:
         released = Released.everything(hospital, Cut(hospital).kept(percentile))
-        losses = level_losses(released)
+        losses = level_losses(released, weights)
         matching = matching_of(released, power)
         tests = [NodeRisk(matching, knowledge, asked.k, basis) for basis in Basis]
         for levels in node_levels([column.n_levels for column in hospital.columns]):
@@ -120,8 +157,30 @@ def test_the_choice_is_the_best_of_all_nodes(hospital):
                 passed.append((round(losses.of(levels), 12), -percentile, sum(levels), levels))
 
     assert min(passed) == (choice.loss, -choice.truncation, sum(choice.levels), choice.levels)
+    assert (choice.is_optimal, choice.around[0].raw.draws) == (True, draws)
     assert choice.around[0].levels == choice.levels
     assert choice.around[0].raw.flag_rate <= choice.around[0].node.flag_rate <= 0.2
+
+
+def test_a_bounded_search_is_told_and_can_be_had_again(hospital):
+    """Too few nodes are an error that names the bound; a few more give a choice that its own levels give again."""
+    power = constant_power(hospital, 2)
+    whole = choose_node(hospital, Cut(hospital), power, settings())
+    needed = sum(one.n_asked for one in whole.tried)
+    with pytest.raises(NoSafeRelease, match=r"ended by search.nodes or search.time_limit_s after 2 nodes"):
+        choose_node(hospital, Cut(hospital), power, settings(search_nodes=2))
+    ended = choose_node(hospital, Cut(hospital), power, settings(search_nodes=needed - 1))
+    fixed = [(level, level) for level in ended.levels]
+    again = choose_node(hospital, Cut(hospital), power, settings(truncation=(ended.truncation,)), bounds=fixed)
+
+    assert (ended.is_optimal, ended.loss >= whole.loss) == (False, True)
+    assert sum(one.n_asked for one in ended.tried) == needed - 1
+    assert (again.levels, again.truncation, again.loss, again.is_optimal) == (*_told(ended), True)
+    assert np.array_equal(again.released.claims, ended.released.claims)
+
+
+def _told(choice):
+    return choice.levels, choice.truncation, choice.loss
 
 
 def test_bounds_on_levels_are_kept(hospital):
@@ -201,7 +260,7 @@ def test_treatments_suppress_what_they_say(hospital):
 def test_too_many_to_treat_is_an_error(hospital):
     """Where more patients would have to be treated than may be, nothing is released."""
     released, _levels = fine_node(hospital)
-    with pytest.raises(NoSafeRelease, match="treating at most 1%"):
+    with pytest.raises(NoSafeRelease, match=r"treating at most a share of 0\.01 "):
         suppress(released, (0, 0, 0), constant_power(hospital, 3), settings(most_treated=0.01))
 
 

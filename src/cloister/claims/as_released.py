@@ -32,8 +32,7 @@ def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) ->
 
 
 def _encoded(files: WrittenClaims, laid: Laid) -> EncodedClaims:
-    owners = files.claims[laid.form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
-    counts = np.bincount(owners, minlength=files.patients.height)
+    counts = np.bincount(files.owners, minlength=files.patients.height)
     return EncodedClaims(
         tuple(_columns(files.patients, laid.form.names(PATIENTS, QUASI))),
         tuple(_columns(files.claims, laid.form.names(CLAIMS, QUASI))),

@@ -1,7 +1,7 @@
 """The truncation level and the node that lose least (step 10)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from cloister.errors import NoSafeRelease
 
 from .encoded import EncodedClaims
 from .knowledge import Knowledge
-from .lattice_search import LatticeResult, Node, search_lattice
+from .lattice_search import Budget, LatticeResult, Node, search_lattice
 from .losses import level_losses
 from .matching import Matching
 from .node_risk import Basis, NodeRisk, RiskFigures
@@ -68,6 +68,11 @@ class TruncationTried:
     claims_lost: int
     result: LatticeResult
 
+    @property
+    def n_asked(self) -> int:
+        """Nodes measured, by either test."""
+        return self.result.checked + self.result.tested
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice:
@@ -79,8 +84,9 @@ class Choice:
     truncation : percentile; 100 where nothing is truncated
     loss : with lost claims, before suppression
     released : all patients, with their claims as truncated
-    tried : all truncation levels
+    tried : truncation levels that were searched, all of them unless ``is_optimal`` is false
     around : the chosen node, then its direct neighbours in the lattice, each judged by both tests
+    is_optimal : whether the search came to its end; else its bound of nodes or time ended it
     """
 
     levels: Node
@@ -89,6 +95,7 @@ class Choice:
     released: Released
     tried: tuple[TruncationTried, ...]
     around: tuple[NodeTest, ...]
+    is_optimal: bool = True
 
 
 class _Level:
@@ -144,7 +151,8 @@ def choose_node(
     everything but the generalization frozen (power, draws, claims removed, and which draws are missed, decided on base
     values), and the paper's, with misses decided on the values of the node. Only the first is inherited by coarser
     nodes, so it alone rules out nodes that were not measured. Not promised: exactness; answers are those of a
-    simulation, stopped early at 99.9 %, and the release is evaluated anew in any case. Cost: about 2,500 nodes
+    simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
+    where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
     of half a million measured, by a few hundred draws each.
 
     Parameters
@@ -158,20 +166,29 @@ def choose_node(
     Raises
     ------
     NoSafeRelease
-        No node of any truncation level passes.
+        No node of any truncation level passes, or none was found before the search had to end.
     """
     limits = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
-    knowledge = Knowledge(encoded, power, settings.seed)
+    knowledge = Knowledge(encoded, power, settings.seed, draws=settings.draws)
+    budget = Budget(settings.search_nodes, settings.search_seconds)
     tried: list[TruncationTried] = []
     best: tuple[Node, float, float] | None = None
     for percentile in sorted(set(settings.truncation), reverse=True):
         released = Released.everything(encoded, truncation.kept(percentile))
         level = _Level(released, knowledge, settings, power_at)
-        result = _search(level, limits, weights, np.inf if best is None else best[2])
+        result = _search(level, limits, weights, np.inf if best is None else best[2], budget)
         if result.levels is not None:
             best = result.levels, percentile, result.loss
         limit = None if percentile >= NO_TRUNCATION else truncation.limit(percentile)
         tried.append(TruncationTried(percentile, limit, int((~released.claims).sum()), result))
+        if budget.is_spent:
+            break
+    is_optimal = len(tried) == len(set(settings.truncation)) and all(one.result.is_complete for one in tried)
+    if best is None and not is_optimal:
+        raise NoSafeRelease(
+            f"The search ended by search.nodes or search.time_limit_s after {sum(one.n_asked for one in tried)} nodes, "
+            f"none of which has a flag rate of at most {settings.max_sup:g}. Allow more, or coarser levels alone."
+        )
     if best is None:
         raise NoSafeRelease(
             f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
@@ -180,10 +197,12 @@ def choose_node(
     levels, percentile, loss = best
     released = Released.everything(encoded, truncation.kept(percentile))
     around = _around(_Level(released, knowledge, settings, power_at), levels, limits, weights)
-    return Choice(levels, percentile, loss, released, tuple(tried), around)
+    return Choice(levels, percentile, loss, released, tuple(tried), around, is_optimal)
 
 
-def _search(level: _Level, bounds: Bounds, weights: Sequence[float] | None, bound: float) -> LatticeResult:
+def _search(
+    level: _Level, bounds: Bounds, weights: Sequence[float] | None, bound: float, budget: Budget
+) -> LatticeResult:
     """Search one truncation level; levels are counted from the lowest allowed within the search only."""
     losses = level_losses(level.released, weights)
     lowest = [low for low, _ in bounds]
@@ -197,10 +216,11 @@ def _search(level: _Level, bounds: Bounds, weights: Sequence[float] | None, boun
         lambda node: level.is_accepted(raised(node)),
         fixed=losses.fixed,
         bound=bound,
+        budget=budget,
     )
     if result.levels is None:
         return result
-    return LatticeResult(raised(result.levels), result.loss, result.lattice, result.checked, result.tested)
+    return replace(result, levels=raised(result.levels))
 
 
 def _around(level: _Level, levels: Node, bounds: Bounds, weights: Sequence[float] | None) -> tuple[NodeTest, ...]:

@@ -7,8 +7,10 @@ from cloister.hierarchy.ladder import ROOT
 from .data_file import (
     CLAIMS,
     FLAG,
+    HMAC,
     IDENTIFIER,
     KEPT,
+    NUMBER,
     PATIENTS,
     QUASI,
     TRUNCATED,
@@ -20,7 +22,10 @@ from .data_file import (
 Row = tuple[str, str, str | None, str | None, str | None, str]
 
 BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
-NUMBER = "number of the patient in this release; the same in both files"
+IDS = {
+    NUMBER: "number of the patient in this release; the same in both files",
+    HMAC: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
+}
 PSEUDONYM_MEANING = "a number in place of an id, by its first appearance"
 CUT = "1 where claims of the patient were left out, else 0"
 HIDDEN = "1 where the cell was suppressed, which is then empty, else 0"
@@ -50,7 +55,9 @@ def _rows(table: str, column: ReleasedColumn, frame: pl.DataFrame) -> list[Row]:
 def _meaning(column: ReleasedColumn) -> str:
     if column.role == FLAG:
         return CUT if column.name == TRUNCATED else HIDDEN
-    return {IDENTIFIER: NUMBER, KEPT: RECORDED}.get(column.role, PSEUDONYM_MEANING)
+    if column.role == IDENTIFIER:
+        return IDS[str(column.ids)]
+    return RECORDED if column.role == KEPT else PSEUDONYM_MEANING
 
 
 def _of_label(label: str, column: ReleasedColumn) -> str:

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 PATIENTS, CLAIMS = "patients", "claims"
 TRUNCATED = "claims_truncated"
@@ -12,6 +15,9 @@ TRUNCATED = "claims_truncated"
 
 SUPPRESSED = "sup_"
 """Beginning of the columns of claims that are 1 where the cell of a quasi-identifier was suppressed."""
+
+NUMBER, HMAC = "number", "hmac"
+"""What the ids of patients are: numbers in released order, or keyed hashes."""
 
 IDENTIFIER, QUASI, KEPT, PSEUDONYM, FLAG = "identifier", "quasi-identifier", "keep", "pseudonym", "flag"
 KEYS = {
@@ -34,6 +40,7 @@ class ReleasedColumn:
     role : identifier, quasi-identifier, keep (as recorded), pseudonym or flag
     hierarchy, level, top : of a quasi-identifier: its hierarchy, the level released, and the highest there is
     numbered_with : of a pseudonym: columns with the same word share their numbers
+    ids : of the identifier: number or hmac
     """
 
     name: str
@@ -42,11 +49,12 @@ class ReleasedColumn:
     level: int | None = None
     top: int | None = None
     numbered_with: str | None = None
+    ids: str | None = None
 
     def told(self) -> dict[str, Any]:
         """What the manifest says of it."""
         if self.role == IDENTIFIER:
-            return {"role": self.role, "ids": "number"}
+            return {"role": self.role, "ids": self.ids}
         if self.role == QUASI:
             return {"role": self.role, "hierarchy": self.hierarchy, "level": self.level, "top": self.top}
         return {"role": self.role} | ({"numbered_with": self.numbered_with} if self.role == PSEUDONYM else {})
@@ -58,6 +66,11 @@ class ClaimsForm:
 
     patients: tuple[ReleasedColumn, ...]
     claims: tuple[ReleasedColumn, ...]
+
+    @property
+    def ids(self) -> str:
+        """What the ids of patients are, in both files."""
+        return str(self.patients[0].ids)
 
     def of(self, table: str) -> tuple[ReleasedColumn, ...]:
         """The columns of one file."""
@@ -86,7 +99,7 @@ class ClaimsForm:
         flags = [f"{SUPPRESSED}{name}" for name in form.names(CLAIMS, QUASI)]
         fits = form.names(PATIENTS, FLAG) == [TRUNCATED] and form.names(CLAIMS, FLAG) == flags
         for table in (PATIENTS, CLAIMS):
-            fits &= form.names(table, IDENTIFIER) == form.names(table)[:1]
+            fits &= form.names(table, IDENTIFIER) == form.names(table)[:1] and form.of(table)[0].ids == form.ids
         if not fits or not form.names(CLAIMS, QUASI):
             raise ValueError("not the columns that there must be")
         return form
@@ -98,10 +111,12 @@ def _read(name: str, told: Mapping[str, Any]) -> ReleasedColumn:
     level, top = told.get("level"), told.get("top")
     if told["role"] == QUASI and not (type(level) is int and type(top) is int and 0 <= level <= top):
         raise ValueError("not a level")
-    texts = [told.get(key) for key in ("hierarchy", "numbered_with")]
+    texts = [told.get(key) for key in ("hierarchy", "numbered_with", "ids")]
     if any(text is not None and not isinstance(text, str) for text in texts):
         raise TypeError("not a text")
-    return ReleasedColumn(name, told["role"], texts[0], level, top, texts[1])
+    if told["role"] == IDENTIFIER and texts[2] not in (NUMBER, HMAC):
+        raise ValueError("not what ids are")
+    return ReleasedColumn(name, told["role"], texts[0], level, top, texts[1], texts[2])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,6 +128,14 @@ class WrittenClaims:
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The row of the patient of each claim, (n_claims,), by the ids, which come first in both files; -1 if none."""
+        ids, owners = self.patients.to_series(0), self.claims.to_series(0)
+        rows = pl.DataFrame({"id": ids, "row": range(ids.len())}, schema={"id": pl.String, "row": pl.Int64})
+        found = owners.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")["row"]
+        return found.fill_null(-1).to_numpy().astype(np.int64)
 
     def of(self, table: str) -> pl.DataFrame:
         """The rows of one file."""

@@ -26,6 +26,7 @@ from .steps import StepLine
 from .written import Laid
 
 DIGITS = 6
+ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
 OTHER_POWERS = (10, 15, 20)
 """Highest powers that the sensitivity table tries besides the plan's."""
 
@@ -124,6 +125,7 @@ def _choice(choice: Choice, laid: Laid, k: int) -> dict[str, Any]:
     return {
         "truncation": _percentile(choice.truncation),
         "levels": levels_told(laid.form),
+        "optimal": choice.is_optimal,
         "lattice": choice.tried[0].result.lattice,
         "tried": [
             {
@@ -149,6 +151,7 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
     if choice.truncation < 100:
         how = f"Claims were cut to the {choice.truncation:g}th percentile of claims per {plan.truncation.per}."
     tried = sum(one.result.checked for one in choice.tried)
+    ended = "" if choice.is_optimal else f" {ENDED}"
     hidden = {
         "patients left out": int(suppression.patients.sum()),
         "cells suppressed": int(suppression.cells.sum()),
@@ -167,7 +170,8 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
             f"{suppression.before.exact.flag_rate:.4f}.",
         ),
         StepLine(
-            "10 search", f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels."
+            "10 search",
+            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels.{ended}",
         ),
         StepLine(
             "11 suppression",

@@ -18,6 +18,8 @@ from .plan_file import parse_plan
 from .prepare import prepare
 
 NAME = "the plan"
+WEIGHTS = {"diagnosis": 3, "procedure": 2}
+"""By role. Codes have many values: counted like any other column, they are what the search gives up first."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def _settings(people: list[Guess], events: list[Guess]) -> tuple[dict[str, Any],
         "qi_of_claims": _hierarchies(events) | of_claims,
         "grouped": [role for role in ("place", "specialty") if role in other],
         "rules": exclusion_rules(),
+        "weights": {guess.column: WEIGHTS[guess.role] for guess in events if guess.role in WEIGHTS},
     }
     if not settings["qi_of_claims"]:
         raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")

@@ -13,7 +13,7 @@ from .encoded import EncodedClaims, EncodedColumn
 from .numbering import gather, neighbours, sorted_by_patient
 
 REPEAT = 10_000
-"""Patients drawn in one repeat."""
+"""Patients drawn in one repeat, if nothing else is asked."""
 
 EACH = 1 << 40
 """Draws made patient by patient are numbered from here on, so that none of them is one of the repeats."""
@@ -28,6 +28,7 @@ class Knowledge:
     power : (n_patients, n_columns) int32, how many values of each column of claims are known; at most all there are
     seed : every sample follows from it, the patient and the number of the draw
     eligible : (n_patients,) patients that may be drawn; all if not given
+    draws : patients drawn in one repeat
 
     Notes
     -----
@@ -41,12 +42,14 @@ class Knowledge:
         power: NDArray[np.int32],
         seed: int,
         eligible: NDArray[np.bool_] | None = None,
+        draws: int = REPEAT,
     ) -> None:
         if power.shape != (encoded.n_patients, len(encoded.claims)):
             raise InternalError("The adversary's power is not one number for each patient and column of claims.")
         self.encoded = encoded
         self.power = np.ascontiguousarray(power, dtype=np.int32)
         self.seed = seed
+        self.draws = draws
         self.eligible = np.ones(encoded.n_patients, dtype=np.bool_) if eligible is None else eligible
         self._repeats: dict[int, Draws] = {}
 
@@ -61,10 +64,10 @@ class Knowledge:
         return known_values(self.encoded, self.encoded.claims)
 
     def repeat(self, number: int) -> Draws:
-        """One repeat: 10,000 patients drawn with replacement, and what is known of each."""
+        """One repeat: ``draws`` patients drawn with replacement, and what is known of each."""
         if number not in self._repeats:
-            first = number * REPEAT
-            patients = draw_patients(self.seed, first, REPEAT, np.flatnonzero(self.eligible))
+            first = number * self.draws
+            patients = draw_patients(self.seed, first, self.draws, np.flatnonzero(self.eligible))
             self._repeats[number] = draw_values(self.known, self.power, self.seed, first, patients)
         return self._repeats[number]
 
@@ -83,13 +86,14 @@ class Knowledge:
 
     def with_power(self, power: NDArray[np.int32]) -> "Knowledge":
         """Samples by another power; where a patient's power is the same, the same samples."""
-        other = Knowledge(self.encoded, power, self.seed, self.eligible)
+        other = Knowledge(self.encoded, power, self.seed, self.eligible, self.draws)
         other.__dict__["known"] = self.known
         return other
 
     def again(self, seed: int, eligible: NDArray[np.bool_] | None = None) -> "Knowledge":
         """The same power with other samples; among other patients where they are given."""
-        other = Knowledge(self.encoded, self.power, seed, self.eligible if eligible is None else eligible)
+        among = self.eligible if eligible is None else eligible
+        other = Knowledge(self.encoded, self.power, seed, among, self.draws)
         other.__dict__["known"] = self.known
         return other
 

@@ -14,6 +14,7 @@ globally optimal k-anonymity method for the de-identification of health data", J
 and bisection of paths these are. Deviation: only nodes that may still win are decided, not all minimal ones.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -44,6 +45,7 @@ class LatticeResult:
     lattice : number of nodes
     checked : nodes that were asked whether they are candidates
     tested : nodes that were asked whether they are accepted
+    is_complete : whether the search came to its end; else a node that loses less may have been left
     """
 
     levels: Node | None
@@ -51,12 +53,40 @@ class LatticeResult:
     lattice: int
     checked: int
     tested: int
+    is_complete: bool = True
+
+
+class Budget:
+    """What searches may cost together; without bounds, anything.
+
+    Parameters
+    ----------
+    nodes : most nodes asked, by either question
+    seconds : from now on
+    """
+
+    def __init__(self, nodes: int | None = None, seconds: float | None = None) -> None:
+        self._left = nodes
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no other node may be asked."""
+        return self._left == 0 or (self._end is not None and time.monotonic() >= self._end)
+
+    def spend(self) -> bool:
+        """Whether one more node may be asked; it then counts."""
+        if self.is_spent:
+            return False
+        if self._left is not None:
+            self._left -= 1
+        return True
 
 
 class _Search:
     """One run: flags for all nodes of the lattice, and their order."""
 
-    def __init__(self, losses: Sequence[NDArray[np.float64]], fixed: float, bound: float) -> None:
+    def __init__(self, losses: Sequence[NDArray[np.float64]], fixed: float, bound: float, budget: Budget) -> None:
         self.shape = tuple(column.size for column in losses)
         total = np.full(self.shape, fixed)
         volume, rank = np.ones(self.shape), np.zeros(self.shape, dtype=np.int64)
@@ -77,6 +107,8 @@ class _Search:
         self.best: Node | None = None
         self.checked = 0
         self.tested = 0
+        self.budget = budget
+        self.is_complete = True
 
     def next(self) -> Node | None:
         """The open node that rules out most if it is no candidate; None when all is decided."""
@@ -92,6 +124,8 @@ class _Search:
         below = tuple(slice(0, level + 1) for level in node)
         if not self.is_open[node] and not self.is_open[below].any():
             return False
+        if not self._may_ask():
+            return False
         self.checked += 1
         if is_candidate(node):
             self.candidates[tuple(slice(level, None) for level in node)] = True
@@ -102,7 +136,7 @@ class _Search:
     def accept(self, node: Node, is_accepted: Question) -> None:
         """Ask about a candidate; it becomes the best, and what does not lose less is closed, or it is closed alone."""
         self.is_open[node] = False
-        if self.rejected[node]:
+        if self.rejected[node] or not self._may_ask():
             return
         self.tested += 1
         if is_accepted(node):
@@ -110,6 +144,14 @@ class _Search:
             self.is_open &= self.place < self.place[node]
         else:
             self.rejected[node] = True
+
+    def _may_ask(self) -> bool:
+        """Whether the budget allows one more question; if not, nothing is left open."""
+        if self.budget.spend():
+            return True
+        self.is_complete = False
+        self.is_open[...] = False
+        return False
 
     def way_down(self, node: Node) -> list[Node]:
         """A path from a node down through open nodes, each step the one that saves most; the lowest node first."""
@@ -135,10 +177,12 @@ def search_lattice(
     *,
     fixed: float = 0.0,
     bound: float = np.inf,
+    budget: Budget | None = None,
 ) -> LatticeResult:
     """Find the node that loses least among candidates that are accepted.
 
-    *Guarantee*: where a candidate's coarser nodes are candidates, no node that loses less is both. Not promised: more
+    *Guarantee*: where a candidate's coarser nodes are candidates, no node that loses less is both, unless the budget
+    ended the search, which is then said: the answer is both all the same, the best of those asked. Not promised: more
     than the two questions promise; answers from a simulation are as sure as it is. Cost: of the order of the nodes that
     are the coarsest to lose less than the answer, one question each; a few bytes for each node of the lattice.
 
@@ -149,6 +193,7 @@ def search_lattice(
     is_accepted : whether a candidate is wanted
     fixed : loss of every node besides
     bound : nodes that lose as much are not wanted
+    budget : which nodes are asked until it is spent follows from the data, but for seconds
 
     Raises
     ------
@@ -161,7 +206,7 @@ def search_lattice(
             f"The lattice has {lattice} nodes, too many to search (at most {MOST_NODES}). Bound the levels of some "
             "columns, or leave levels out."
         )
-    run = _Search(losses, fixed, bound)
+    run = _Search(losses, fixed, bound, budget or Budget())
     for corner in corners(run.shape):
         if run.is_open.any():
             run.asks(corner, is_candidate)
@@ -169,7 +214,7 @@ def search_lattice(
         if run.asks(node, is_candidate):
             _descend(run, node, is_candidate, is_accepted)
     loss = np.inf if run.best is None else float(run.loss[run.best])
-    return LatticeResult(run.best, loss, lattice, run.checked, run.tested)
+    return LatticeResult(run.best, loss, lattice, run.checked, run.tested, run.is_complete)
 
 
 def _descend(run: _Search, node: Node, is_candidate: Question, is_accepted: Question) -> None:

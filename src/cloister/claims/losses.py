@@ -1,6 +1,6 @@
 """What a release of claims loses: the mean over columns of the mean loss of a cell, what is not released lost whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,11 +40,11 @@ def level_losses(released: Released, weights: Sequence[float] | None = None) -> 
     Raises
     ------
     InternalError
-        The weights are not one for each column, or not above 0.
+        The weights are not one for each column, or not above 0 and finite.
     """
     columns = released.encoded.columns
     given = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != (len(columns),) or not bool(np.all(given > 0)):
+    if given.shape != (len(columns),) or not bool(np.all(np.isfinite(given) & (given > 0))):
         raise InternalError("The weights of columns are not one above 0 for each.")
     fixed, by_level = 0.0, []
     shown = shown_cells(released)
@@ -55,6 +55,11 @@ def level_losses(released: Released, weights: Sequence[float] | None = None) -> 
         fixed += weight * int((present & ~own).sum()) / n_cells
         by_level.append(weight * _rising(column, column.losses @ counts) / n_cells)
     return LevelLosses(fixed, tuple(by_level))
+
+
+def weights_of(encoded: EncodedClaims, asked: Mapping[str, float]) -> list[float]:
+    """Weight of each column in the loss, those of patients first; 1 for those of which nothing is said."""
+    return [float(asked.get(column.name, 1.0)) for column in encoded.columns]
 
 
 def shown_cells(released: Released) -> list[NDArray[np.bool_]]:

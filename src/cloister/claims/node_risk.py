@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Draws
 
-from .knowledge import REPEAT, Knowledge
+from .knowledge import Knowledge
 from .matching import Levels, Matching
 
 CONFIDENT = 1.959963984540054
@@ -35,8 +35,8 @@ SURE = 3.290526731491926
 NARROW = 0.0005
 """Width of an interval that is narrow enough."""
 
-LOOKS = (200, 500, 1000, 2000, 3500, 5000, 7500, REPEAT)
-"""Draws of a repeat after which it is asked whether there were enough."""
+LOOKS = (200, 500, 1000, 2000, 3500, 5000, 7500, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000)
+"""Draws of a repeat after which it is asked whether there were enough, besides all of them."""
 
 
 class Basis(StrEnum):
@@ -173,13 +173,14 @@ class NodeRisk:
         repeats : after so many repeats the share itself decides
         z : how sure to be before that, in standard errors
         """
-        draws, flagged = 0, 0
+        draws, flagged, whole = 0, 0, self.knowledge.draws
+        looks = (*(look for look in LOOKS if look < whole), whole)
         for number in range(repeats):
-            for begin, end in zip((0, *LOOKS), LOOKS, strict=False):
+            for begin, end in zip((0, *looks), looks, strict=False):
                 flagged += self._flags(levels, number, begin, end)
                 draws += end - begin
                 interval = wilson(flagged, draws, z)
-                if flagged > most * REPEAT * repeats or interval.excludes(most) or interval.width < NARROW:
+                if flagged > most * whole * repeats or interval.excludes(most) or interval.width < NARROW:
                     return FlagRate(draws, flagged, flagged <= most * draws)
         return FlagRate(draws, flagged, flagged <= most * draws)
 
@@ -200,7 +201,7 @@ class NodeRisk:
 
     def _repeat(self, levels: Levels, number: int) -> RiskFigures:
         draws = self.knowledge.repeat(number)
-        held = self._contained(levels, number, 0, REPEAT)
+        held = self._contained(levels, number, 0, draws.patients.size)
         sizes = self.matching.sizes(levels, draws, held)
         return RiskFigures.of(risk_of(sizes), held & (sizes < self.k), ~held)
 

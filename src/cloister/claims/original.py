@@ -8,6 +8,7 @@ from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
 from .derived import years_of
 from .ladders import hierarchy_named
+from .plan import HMAC
 from .verify_original import Original
 
 
@@ -26,42 +27,48 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> Original:
         table: {column: hierarchy_named(words, plan.grouping.tables).hierarchy for column, words in qi.items()}
         for table, qi in ((PATIENTS, plan.patients.qi), (CLAIMS, plan.claims.qi))
     }
+    (name,) = plan.patient_columns("id")
+    ids = prepared.patients[name] if plan.ids.patients.startswith(HMAC) else None
     years = None
     if plan.claim_column("date") is not None:
         years = years_of(prepared).fill_null(0).to_numpy().astype(np.int64)
-    return Original(prepared.patients, prepared.claims, owners.to_numpy().astype(np.int64), hierarchies, origin, years)
+    rows_of = owners.to_numpy().astype(np.int64)
+    return Original(prepared.patients, prepared.claims, rows_of, hierarchies, origin, years, ids)
 
 
-def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64]) -> pl.DataFrame:
-    """Return the secret map from released numbers to original ids.
+def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:
+    """Return the secret map from released to original ids.
 
     Parameters
     ----------
     source : as read
     patients : (n_released,) row of each released patient among the prepared ones
+    ids : (n_released,) as released
     """
     (name,) = source.plan.patient_columns("id")
     numbers = prepared.patients[PATIENT].gather(pl.Series(patients))
-    ids = source.patients[name].gather(numbers)  # patients are numbered by their rows
-    return pl.DataFrame([pl.Series("released", np.arange(1, patients.size + 1)), ids.alias("original")])
+    own = source.patients[name].gather(numbers)  # patients are numbered by their rows
+    return pl.DataFrame([ids.alias("released"), own.alias("original")])
 
 
-def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims) -> NDArray[np.int64] | None:
+def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: pl.Series) -> NDArray[np.int64] | None:
     """Return the rows of released patients from the map that was written with a release; None where it does not fit.
 
     A patient who is not among the prepared ones, since the plan leaves such patients out, has the row -1.
+
+    Parameters
+    ----------
+    ids : as released, in released order
     """
     if crosswalk.columns != ["released", "original"]:
         return None
     (name,) = source.plan.patient_columns("id")
     numbers = source.patients.select(pl.col(name).alias("original"), PATIENT)
     rows = prepared.patients.select(PATIENT).with_row_index("row")
-    told = crosswalk.select(
-        pl.col("original").cast(pl.String), pl.col("released").cast(pl.String).cast(pl.Int64, strict=False)
-    ).sort("released")
-    found = told.join(numbers, on="original", how="left", maintain_order="left")
+    told = crosswalk.cast(pl.String)
+    found = ids.alias("released").to_frame().join(told, on="released", how="left", maintain_order="left")
+    found = found.join(numbers, on="original", how="left", maintain_order="left")
     found = found.join(rows, on=PATIENT, how="left", maintain_order="left")
-    is_whole = told["released"].equals(pl.Series("released", range(1, told.height + 1), dtype=pl.Int64))
-    if not is_whole or found.height != told.height or found[PATIENT].null_count():
+    if told.height != ids.len() or found.height != ids.len() or found[PATIENT].null_count():
         return None
     return found["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)

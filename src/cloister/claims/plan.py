@@ -33,6 +33,9 @@ SEVERAL = frozenset({"quasi-identifier", "keep", "drop", "diagnoses", "procedure
 NEVER_RELEASED = frozenset({"birth-date", "birth-year", "date", "end-date", "paid-date", "diagnoses", "procedures"})
 """Roles of columns that steps read and that no release holds."""
 
+HMAC = "hmac:"
+"""Stands before the file of the key, where ids are keyed hashes."""
+
 PSEUDONYMS = frozenset({"provider", "vendor", "pcp"})
 
 AGE, DAYS_IN_HOSPITAL = "age", "days_in_hospital"
@@ -171,31 +174,40 @@ class RiskPlan:
     threshold : highest risk of a patient, in (0, 1]; classes need ``ceil(1 / threshold)`` patients
     max_suppression : highest share of flagged patients, in (0, 1)
     seed : of the simulation
-    repeats, draws : at most so many repeats of so many drawn patients
+    repeats, draws : at most so many repeats of so many drawn patients, in the figures that are limited
     """
 
     __pydantic_config__: ClassVar = STRICT
     threshold: float = _key(0.05, "a number above 0 and at most 0.5")
     max_suppression: float = _key(0.05, "a number above 0 and below 1")
     seed: int = _key(0, "a whole number from 0 to below 2^32")
-    repeats: int = _key(1000, "a whole number from 1")
-    draws: int = _key(10_000, "a whole number from 1")
+    repeats: int = _key(1000, "a whole number from 1 to 1,000,000")
+    draws: int = _key(10_000, "a whole number from 1,000 to 1,000,000")
 
 
 @dataclass(frozen=True)
 class SuppressionPlan:
-    """What is suppressed of a flagged patient."""
+    """What is suppressed of a flagged patient, and of how many.
+
+    Attributes
+    ----------
+    treatment : what goes
+    most_treated : share of the patients of whom something may be suppressed
+    most_removed : share of the patients who may be left out whole, in this step
+    """
 
     __pydantic_config__: ClassVar = STRICT
     treatment: Literal["patients", "claims", "cells"] = _key("cells", "patients, claims or cells")
+    most_treated: float = _key(0.5, "a number above 0 and at most 1")
+    most_removed: float = _key(0.1, "a number above 0 and at most 1")
 
 
 @dataclass(frozen=True)
 class IdsPlan:
-    """What replaces the ids: of patients ``number``, ``drop`` or ``hmac:KEYFILE``; of the others see step 1."""
+    """What replaces the ids: of patients ``number`` or ``hmac:KEYFILE``; of the others see step 1."""
 
     __pydantic_config__: ClassVar = STRICT
-    patients: str = _key("number", "number, drop or hmac:KEYFILE")
+    patients: str = _key("number", "number or hmac:KEYFILE")
     provider: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
     vendor: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
     pcp: Literal["drop", "number", "per-table"] = _key("number", "drop, number or per-table")
@@ -203,7 +215,13 @@ class IdsPlan:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Bounds of the search; None for no bound."""
+    """Bounds of the search; None for no bound. What is found by then is released, and that it may not be the best said.
+
+    Attributes
+    ----------
+    nodes : most nodes that are measured, over all truncation levels
+    time_limit_s : seconds after which no other node is measured
+    """
 
     __pydantic_config__: ClassVar = STRICT
     nodes: int | None = _key(None, "a whole number from 1")
@@ -219,6 +237,7 @@ class ClaimsPlan:
     patients, claims : columns, roles and hierarchies
     exclusions, removals, grouping, top_coding : steps 2, 3 and 6
     truncation, adversary, risk, suppression, search : steps 7 to 11
+    weights : of quasi-identifiers in the loss, by column; 1 for those not named
     ids : step 1
     """
 
@@ -233,6 +252,9 @@ class ClaimsPlan:
     adversary: AdversaryPlan = field(default_factory=AdversaryPlan, metadata=SECTION)
     risk: RiskPlan = field(default_factory=RiskPlan, metadata=SECTION)
     suppression: SuppressionPlan = field(default_factory=SuppressionPlan, metadata=SECTION)
+    weights: Mapping[str, float] = field(
+        default_factory=dict, metadata={"allowed": "a number from 0.001 to 1000 for each quasi-identifier named"}
+    )
     ids: IdsPlan = field(default_factory=IdsPlan, metadata=SECTION)
     search: SearchPlan = field(default_factory=SearchPlan, metadata=SECTION)
 

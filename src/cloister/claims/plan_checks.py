@@ -15,6 +15,11 @@ CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
 GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "place": "place", "specialty": "specialty"}
 """Hierarchies that begin at codes, and that begin at groups, with the role whose columns they are for."""
 
+UNJOINED = (
+    "ids.patients cannot be drop: the id is all that says whose claims are whose, and without it the files fall apart. "
+    "Take number, which says nothing of a patient, or hmac:KEYFILE."
+)
+
 
 def misfits(plan: ClaimsPlan) -> Iterator[str]:
     """Sentences about what does not fit, none if all does; keys and names of columns only."""
@@ -25,6 +30,9 @@ def misfits(plan: ClaimsPlan) -> Iterator[str]:
         yield "claims.qi needs at least one quasi-identifier."
     yield from _grouping(plan)
     yield from _hierarchies(plan)
+    yield from _weights(plan)
+    if plan.ids.patients == "drop":
+        yield UNJOINED
 
 
 def _roles(table: str, section: Section) -> Iterator[str]:
@@ -79,3 +87,11 @@ def _hierarchies(plan: ClaimsPlan) -> Iterator[str]:
                 hierarchy_named(words, plan.grouping.tables)
             except InputError as error:
                 yield f"{table}.qi.{column}: {error.message}"
+
+
+def _weights(plan: ClaimsPlan) -> Iterator[str]:
+    known = [*plan.patients.qi, *plan.claims.qi]
+    for column in plan.weights:
+        if column not in known:
+            hint = did_you_mean(column, known)
+            yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"

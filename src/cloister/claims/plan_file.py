@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +15,15 @@ from cloister.io.text import load_text
 
 from .group_tables import NAMED, RANGED, exclusion_rules
 from .ladders import split_bounds
-from .plan import ClaimsPlan
+from .plan import HMAC, ClaimsPlan
 from .plan_checks import misfits
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-HMAC = "hmac:"
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000
+BY_COLUMN = frozenset({"roles", "qi", "tables", "weights"})
+"""Keys under which every key is a name of the user's own."""
 
 
 def read_plan(path: Path) -> ClaimsPlan:
@@ -114,7 +117,8 @@ def _refusal(problem: Mapping[str, Any], name: str) -> InputError:
         return InputError(f"{name} lacks the key {key}: {allowed}.", file=name)
     if problem["type"] == "literal_error":
         allowed = f"one of {problem['ctx']['expected']}"
-        key = ".".join(keys[: len(section) + 1]) if "roles" in section else key
+    if section and section[-1] in BY_COLUMN:
+        key = ".".join(keys[: len(section) + 1])
     return InputError(f"{name}: {key} must be {allowed}.", file=name)
 
 
@@ -185,23 +189,28 @@ def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
         if dataclasses.is_dataclass(section.type)
         for field in dataclasses.fields(section.type)
     }
-    risk, search = plan.risk, plan.search
+    risk, search, suppression = plan.risk, plan.search, plan.suppression
     percentiles = [level for level in plan.truncation.percentiles if level != "none"]
     in_range = {
         "risk.threshold": 0 < risk.threshold <= 0.5,
         "risk.max_suppression": 0 < risk.max_suppression < 1,
         "risk.seed": 0 <= risk.seed < 2**32,
-        "risk.repeats": 1 <= risk.repeats < 2**31,
-        "risk.draws": 1 <= risk.draws < 2**31,
+        "risk.repeats": 1 <= risk.repeats <= 1_000_000,
+        "risk.draws": 1_000 <= risk.draws <= 1_000_000,
+        "suppression.most_treated": 0 < suppression.most_treated <= 1,
+        "suppression.most_removed": 0 < suppression.most_removed <= 1,
         "adversary.power": 1 <= plan.adversary.power <= 1000,
         "truncation.percentiles": bool(plan.truncation.percentiles) and all(0 < level < 100 for level in percentiles),
         "search.nodes": search.nodes is None or search.nodes >= 1,
-        "search.time_limit_s": search.time_limit_s is None or search.time_limit_s > 0,
+        "search.time_limit_s": search.time_limit_s is None or 0 < search.time_limit_s < math.inf,
         "grouping.tables": set(plan.grouping.tables) <= {*RANGED, *NAMED},
         "ids.patients": plan.ids.patients in ("number", "drop")
         or plan.ids.patients.removeprefix(HMAC) not in ("", plan.ids.patients),
     }
     yield from ((key, allowed[key]) for key, holds in in_range.items() if not holds)
+    for column, weight in plan.weights.items():
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            yield f"weights.{column}", f"a number from {LEAST_WEIGHT} to {MOST_WEIGHT}"
     for number, coding in enumerate(plan.top_coding, start=1):
         if not 0 < coding.quantile < 1:
             yield f"top_coding.quantile (section {number})", "a number above 0 and below 1"

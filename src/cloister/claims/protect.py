@@ -5,18 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
-
 from .adversary import AdversaryPower, adversary_power
 from .choice import Choice, choose_node
 from .encode import Encoding
 from .encoded import EncodedClaims
+from .losses import weights_of
 from .plan import ClaimsPlan
 from .risk_settings import RiskSettings, Treatment
 from .suppression import Suppression, suppress
 from .truncation import truncation
-
-USUAL_DRAWS = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,24 +48,20 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
     Raises
     ------
     InputError
-        The plan asks for what this version cannot do.
+        A number is out of range.
     """
-    if plan.ids.patients != "number":
-        raise InputError(
-            "ids.patients can be number alone in this version: the number joins patients and claims, so that it cannot "
-            "be dropped, and keyed hashes would link releases."
-        )
-    if plan.risk.draws != USUAL_DRAWS:
-        raise InputError(f"risk.draws can be {USUAL_DRAWS} alone in this version; give more repeats instead.")
-    if plan.search.nodes is not None or plan.search.time_limit_s is not None:
-        raise InputError("search.nodes and search.time_limit_s are not known to this version. Leave them out.")
     return RiskSettings(
         threshold=plan.risk.threshold,
         max_sup=plan.risk.max_suppression,
         seed=plan.risk.seed if seed is None else seed,
         repeats=plan.risk.repeats,
+        draws=plan.risk.draws,
+        search_nodes=plan.search.nodes,
+        search_seconds=plan.search.time_limit_s,
         truncation=plan.truncation.levels,
         treatment=Treatment(plan.suppression.treatment),
+        most_treated=plan.suppression.most_treated,
+        most_removed=plan.suppression.most_removed,
         is_tolerant_waived=plan.adversary.tolerant == "waived",
         threads=threads,
     )
@@ -99,9 +92,12 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     adversary = adversary_power(claims, plan.adversary.power, plan.adversary.rounding)
     base = adversary.of_patients
     at = _Power(claims, plan) if plan.adversary.basis == "node" else None
-    choice = choose_node(claims, truncation(claims), base, settings, bounds=encoding.bounds, power_at=at)
+    weights = weights_of(claims, plan.weights)
+    choice = choose_node(
+        claims, truncation(claims), base, settings, bounds=encoding.bounds, weights=weights, power_at=at
+    )
     power = base if at is None else at(choice.levels)
-    suppression = suppress(choice.released, choice.levels, power, settings)
+    suppression = suppress(choice.released, choice.levels, power, settings, weights)
     return ProtectedClaims(encoding, adversary, choice, suppression, settings, power)
 
 

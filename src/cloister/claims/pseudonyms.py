@@ -14,9 +14,11 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.text import load_bytes
+from cloister.release_folder import release_around
 
 from .data import Claims
-from .plan import PSEUDONYMS
+from .plan import HMAC, PSEUDONYMS
+from .plan_checks import UNJOINED
 from .steps import StepLine, Stepped
 
 SHORTEST_KEY = 32
@@ -38,19 +40,21 @@ def pseudonyms(data: Claims) -> Stepped:
     Raises
     ------
     InputError
-        The key is shorter than 32 bytes, or others may read its file.
+        Patients would have no id; the key is shorter than 32 bytes, others may read its file, or it lies in a release.
     """
+    if data.plan.ids.patients != "number" and not data.plan.ids.patients.startswith(HMAC):
+        raise InputError(UNJOINED)
     plan = data.plan
     patients = data.patients.drop(*_dropped(data, "patients"))
     claims = data.claims.drop(*_dropped(data, "claims"))
     (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
     claims = claims.drop(claim_id)
-    if plan.ids.patients.startswith("hmac:"):
-        patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix("hmac:"))))
-        how = "replaced by keyed hashes (HMAC-SHA256)"
+    if plan.ids.patients.startswith(HMAC):
+        patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix(HMAC))))
+        how = "replaced by keyed hashes (HMAC-SHA256), which link releases made with the same key"
     else:
         patients = patients.drop(patient_id)
-        how = "left out" if plan.ids.patients == "drop" else "replaced by numbers in released order"
+        how = "replaced by numbers in released order"
     result = data.with_frames(patients, claims)
     others = ", ".join(f"{role} {getattr(plan.ids, role)}" for role in sorted(PSEUDONYMS) if plan.claim_columns(role))
     done = f"Patients' ids are {how}." + (f" Other ids: {others}." if others else "")
@@ -106,6 +110,8 @@ def _group_sizes(data: Claims) -> dict[str, int]:
 
 def _hashed(ids: pl.Series, path: Path) -> pl.Series:
     key = load_bytes(path)
+    if (around := release_around(path)) is not None:
+        raise InputError(f"The key file {path.name} lies in the release {around.name}. Move it away.", file=path.name)
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise InputError(f"The key file {path.name} may be read by others. Make it private: chmod 600.", file=path.name)
     if len(key) < SHORTEST_KEY:

@@ -13,7 +13,7 @@ from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .data import Claims
-from .data_file import CLAIMS, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, WrittenClaims
+from .data_file import CLAIMS, NUMBER, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, WrittenClaims
 from .declared import is_declared, n_nodes
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
 from .original import origin_from, original_of
@@ -72,7 +72,8 @@ def recheck_claims(
     except InputError as error:
         return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
     failures = _contradictions(folder, manifest, promise, files)
-    secret, prepared = (None, None) if original is None else _secret(original, manifest)
+    ids = released_ids(files, promise)
+    secret, prepared = (None, None) if original is None else _secret(original, manifest, ids)
     # where columns are not those of the plan, the original does not have them
     is_comparable = stated(lambda: is_declared(promise.form, manifest["settings"]["plan"]), PROMISER)
     verdict = verify(files, promise, secret if is_comparable else None)
@@ -173,7 +174,14 @@ def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bo
     return bool(right and not as_written_failures(folder / CODEBOOK, listed))
 
 
-def _secret(original: ClaimsOriginal, manifest: Manifest) -> tuple[Original, Prepared]:
+def released_ids(files: WrittenClaims, promise: Promise) -> pl.Series:
+    """Ids of patients in released order; where they are to be numbers, those that they should be."""
+    if promise.form.ids == NUMBER:
+        return pl.Series(range(1, files.patients.height + 1)).cast(pl.String)
+    return files.patients.to_series(0)
+
+
+def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> tuple[Original, Prepared]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source = original.claims
     seed = manifest["seed"]
@@ -183,7 +191,7 @@ def _secret(original: ClaimsOriginal, manifest: Manifest) -> tuple[Original, Pre
     prepared = prepare(source)
     if original.crosswalk is None:
         return original_of(prepared.claims, None), prepared
-    origin = origin_from(original.crosswalk, source, prepared.claims)
+    origin = origin_from(original.crosswalk, source, prepared.claims, ids)
     if origin is None:
         raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
     return original_of(prepared.claims, origin), prepared

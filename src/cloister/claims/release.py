@@ -1,4 +1,4 @@
-"""A release of patients and their claims: two files that one number joins."""
+"""A release of patients and their claims: two files that one id joins."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

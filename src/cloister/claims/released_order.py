@@ -27,7 +27,9 @@ class Rows:
     ids: Mapping[str, tuple[str, pl.Series]]
 
 
-def released_order(patients: Rows, claims: Rows, owners: Numbers) -> tuple[Numbers, Numbers]:
+def released_order(
+    patients: Rows, claims: Rows, owners: Numbers, hashes: pl.Series | None = None
+) -> tuple[Numbers, Numbers]:
     """Return the rows of patients, and those of claims, in released order.
 
     Patients are sorted by their columns, then by the sequence of their sorted claims; claims by patient, then by their
@@ -38,10 +40,13 @@ def released_order(patients: Rows, claims: Rows, owners: Numbers) -> tuple[Numbe
     Parameters
     ----------
     owners : (n_claims,) row of the patient of each claim
+    hashes : (n_patients,) keyed ids, which decide among patients who are alike in all else but pseudonyms
     """
     own, events = _dense(patients.content), _dense(claims.content)
     n = own.size
     people = _ranked(own.tolist(), _sequences(owners, events, n))
+    if hashes is not None:
+        people = _ranked(people.tolist(), [text.encode() for text in hashes])
     if patients.ids or claims.ids:
         colours: dict[str, dict[str, int]] = {}
         for last in (*[False] * ROUNDS, True):

@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
+from .knowledge import REPEAT
 from .node_risk import class_limit
 
 PowerAt = Callable[[tuple[int, ...]], NDArray[np.int32]]
 """The adversary's power as computed from the values of a node, (n_patients, n_columns)."""
+
+FEWEST, MOST = 1_000, 1_000_000
+"""Draws of a repeat; also most repeats, so that no number of a draw is that of another kind."""
 
 
 class Treatment(StrEnum):
@@ -32,8 +36,10 @@ class RiskSettings:
     threshold : highest mean risk and flag rate of the release, above 0 and at most 1; k is 1 over it, rounded up
     max_sup : highest flag rate of a node to be chosen, before suppression
     seed : of the draws for choosing; evaluation takes others that follow from it
-    search_repeats : repeats of 10,000 draws after which a node of the search is decided, however near to the limit
+    search_repeats : repeats of ``draws`` draws after which a node of the search is decided, however near to the limit
     repeats : most repeats of the final figures
+    draws : of one repeat
+    search_nodes, search_seconds : after so many nodes, or so long, the search takes the best found; None for no bound
     truncation : percentiles of the number of claims to try; 100 is none
     treatment : what is suppressed
     patient_draws : draws of each patient that are looked at before suppressing anything of the patient
@@ -48,6 +54,9 @@ class RiskSettings:
     seed: int = 0
     search_repeats: int = 1
     repeats: int = 100
+    draws: int = REPEAT
+    search_nodes: int | None = None
+    search_seconds: float | None = None
     truncation: tuple[float, ...] = (100.0, 99.0, 97.5, 95.0, 90.0)
     treatment: Treatment = Treatment.CELLS
     patient_draws: int = 200
@@ -75,6 +84,11 @@ class RiskSettings:
             raise InputError("truncation must be percentiles above 0, at most 100, at least one of them.")
         if self.search_repeats < 1 or self.repeats < 1 or self.threads < 1 or self.patient_draws < 200:
             raise InputError("repeats and threads must be at least 1, draws of each patient at least 200.")
+        if not FEWEST <= self.draws <= MOST or self.repeats > MOST:
+            raise InputError(f"draws must be from {FEWEST:,} to {MOST:,}, repeats at most {MOST:,}.")
+        nodes, seconds = self.search_nodes, self.search_seconds
+        if (nodes is not None and nodes < 1) or not (seconds is None or seconds > 0):
+            raise InputError("The nodes of the search must be at least 1, its seconds above 0.")
         if not 0 <= self.seed < 2**32:
             raise InputError("seed must be from 0 to below 2**32.")
 

@@ -1,5 +1,6 @@
 """What the plan or the manifest of a release of claims promises, as far as its verification needs it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from cloister.release_folder import stated
 from cloister.results import Manifest
 
-from .data_file import ClaimsForm
+from .data_file import CLAIMS, PATIENTS, ClaimsForm
 from .declared import is_declared
 from .manifest import levels_told, plan_told, smallest_class, told_again
 from .plan import ClaimsPlan
@@ -118,6 +119,13 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
             one["truncation"] for one in choice["tried"] if one["found"]
         ][-1:]
         == [choice["truncation"]],
+        "choice.optimal does not fit settings.plan": choice["optimal"] is True
+        or (choice["optimal"] is False and set(plan["search"].values()) != {None}),
+        "settings.plan.weights are not those of quasi-identifiers": all(
+            any(column in plan[table]["qi"] for table in (PATIENTS, CLAIMS)) and 0 < weight < math.inf
+            for column, weight in plan["weights"].items()
+        ),
+        "columns.ids are not those of settings.plan": form.ids == plan["ids"]["patients"],
         "sensitivity has no attacks": bool(manifest["sensitivity"]["attacks"]),
     }
 

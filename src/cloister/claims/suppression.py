@@ -132,9 +132,9 @@ def _check_limits(released: Released, treated: NDArray[np.bool_], settings: Risk
     is_too_much = treated.sum() > settings.most_treated * n or (~released.patients).sum() > settings.most_removed * n
     if is_too_much or not released.patients.any():
         raise NoSafeRelease(
-            f"The risk cannot be brought under {settings.threshold:g} by treating at most "
-            f"{settings.most_treated:.0%} and leaving out at most {settings.most_removed:.0%} of the patients. Lower "
-            "risk.max_suppression, so that a coarser node is chosen, or allow more."
+            f"The risk cannot be brought under {settings.threshold:g} by treating at most a share of "
+            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients. Lower "
+            "risk.max_suppression, so that a coarser node is chosen, or raise suppression.most_treated or most_removed."
         )
 
 
@@ -143,7 +143,8 @@ def _measured(
 ) -> ReleaseRisk:
     """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
     seed = settings.seed_of(2 * rounds + 1)
-    return release_risk(released, levels, Knowledge(released.encoded, power, seed, released.patients), settings)
+    knowledge = Knowledge(released.encoded, power, seed, released.patients, settings.draws)
+    return release_risk(released, levels, knowledge, settings)
 
 
 def _round(

@@ -17,6 +17,7 @@ from .data_file import (
     CLAIMS,
     FLAG,
     KEPT,
+    NUMBER,
     PATIENTS,
     PSEUDONYM,
     QUASI,
@@ -36,6 +37,8 @@ OWNER, PLACE = "\0owner", "\0place"
 HIDDEN = "cells whose flags say that they were suppressed are empty"
 THERE = "there are patients"
 NUMBERED = "ids are numbers in released order"
+HASHED = "ids are keyed hashes of 64 hexadecimal digits, another one for each patient"
+BY_ID = ", and by their ids where these are alike"
 BELONGS = "every claim is that of a patient of the release"
 CLAIMS_SORTED = "claims are sorted by patient and then by their released values"
 PATIENTS_SORTED = "patients are sorted by their released values and then by their claims"
@@ -55,7 +58,7 @@ def verify(
         _order_holds(checks, files, promise.form)
         truth = None if original is None else compare(checks, files, promise.form, original)
         if original is not None and truth is not None and promise.truncation is not None:
-            truncation_holds(checks, files, promise.form, original, promise.truncation)
+            truncation_holds(checks, files, original, promise.truncation)
         if with_risk:
             risk_holds(checks, files, promise)
             if truth is not None:
@@ -68,7 +71,8 @@ def said(promise: Promise) -> tuple[str, ...]:
     form = promise.form
     return (
         *(check for table in (PATIENTS, CLAIMS) for check in _of_form(table)),
-        *(HIDDEN, THERE, NUMBERED, BELONGS, CLAIMS_SORTED, PATIENTS_SORTED),
+        *(HIDDEN, THERE, NUMBERED if form.ids == NUMBER else HASHED, BELONGS, CLAIMS_SORTED),
+        PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
         *(_numbered(group) for group in _groups(form)),
         *of_comparison(form),
         *of_released(promise),
@@ -105,26 +109,35 @@ def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
     if not checks.require(files.patients.height > 0, THERE):
         return False
     ids, owners = files.patients[form.names(PATIENTS)[0]], files.claims[form.names(CLAIMS)[0]]
-    numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
-    is_numbered = checks.require((ids == numbers).fill_null(False).all(), NUMBERED)
-    belongs = owners.is_in(numbers.implode()).fill_null(False).all()
-    return checks.require(belongs, BELONGS) and is_numbered
+    is_right = _ids_hold(checks, ids, form.ids)
+    belongs = owners.is_in(ids.implode()).fill_null(False).all()
+    return checks.require(belongs, BELONGS) and is_right
+
+
+def _ids_hold(checks: Checks, ids: pl.Series, kind: str) -> bool:
+    if kind == NUMBER:
+        numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
+        return checks.require((ids == numbers).fill_null(False).all(), NUMBERED)
+    is_hash = ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
+    return checks.require(is_hash, HASHED)
 
 
 def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None:
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
-    owner = pl.col(form.names(CLAIMS)[0]).cast(pl.Int64).alias(OWNER)
+    owner = pl.Series(OWNER, files.owners + 1)
     events = files.claims.select(owner, *form.names(CLAIMS, QUASI, KEPT, FLAG))
     checks.require(_is_sorted(events), CLAIMS_SORTED)
     sequences = _sequences(events)
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
+    # hashes tell patients apart who are alike in all else; numbers say nothing
+    last = [""] * len(own) if form.ids == NUMBER else files.patients.to_series(0).to_list()
     keys = [
-        (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []))
-        for number, row in enumerate(own, start=1)
+        (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []), name)
+        for number, (row, name) in enumerate(zip(own, last, strict=True), start=1)
     ]
     checks.require(
         all(one <= two for one, two in itertools.pairwise(keys)),
-        PATIENTS_SORTED,
+        PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
     )
     groups: dict[str, list[pl.Series]] = {}
     for table in (PATIENTS, CLAIMS):

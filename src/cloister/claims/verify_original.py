@@ -13,6 +13,7 @@ from cloister.io import as_text
 from .data_file import (
     CLAIMS,
     KEPT,
+    NUMBER,
     PATIENTS,
     PSEUDONYM,
     QUASI,
@@ -21,7 +22,7 @@ from .data_file import (
     ClaimsForm,
     WrittenClaims,
 )
-from .verify_pseudonyms import ID, KEY, NUMBER, keep_company
+from .verify_pseudonyms import ID, KEY, SHOWN, keep_company
 from .verify_simulation import History
 
 Numbers = NDArray[np.int64]
@@ -33,6 +34,7 @@ OTHERS = "every released patient is another one of the original"
 RECODED = "patients are those of the original, as recoded again"
 OWN = "every released claim is one of the patient's, as recoded again, suppressed cells aside"
 CUT = f"claims are missing of all patients with {TRUNCATED}, and of no others"
+HASHES, OWN_HASH = "ids are the keyed hashes of ids of the original", "every patient has the hash of the own id"
 COMPANY = "pseudonyms stand for one original id each, and no two for the same"
 
 
@@ -49,6 +51,7 @@ class Original:
     origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None where the crosswalk
         is not given
     years : (n_claims,) year of each; None where claims have no date
+    ids : keyed hashes of the ids of patients; None where ids are numbers
     """
 
     patients: pl.DataFrame
@@ -57,6 +60,7 @@ class Original:
     hierarchies: dict[str, dict[str, Hierarchy]]
     origin: Numbers | None
     years: Numbers | None = None
+    ids: pl.Series | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +83,9 @@ class Truth:
 def of_comparison(form: ClaimsForm) -> tuple[str, ...]:
     """What is looked at where the original and the crosswalk are given, in words."""
     has_pseudonyms = any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS))
-    return (LEVELS, ALLOWED, OTHERS, RECODED, OWN, CUT, *([COMPANY] if has_pseudonyms else []))
+    hashed, owned = ((HASHES,), (OWN_HASH,)) if form.ids != NUMBER else ((), ())
+    company = (COMPANY,) if has_pseudonyms else ()
+    return (LEVELS, *hashed, ALLOWED, OTHERS, RECODED, *owned, OWN, CUT, *company)
 
 
 def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Original) -> Truth | None:
@@ -90,6 +96,11 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
     claims = _recoded(original.claims, form, CLAIMS, original.hierarchies[CLAIMS])
     names = form.names(PATIENTS, QUASI, KEPT)
     released = files.patients.select(names)
+    if form.ids != NUMBER:
+        checks.require(
+            original.ids is not None and files.patients.to_series(0).is_in(original.ids.implode()).all(),
+            HASHES,
+        )
     if original.origin is None:
         counts = (
             released.group_by(names)
@@ -105,6 +116,9 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
     if not checks.require(is_known, OTHERS):
         return None
     checks.require(released.equals(patients.select(names)[original.origin]), RECODED)
+    if original.ids is not None:
+        mine = original.ids.gather(pl.Series(original.origin)).to_list()
+        checks.require(files.patients.to_series(0).to_list() == mine, OWN_HASH)
     _claims_hold(checks, files, form, claims, original)
     columns = form.names(CLAIMS, QUASI)
     base = [as_text(original.claims[name]) for name in columns]
@@ -154,7 +168,7 @@ def _claims_hold(
     place[original.origin] = np.arange(1, original.origin.size + 1)
     ids = [original.claims[name].alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
     there = claims.with_columns(pl.Series(TRUTH, place[original.owners]), *ids).filter(pl.col(TRUTH) > 0)
-    here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(TRUTH, _owners(files, form)))
+    here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(TRUTH, files.owners + 1))
     parts = [
         (some.join(kinds, on=shown, how="left", nulls_equal=True), there.join(kinds, on=shown, nulls_equal=True))
         for some, shown in _as_shown(here, form)
@@ -172,11 +186,6 @@ def _claims_hold(
     checks.require(bool(np.all((sizes[0] < sizes[1]) == flagged) and np.all(sizes[0] <= sizes[1])), CUT)
     if COMPANY in of_comparison(form):
         checks.require(_company_holds(files, form, original, parts), COMPANY)
-
-
-def _owners(files: WrittenClaims, form: ClaimsForm) -> Numbers:
-    """The number of the patient of each released claim, from 1 on."""
-    return files.claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy().astype(np.int64)
 
 
 def _as_shown(here: pl.DataFrame, form: ClaimsForm) -> list[tuple[pl.DataFrame, list[str]]]:
@@ -205,13 +214,13 @@ def _company_holds(
             assert original.origin is not None
             keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
             own = as_text(original.patients[column.name]).gather(pl.Series(original.origin))
-            pair = pl.DataFrame([keys, files.patients[column.name].alias(NUMBER)]), pl.DataFrame([keys, own.alias(ID)])
+            pair = pl.DataFrame([keys, files.patients[column.name].alias(SHOWN)]), pl.DataFrame([keys, own.alias(ID)])
             groups.setdefault(str(column.numbered_with), []).append(pair)
     for column in form.of(CLAIMS):
         if column.role == PSEUDONYM:
             groups.setdefault(str(column.numbered_with), []).extend(
                 (
-                    own.select(KEY, pl.col(column.name).alias(NUMBER)),
+                    own.select(KEY, pl.col(column.name).alias(SHOWN)),
                     other.select(KEY, pl.col(f"{ID}{column.name}").cast(pl.String).alias(ID)),
                 )
                 for own, other in parts

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-NUMBER, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
+SHOWN, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
 
 
 def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
@@ -22,17 +22,17 @@ def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
     frames: list[pl.DataFrame] = []
     counts: dict[str, int] = defaultdict(int)
     for own, other in pairs:
-        if own[NUMBER].null_count() and not _missing_fit(own, other):
+        if own[SHOWN].null_count() and not _missing_fit(own, other):
             return False
-        groups = own.drop_nulls(NUMBER).group_by(KEY, NUMBER).len("often")
+        groups = own.drop_nulls(SHOWN).group_by(KEY, SHOWN).len("often")
         ids = other.drop_nulls(ID).group_by(KEY, ID).len("there")
         fits = groups.join(ids, on=KEY, how="left").filter((pl.col("often") <= pl.col("there")).fill_null(False))
-        frames.append(fits.group_by(NUMBER, ID).len(ROWS))
-        for number, n_groups in groups.group_by(NUMBER).len().rows():
+        frames.append(fits.group_by(SHOWN, ID).len(ROWS))
+        for number, n_groups in groups.group_by(SHOWN).len().rows():
             counts[number] += n_groups
     if not counts:
         return True
-    found = pl.concat(frames).group_by(NUMBER, ID).agg(pl.col(ROWS).sum())
+    found = pl.concat(frames).group_by(SHOWN, ID).agg(pl.col(ROWS).sum())
     able: dict[str, set[str]] = {number: set() for number in counts}
     for number, original, rows in found.rows():
         if rows == counts[number]:
@@ -42,7 +42,7 @@ def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
 
 def _missing_fit(own: pl.DataFrame, other: pl.DataFrame) -> bool:
     """Rows without a number are rows without an id."""
-    here = own.filter(pl.col(NUMBER).is_null()).group_by(KEY).len("often")
+    here = own.filter(pl.col(SHOWN).is_null()).group_by(KEY).len("often")
     there = other.filter(pl.col(ID).is_null()).group_by(KEY).len("there")
     fits = here.join(there, on=KEY, how="left").select((pl.col("often") <= pl.col("there")).fill_null(False).all())
     return bool(fits.item())

@@ -190,12 +190,8 @@ def _cells(files: WrittenClaims, form: ClaimsForm) -> Numbers:
     return np.array([rows.setdefault(row, len(rows)) for row in files.patients.select(names).rows()], dtype=np.int64)
 
 
-def _owners(files: WrittenClaims, form: ClaimsForm) -> Numbers:
-    return (files.claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1).astype(np.int64)
-
-
 def _shown(files: WrittenClaims, form: ClaimsForm) -> History:
-    return History(_owners(files, form), [files.claims[name] for name in form.names(CLAIMS, QUASI)])
+    return History(files.owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])
 
 
 def _known(truth: Truth) -> History:
@@ -209,7 +205,7 @@ def _known(truth: Truth) -> History:
 
 def _room(files: WrittenClaims, form: ClaimsForm) -> Numbers:
     """How many values of each column may be missing of each patient, as the flags say."""
-    owners = _owners(files, form)
+    owners = files.owners
     hidden = [owners[files.claims[name].to_numpy() == "1"] for name in form.names(CLAIMS, FLAG)]
     room = np.stack([np.bincount(own, minlength=files.patients.height) for own in hidden], axis=1)
     room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN

@@ -7,24 +7,21 @@ from numpy.typing import NDArray
 
 from cloister.checks import Checks
 
-from .data_file import CLAIMS, ClaimsForm, WrittenClaims
+from .data_file import WrittenClaims
 from .promise import Truncated
 from .verify_original import Original
 
 Numbers = NDArray[np.int64]
 
 
-def truncation_holds(
-    checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Original, told: Truncated
-) -> None:
+def truncation_holds(checks: Checks, files: WrittenClaims, original: Original, told: Truncated) -> None:
     """Look for the claims that the percentile leaves of every released patient, suppressed claims aside."""
     assert original.origin is not None
     if told.by_year and original.years is None:
         checks.require(False, "claims have years to be cut by")
         return
     left = _left(original, told)[original.origin]
-    owners = files.claims[form.names(CLAIMS)[0]].cast(int).to_numpy() - 1
-    shown = np.bincount(owners, minlength=files.patients.height)
+    shown = np.bincount(files.owners, minlength=files.patients.height)
     right = shown <= left if told.loses_more else shown == left
     each = "patient and year" if told.by_year else "patient"
     cut = f"as many claims of each {each} as the {told.percentile:g}th percentile is, or fewer where there are"

@@ -16,6 +16,7 @@ from .data_file import (
     FLAG,
     IDENTIFIER,
     KEPT,
+    NUMBER,
     PATIENTS,
     PSEUDONYM,
     QUASI,
@@ -67,7 +68,7 @@ def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> Claims
         (CLAIMS, data.plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
     ):
         (name,) = data.plan.patient_columns("id") if table == PATIENTS else data.plan.claim_columns("id")
-        made = [ReleasedColumn(name, IDENTIFIER)]
+        made = [ReleasedColumn(name, IDENTIFIER, ids=data.plan.ids.patients.partition(":")[0])]
         for column, level in zip(columns, own, strict=True):
             words = hierarchy_told(section.qi[column.name], data)
             made.append(ReleasedColumn(column.name, QUASI, words, level, column.n_levels - 1))
@@ -121,16 +122,25 @@ def lay_out(data: Claims, encoding: Encoding, released: Released, levels: tuple[
         flags.append(pl.Series(f"{SUPPRESSED}{column.name}", hidden.astype(np.int64)).cast(pl.String))
     claims += [_as_kept(data.claims, name, encoding.claim_rows[rows]) for name in encoding.kept_of_claims]
     frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
-    order, claim_order = released_order(_rows(form, PATIENTS, frames[0]), _rows(form, CLAIMS, frames[1]), owners)
+    hashes = _hashes(data, form, encoding.patient_rows[people])
+    order, claim_order = released_order(
+        _rows(form, PATIENTS, frames[0]), _rows(form, CLAIMS, frames[1]), owners, hashes
+    )
     place = np.empty(order.size, dtype=np.int64)
-    place[order] = np.arange(1, order.size + 1)
+    place[order] = np.arange(order.size)
     sorted_frames = numbered(frames[0][order], frames[1][claim_order], data)
-    ids = pl.Series(np.arange(1, order.size + 1)), pl.Series(place[owners[claim_order]])
+    names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
+    ids = names, names.gather(pl.Series(place[owners[claim_order]]))
     tables = [
-        pl.DataFrame([number.cast(pl.String).alias(form.of(table)[0].name), *(as_text(s) for s in frame.get_columns())])
-        for table, number, frame in zip((PATIENTS, CLAIMS), ids, sorted_frames, strict=True)
+        pl.DataFrame([own.alias(form.of(table)[0].name), *(as_text(s) for s in frame.get_columns())])
+        for table, own, frame in zip((PATIENTS, CLAIMS), ids, sorted_frames, strict=True)
     ]
     return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
+
+
+def _hashes(data: Claims, form: ClaimsForm, rows: Numbers) -> pl.Series | None:
+    """Keyed hashes of the patients' ids, as step 1 made them; None where ids are numbers."""
+    return None if form.ids == NUMBER else _as_kept(data.patients, form.of(PATIENTS)[0].name, rows)
 
 
 def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: Any = None) -> pl.Series:

@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from cloister.claims.data import Claims
+from cloister.claims.plan import HMAC
 from cloister.claims.release import ClaimsRelease
 from cloister.cli.codes_notes import FORMULA_STARTS
 from cloister.cli.output import facts, grid
@@ -21,6 +22,8 @@ def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
             f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may find "
             "the patient by them"
         )
+    if plan.ids.patients.startswith(HMAC):
+        notes.append("keyed ids link this release to others made with the same key, for whoever has both")
     columns = [column for frame in (release.patients, release.claims) for column in frame.get_columns()]
     if any(str(text).startswith(FORMULA_STARTS) for column in columns for text in column.unique()):
         notes.append("a spreadsheet would run some cells as formulas (they begin with =, +, - or @)")
@@ -52,6 +55,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("flagged", f"{risk['flag_rate']:.4f} of attacks leave fewer than {risk['k']} candidates"),
         ("flags believed", f"{risk['tolerant']['highest']:.4f} at most ({risk['tolerant']['limit']})"),
         ("truncation", f"{choice['truncation']} (percentile of claims)"),
+        *([] if choice["optimal"] else [("search", "ended by its bound: the best levels found by then")]),
         ("loss", f"about {manifest['utility']['loss']:.2f} (0 nothing lost, 1 everything)"),
         ("time", f"{manifest['seconds']['total']:.2f} s"),
     ]

@@ -72,10 +72,11 @@ def protect_claims(
         figures = work_out(data, prepared, protected, laid, risk)
         manifest = describe(data, laid.form, verdict, figures.told)
         book = codebook(laid.files, laid.form)
+        secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))
     return ClaimsRelease(
         codebook=book,
         manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
-        custody=Custody(figures.exact | dict(custody or {}), crosswalk_of(data, prepared.claims, origin)),
+        custody=Custody(figures.exact | dict(custody or {}), secret),
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,

@@ -21,7 +21,7 @@ def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int |
     Returns
     -------
     ClaimsRelease
-        ``patients`` and ``claims`` are what is released, as text; one number joins them.
+        ``patients`` and ``claims`` are what is released, as text; one id joins them.
 
     Raises
     ------

@@ -1,10 +1,30 @@
 """The plan: what it may say, and what is said of mistakes."""
 
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import get_args
+
 import pytest
 from tests.claims_data import PLAN, plan
 
 from cloister.claims.plan import ClaimsPlan
+from cloister.claims.protect import settings_of
 from cloister.errors import InputError
+
+
+def keys_of(kind, before=""):
+    """Every key of a section by its whole name, with its default as TOML has it, or as the docs call it."""
+    for key in dataclasses.fields(kind):
+        inner = next((part for part in (key.type, *get_args(key.type)) if dataclasses.is_dataclass(part)), None)
+        if inner is not None:
+            yield from keys_of(inner, f"{before}{key.name}.")
+            continue
+        default = key.default if key.default_factory is dataclasses.MISSING else key.default_factory()
+        words = {dataclasses.MISSING: "needed", None: "not set"}
+        told = words.get(default) if not isinstance(default, dict) else None
+        yield f"{before}{key.name}", told or "`" + re.sub(r"\.0\b", "", json.dumps(default)) + "`"
 
 
 def refused(text):
@@ -55,10 +75,16 @@ tolerant = "waived"
 [risk]
 threshold = 0.1
 max_suppression = 0.2
+draws = 1000
 [suppression]
 treatment = "patients"
+most_treated = 1
+most_removed = 0.02
+[weights]
+dx = 3
+age = 0.001
 [ids]
-patients = "drop"
+patients = "hmac:key"
 provider = "per-table"
 [search]
 nodes = 10
@@ -74,6 +100,11 @@ time_limit_s = 1.5
     assert made.truncation.percentiles == ("none", 95.0)
     assert (made.adversary.rounding, made.adversary.basis, made.adversary.tolerant) == ("floor", "node", "waived")
     assert (made.ids.provider, made.search.nodes, made.search.time_limit_s) == ("per-table", 10, 1.5)
+    assert (made.weights, made.ids.patients) == ({"dx": 3.0, "age": 0.001}, "hmac:key")
+    assert (made.risk.draws, made.suppression.most_treated, made.suppression.most_removed) == (1000, 1.0, 0.02)
+    settings = settings_of(made)
+    assert (settings.draws, settings.most_treated, settings.most_removed) == (1000, 1.0, 0.02)
+    assert (settings.search_nodes, settings.search_seconds) == (10, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +125,23 @@ time_limit_s = 1.5
         ('[truncation]\npercentiles = ["SECRET"]', "truncation.percentiles must be"),
         ("[[top_coding]]\nquantile = 0.5", "lacks the key top_coding.column"),
         ('[[top_coding]]\ncolumn = "los"\nquantile = 1.0', "top_coding.quantile (section 1) must be"),
-        ('[ids]\npatients = "SECRET"', "ids.patients must be number, drop or hmac:KEYFILE"),
+        ('[ids]\npatients = "SECRET"', "ids.patients must be number or hmac:KEYFILE"),
+        ('[ids]\npatients = "drop"', "ids.patients cannot be drop: the id is all that says whose claims are whose"),
+        ("[risk]\ndraws = 999", "risk.draws must be a whole number from 1,000 to 1,000,000"),
+        ("[risk]\nrepeats = 1000001", "risk.repeats must be a whole number from 1 to 1,000,000"),
+        ("[suppression]\nmost_treated = 0.0", "suppression.most_treated must be a number above 0 and at most 1"),
+        ("[suppression]\nmost_removed = 1.1", "suppression.most_removed must be a number above 0 and at most 1"),
+        ("[suppression]\nmost_remove = 0.1", "unknown key suppression.most_remove. Did you mean most_removed?"),
+        ("[search]\ntime_limit_s = inf", "search.time_limit_s must be a number above 0"),
+        (
+            "[weights]\ndxx = 2",
+            "weights.dxx is no quasi-identifier, and only what they lose is weighed. Did you mean dx?",
+        ),
+        ("[weights]\ndoctor = 2", "weights.doctor is no quasi-identifier"),
+        ("[weights]\ndx = 0.0", "weights.dx must be a number from 0.001 to 1000"),
+        ("[weights]\ndx = nan", "weights.dx must be a number from 0.001 to 1000"),
+        ("[weights]\ndx = inf", "weights.dx must be a number from 0.001 to 1000"),
+        ('[weights]\ndx = "SECRET"', "weights.dx must be a number from 0.001 to 1000 for each"),
         ('[grouping]\ncolumns = ["SECRET"]', "grouping.columns must be one of 'diagnosis', 'procedure'"),
         ('[grouping.tables]\nSECRET = "a.csv"', "grouping.tables must be names of CSV files, by role"),
         ("risk = 3", "risk must be a section"),
@@ -166,3 +213,13 @@ def test_a_column_that_is_dropped_may_be_worked_out_anew():
 
     assert made.patients.roles["age"] == "drop"
     assert "age" in made.patients.derived
+
+
+def test_every_key_is_documented_with_its_default():
+    """The table of docs/claims.md has each key of the plan with its default, and no other."""
+    text = (Path(__file__).parents[3] / "docs" / "claims.md").read_text()
+    table = text.split("## Every key of the plan")[1].split("An unknown key")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    told = {key: default.strip() for keys, default in rows for key in re.findall("`([^`]+)`", keys)}
+
+    assert dict(keys_of(ClaimsPlan)) == told

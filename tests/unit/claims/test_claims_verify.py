@@ -17,7 +17,7 @@ from cloister.claims.node_risk import wilson
 from cloister.claims.released_order import Rows, released_order
 from cloister.claims.verify_figures import agree, can_be, enough_draws
 from cloister.claims.verify_holders import Holders, ones
-from cloister.claims.verify_pseudonyms import ID, KEY, NUMBER, keep_company
+from cloister.claims.verify_pseudonyms import ID, KEY, SHOWN, keep_company
 from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error, simulate
 
 AMI, STROKE = "AMI", "STROKE"
@@ -98,23 +98,28 @@ def test_the_released_order_does_not_depend_on_that_of_the_input(data):
     claim = st.tuples(st.integers(0, n - 1), st.sampled_from(["x", "y", None]), st.sampled_from(["d1", "d2", "d3"]))
     claims = data.draw(st.lists(claim, max_size=7))
     place = data.draw(st.permutations(range(n)))
+    hashes = data.draw(st.one_of(st.none(), st.permutations([f"{number:02x}" for number in range(n)])))
     moved = data.draw(st.permutations([(place[owner], code, doctor) for owner, code, doctor in claims]))
-    moved_sexes = [sex for _, sex in sorted(zip(place, sexes, strict=True), key=lambda pair: pair[0])]
+    moved_sexes, moved_hashes = (
+        [own for _, own in sorted(zip(place, column or [None] * n, strict=True), key=lambda pair: pair[0])]
+        for column in (sexes, hashes)
+    )
 
-    assert laid_out(sexes, claims) == laid_out(moved_sexes, moved)
+    assert laid_out(sexes, claims, hashes) == laid_out(moved_sexes, moved, moved_hashes if hashes else None)
 
 
-def laid_out(sexes, claims):
-    """The rows in released order, with numbers for patients and doctors."""
+def laid_out(sexes, claims, hashes):
+    """The rows in released order, with keyed ids if there are any, and numbers for patients and doctors."""
     owners = np.array([owner for owner, _, _ in claims], dtype=np.int64)
     doctors = pl.Series("doctor", [doctor for _, _, doctor in claims], dtype=pl.String)
     codes = pl.DataFrame({"code": pl.Series([code for _, code, _ in claims], dtype=pl.String)})
     people = Rows(pl.DataFrame({"sex": pl.Series(sexes, dtype=pl.String)}), {})
-    order, rows = released_order(people, Rows(codes, {"doctor": ("provider", doctors)}), owners)
+    keyed = None if hashes is None else pl.Series(hashes)
+    order, rows = released_order(people, Rows(codes, {"doctor": ("provider", doctors)}), owners, keyed)
     number = {patient: place for place, patient in enumerate(order.tolist())}
     met = {}
     released = [(number[claims[row][0]], claims[row][1], met.setdefault(claims[row][2], len(met))) for row in rows]
-    return [sexes[patient] for patient in order], released
+    return [(sexes[patient], hashes and hashes[patient]) for patient in order], released
 
 
 def test_from_python(tmp_path):
@@ -198,7 +203,7 @@ def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
 
 def company(numbers, ids, keys):
     """Released rows and those of the original, in another order."""
-    own = pl.DataFrame({KEY: keys, NUMBER: numbers}, schema={KEY: pl.UInt32, NUMBER: pl.String})
+    own = pl.DataFrame({KEY: keys, SHOWN: numbers}, schema={KEY: pl.UInt32, SHOWN: pl.String})
     return [(own, pl.DataFrame({KEY: keys, ID: ids}, schema={KEY: pl.UInt32, ID: pl.String})[::-1])]
 
 

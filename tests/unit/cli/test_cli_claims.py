@@ -225,8 +225,7 @@ def test_words_of_other_releases_are_refused(release, cloister, words, said):
 
 
 WRONG = [
-    ('[ids]\npatients = "drop"\n', "ids.patients can be number alone"),
-    ("[search]\nnodes = 5\n", "search.nodes"),
+    ('[ids]\npatients = "drop"\n', "ids.patients cannot be drop"),
     ("[search]\nnod = 5\n", "nod"),
 ]
 

@@ -1,0 +1,176 @@
+"""``protect claims`` by plans that ask for more: keyed ids, pseudonyms, weights and bounds, from plan to folder."""
+
+import hashlib
+import hmac
+import json
+
+import polars as pl
+import pytest
+from tests.claims_files import PLAN, write_files
+from tests.tampering import resealed, restated
+
+import cloister as cl
+
+KEY = b"k" * 40
+GIVEN = ("patients.csv", "claims.csv", "--plan", "plan.toml", "-q", "--out")
+MAPPED = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml", "--crosswalk", "map.csv")
+MORE = '[ids]\npatients = "hmac:secret.key"\nprovider = "per-table"\npcp = "number"\nvendor = "drop"\n'
+
+
+def table(path):
+    """A file of a release as text."""
+    return pl.read_csv(path, infer_schema=False)
+
+
+def write_key(folder, key=KEY, mode=0o600):
+    """A file with a key, and who may read it."""
+    (folder / "secret.key").write_bytes(key)
+    (folder / "secret.key").chmod(mode)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Files whose patients and claims have physicians too, the claims a vendor, and a plan with keyed ids."""
+    plan = PLAN.replace('sex = "sex"\n', 'sex = "sex"\ngp = "pcp"\n').replace(
+        'note = "keep"\n', 'note = "keep"\nseen_by = "pcp"\nfacility = "vendor"\nnurse = "provider"\n'
+    )
+    write_files(tmp_path, plan=plan + MORE)
+    for name, more in (("patients.csv", ["gp"]), ("claims.csv", ["seen_by", "facility", "nurse"])):
+        lines = (tmp_path / name).read_text().splitlines()
+        told = [
+            f"{line},{','.join(f'{column[0]}{number % 7}' for column in more)}" for number, line in enumerate(lines)
+        ]
+        told[0] = ",".join([lines[0], *more])
+        (tmp_path / name).write_text("\n".join(told) + "\n")
+    write_key(tmp_path)
+    return tmp_path
+
+
+def test_keyed_ids_join_the_files_and_hold(cloister, files):
+    """HMAC-SHA256 of the ids, alike in both files, sorted last; verified with the key and without; linking is said."""
+    ran = cloister("protect", "claims", *GIVEN, "release", "--crosswalk", "map.csv")
+    patients, claims = table(files / "release" / "patients.csv"), table(files / "release" / "claims.csv")
+    ids = {f"P{number:04d}" for number in range(250)}
+    hashes = {hmac.new(KEY, name.encode(), hashlib.sha256).hexdigest(): name for name in ids}
+    told = json.loads((files / "release" / "release.json").read_text())
+    alone, mapped = cloister("verify", "release"), cloister("verify", "release", *MAPPED)
+
+    assert ran.code == 0, ran.err
+    assert set(claims["mrn"]) <= set(patients["mrn"]) <= hashes.keys()
+    assert dict(table(files / "map.csv").rows()) == {name: hashes[name] for name in patients["mrn"]}
+    assert claims["mrn"].unique(maintain_order=True).to_list() == [
+        n for n in patients["mrn"] if n in set(claims["mrn"])
+    ]
+    assert told["columns"]["claims"]["mrn"] == {"role": "identifier", "ids": "hmac"}
+    assert "secret.key" not in (files / "release" / "release.json").read_text()
+    assert "link releases made with the same key" in told["steps"][0]["done"]
+    assert "can link them by it" in (files / "release" / "report.html").read_text()
+    assert (alone.code, mapped.code) == (0, 0), mapped.err
+    assert "every patient has the hash of the own id" in mapped.out
+    # pseudonyms: physicians share their numbers, providers have others in each file, vendors are left out
+    assert "facility" not in claims.columns
+    assert told["columns"]["patients"]["gp"]["numbered_with"] == told["columns"]["claims"]["seen_by"]["numbered_with"]
+    assert {told["columns"]["claims"][name]["numbered_with"] for name in ("doctor", "nurse")} == {"provider of claims"}
+    assert patients["gp"].unique(maintain_order=True).to_list() == [str(number) for number in range(1, 8)]
+
+    lines = (files / "release" / "patients.csv").read_text()
+    resealed(files / "release", "patients.csv", lines.replace(patients["mrn"][0], "f" * 63 + "g"))
+    assert "ids are keyed hashes of 64 hexadecimal digits" in cloister("verify", "release").err
+    write_key(files, b"another key, as long as it must be")
+    resealed(files / "release", "patients.csv", lines)
+    other = cloister("verify", "release", *MAPPED)
+    assert (other.code, "ids are the keyed hashes of ids of the original" in other.err) == (1, True)
+
+
+def test_keyed_ids_decide_among_those_who_are_alike(tmp_path):
+    """Forty patients of one kind come in the order of their hashes, whatever the order of the files."""
+    head = {"patients.csv": "mrn,born,sex\n", "claims.csv": "mrn,date,dx,pos,doctor,note\n"}
+    write_files(tmp_path, plan=PLAN + MORE)
+    write_key(tmp_path)
+    people = [f"P{number},1970-01-01,F\n" for number in range(40)]
+    events = [f"P{number},2024-01-01,401.9,Office,D{number % 3},n\n" for number in range(40)]
+    (tmp_path / "patients.csv").write_text(head["patients.csv"] + "".join(people))
+    (tmp_path / "claims.csv").write_text(head["claims.csv"] + "".join(reversed(events)))
+    read = {"patients": tmp_path / "patients.csv", "claims": tmp_path / "claims.csv"}
+    release = cl.deidentify_claims(cl.Claims.read(**read, plan=cl.ClaimsPlan.read(tmp_path / "plan.toml")))
+    ids = release.patients["mrn"].to_list()
+
+    assert len(ids) == 40
+    assert ids == sorted(ids) == release.claims["mrn"].to_list()
+    assert release.verify().holds
+    release.write(tmp_path / "release")
+    first, second = (f"{name}," for name in ids[:2])
+    for name in ("patients.csv", "claims.csv"):
+        text = (tmp_path / "release" / name).read_text()
+        swapped = text.replace(first, "other,").replace(second, first).replace("other,", second)
+        resealed(tmp_path / "release", name, swapped)
+    with pytest.raises(cl.GuaranteeViolation, match=r"hold: not so: patients are sorted [a-z ]+, and by their ids"):
+        cl.verify_folder(tmp_path / "release")
+
+
+@pytest.mark.parametrize(
+    ("key", "mode", "said"),
+    [(b"k" * 31, 0o600, "31 bytes; 32 are needed"), (KEY, 0o640, "may be read by others"), (None, 0, "no file")],
+)
+def test_keys_that_are_none_are_refused(cloister, files, key, mode, said):
+    """Too short, not private, or not there: exit 2, and nothing is written."""
+    (files / "secret.key").unlink() if key is None else write_key(files, key, mode)
+    ran = cloister("protect", "claims", *GIVEN, "release")
+
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert not (files / "release").exists()
+
+
+def test_a_key_in_a_release_is_refused(cloister, files):
+    """Any folder around the key that has a manifest makes it no secret."""
+    (files / "old").mkdir()
+    manifest = {"schema": 1, "shape": "claims", "files": {}}
+    (files / "old" / "release.json").write_text(json.dumps(manifest))
+    (files / "old" / "secret.key").write_bytes(KEY)
+    (files / "plan.toml").write_text((files / "plan.toml").read_text().replace("hmac:", "hmac:old/"))
+    ran = cloister("protect", "claims", *GIVEN, "release")
+
+    assert (ran.code, "lies in the release old" in ran.err) == (2, True), ran.err
+
+
+def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
+    """Weights are told and weigh; a search that its bound ended says so, and its levels written down give it again."""
+    write_files(
+        tmp_path, plan=PLAN.replace("repeats = 5", "repeats = 50\ndraws = 1500") + "[weights]\ndx = 50\nage = 0.1\n"
+    )
+    plain = PLAN.replace("repeats = 5", "repeats = 50\ndraws = 1500")
+    weighed = cloister("protect", "claims", *GIVEN, "weighed")
+    told = json.loads((tmp_path / "weighed" / "release.json").read_text())
+    assert weighed.code == 0, weighed.err
+    assert (told["settings"]["plan"]["weights"], told["choice"]["optimal"]) == ({"dx": 50, "age": 0.1}, True)
+    assert told["risk"]["draws"] % 1500 == 0
+    assert "dx 50, age 0.1" in (tmp_path / "weighed" / "report.html").read_text()
+
+    def change(manifest):
+        manifest["choice"]["optimal"] = False
+        manifest["settings"]["plan"]["weights"]["pos"] = -1
+        manifest["settings"]["plan"]["ids"]["patients"] = "hmac"
+
+    restated(tmp_path / "weighed", change)
+    changed = cloister("verify", "weighed").err
+    assert "choice.optimal does not fit settings.plan" in changed
+    assert "settings.plan.weights are not those of quasi-identifiers" in changed
+    assert "columns.ids are not those of settings.plan" in changed
+
+    (tmp_path / "plan.toml").write_text(plain + "[search]\nnodes = 20\ntime_limit_s = 600\n")
+    ended = cloister("protect", "claims", *GIVEN[:4], "--out", "ended")
+    told = json.loads((tmp_path / "ended" / "release.json").read_text())
+    assert ended.code == 0, ended.err
+    assert told["choice"]["optimal"] is False
+    assert "ended by its bound" in ended.out
+    assert "the best found before the bound" in (tmp_path / "ended" / "report.html").read_text()
+    assert cloister("verify", "ended").code == 0
+
+    levels = told["choice"]["levels"]["patients"] | told["choice"]["levels"]["claims"]
+    fixed = plain.replace('["none", 90]', f'["{told["choice"]["truncation"]}"]'.replace('"90"', "90"))
+    for name, word in (("age", "age"), ("sex", "suppress"), ("pos", "place"), ("dx", "diagnosis")):
+        fixed = f'{name} = "{word}@{levels[name]}-{levels[name]}"'.join(fixed.rsplit(f'{name} = "{word}"', 1))
+    (tmp_path / "plan.toml").write_text(fixed)
+    assert cloister("protect", "claims", *GIVEN, "again").code == 0
+    for name in ("patients.csv", "claims.csv"):
+        assert (tmp_path / "ended" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
