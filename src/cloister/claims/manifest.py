@@ -64,6 +64,12 @@ def plan_told(plan: ClaimsPlan) -> dict[str, Any]:
     return {name: _plain(part) for name, part in told.items()}
 
 
+def told_again(plan: ClaimsPlan) -> dict[str, Any]:
+    """Return a plan that was read from a manifest as the manifest told it."""
+    told: dict[str, Any] = _plain(dataclasses.asdict(plan))
+    return told
+
+
 def _words_told(words: str, plan: ClaimsPlan) -> str:
     spec, bounds = split_bounds(words)
     is_file = hierarchy_named(words, plan.grouping.tables).hierarchy.kind == "file"

@@ -66,6 +66,17 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
     return plan
 
 
+def parsed_plan(told: Mapping[str, Any]) -> ClaimsPlan:
+    """Return the plan that a manifest tells, in which files are names.
+
+    Raises
+    ------
+    InputError
+        It is no plan.
+    """
+    return typed(told, ClaimsPlan, "release.json", ("settings", "plan"))
+
+
 def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
     """The plan with the files it names as paths."""
 

@@ -11,6 +11,7 @@ import pytest
 from tests.claims_files import PLAN, write_files
 from tests.tampering import resealed, restated
 
+from cloister.claims.node_risk import wilson
 from cloister.cli.main import run
 
 FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html"}
@@ -176,10 +177,14 @@ def test_a_risk_that_was_changed_is_noticed(release, cloister):
         return found.code, found.err
 
     def scaled(figures):
-        for key in ("mean", "flag_rate"):
-            figures[key] /= 2
-        for key in ("interval", "flag_interval"):
-            figures[key] = [number / 2 for number in figures[key]]
+        half, flagged = (
+            (figures["interval"][1] - figures["mean"]) / 2,
+            round(figures["flag_rate"] * figures["draws"] / 2),
+        )
+        figures["mean"], figures["flag_rate"] = figures["mean"] / 2, flagged / figures["draws"]
+        figures["interval"] = [figures["mean"] - half, figures["mean"] + half]
+        around = wilson(flagged, figures["draws"])
+        figures["flag_interval"] = [around.low, around.high]
 
     mapped = (*ORIGINAL, "--crosswalk", "map.csv")
     code, err = said(lambda manifest: scaled(manifest["risk"]["as_released"]))
