@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from .contents import check_contents
 from .data import Claims
 from .derived import derived
 from .exclusions import exclusions
@@ -38,6 +39,7 @@ def prepare(data: Claims) -> Prepared:
     InputError
         A step cannot be done with these data or this plan.
     """
+    check_contents(data)
     renamed = pseudonyms(data)
     chosen = exclusions(renamed.claims)
     assert chosen.removed is not None

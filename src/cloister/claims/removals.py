@@ -9,7 +9,7 @@ from .steps import StepLine, Stepped
 STEP = "3 claims removed"
 NEWBORN_DAYS = 28
 LETTER = r"^\s*[A-Za-z]"
-REVENUE = r"^\s*\d{3}\s*$"
+REVENUE = r"^\s*[0-9]{3}\s*$"
 
 
 def removals(data: Claims) -> Stepped:

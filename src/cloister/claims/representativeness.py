@@ -16,6 +16,7 @@ STEP = "4 representativeness"
 SEX = "sex"
 AGES = (*((10 * n, f"{10 * n}-{10 * n + 9}") for n in range(8)), (80, "80+"))
 MONTHS = (*((30 * n, f"{n}-{n + 1} months") for n in range(12)), (360, "12+ months"))
+BAND = r"^\s*\[?([0-9]{1,3})\s*(?:\+|-\s*[0-9]{1,3}\]?)\s*$"
 STAYS = (
     (0, "0 days"),
     (1, "1 day"),
@@ -112,7 +113,8 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     """Compare the patients that step 2 took out with those who remain, both after step 5.
 
     Sex and age count patients, days since first claim and length of stay count claims. Tests compare the values, not
-    the bands; the bands are those of the paper, which also leaves sex without a test.
+    the bands, or the first number of each band where the data have bands; the bands are those of the paper, which also
+    leaves sex without a test.
 
     References
     ----------
@@ -175,8 +177,13 @@ def _column(data: Claims, variable: str) -> str | None:
 
 def _values(frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
     series = frame[column]
-    numbers = numbers_of(series, "the data") if series.dtype == pl.String else series
+    numbers = numbers_of(starts_of(series), "the data") if series.dtype == pl.String else series
     return numbers.drop_nulls().to_numpy().astype(np.int64)
+
+
+def starts_of(series: pl.Series) -> pl.Series:
+    """The first numbers of bands such as ``70-79``, ``[70-79]`` and ``80+``; all else as it is."""
+    return series.str.extract(BAND).fill_null(series)
 
 
 def _kolmogorov_smirnov(

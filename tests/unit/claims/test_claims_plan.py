@@ -145,7 +145,7 @@ time_limit_s = 1.5
         ('[grouping]\ncolumns = ["SECRET"]', "grouping.columns must be one of 'diagnosis', 'procedure'"),
         ('[grouping.tables]\nSECRET = "a.csv"', "grouping.tables must be names of CSV files, by role"),
         ("risk = 3", "risk must be a section"),
-        ("[risk", "is not TOML at line 34"),
+        ("[risk", "is not TOML at line 35"),
     ],
 )
 def test_mistakes_are_named_with_what_is_allowed(more, said):
