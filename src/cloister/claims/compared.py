@@ -43,7 +43,7 @@ class Compared:
     shares: Mapping[str, tuple[Share, Share]]
 
     def told(self) -> dict[str, object]:
-        """Return shares and, where values have an order, the greatest difference between their sums from the first on."""
+        """Return shares and, of values in an order, the greatest difference between their sums from the first on."""
         both = [share for band, share in self.shares.items() if band != MISSING and self.variable != SEX]
         sums, greatest = [0.0, 0.0], 0.0
         for excluded, released in both:

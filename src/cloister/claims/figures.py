@@ -115,7 +115,7 @@ def _told_lines(
 ) -> list[StepLine]:
     """The same lines, counting what is released."""
     later = {line.step: line for line in lines[len(prepared.lines) :]}
-    later |= {"7 truncation": truncation_line(later["7 truncation"], protected, laid)}
+    later |= {"7 truncation": truncation_line(later["7 truncation"], protected)}
     later |= {"11 suppression": suppression_line(later["11 suppression"], protected, laid)}
     return [*early_lines(prepared, laid, [one.variable for one in told_apart]), *later.values()]
 

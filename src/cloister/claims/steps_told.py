@@ -42,16 +42,10 @@ def early_lines(prepared: Prepared, laid: Laid, variables: Sequence[str]) -> lis
     ]
 
 
-def truncation_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:
-    """Return the line of step 7: claims cut of those released, and whom the files flag."""
-    cut, owners = _cut(protected)
-    n_fewer = int((laid.files.patients[TRUNCATED] == "1").sum())
-    return replace(
-        line,
-        total=cut,
-        counts={"patients with fewer claims": n_fewer},
-        patients_in_all=owners,
-    )
+def truncation_line(line: StepLine, protected: ProtectedClaims) -> StepLine:
+    """Return the line of step 7: claims cut of those released; whom it flags, the files say."""
+    cut, owners = _count(protected, ~protected.choice.released.claims)
+    return replace(line, total=cut, counts={}, patients_in_all=owners)
 
 
 def suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:
@@ -65,11 +59,6 @@ def suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> 
         "claims left out": left_out,
     }
     return replace(line, counts=counts, patients={"claims left out": owners})
-
-
-def _cut(protected: ProtectedClaims) -> tuple[int, int]:
-    """Claims that truncation took of the patients who are released, and of how many."""
-    return _count(protected, ~protected.choice.released.claims)
 
 
 def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
