@@ -108,7 +108,7 @@ def subtracted(manifest, files):
     for variable, part in manifest["representativeness"]["variables"].items():
         table, column = {"sex": ("patients", "sex"), "age": ("patients", "age")}[variable]
         size = files.of(table).height
-        for band, (_, share) in part["shares"].items():
+        for band, share in ((band, own) for band, (_, own) in part["shares"].items() if own is not None):
             mine = files.of(table)[column].fill_null("missing") == band
             people_of_share = {round(share * n) - int(mine.sum()) for n in range(size, size + K)}
             is_the_files = abs(share - mine.sum() / size) <= 5e-5
