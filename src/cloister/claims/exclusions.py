@@ -7,6 +7,7 @@ import polars as pl
 from .codes import BOTH, LISTS, codes_in, readings
 from .data import PATIENT, Claims
 from .group_tables import ExclusionRule, place_codes, plain, read_exclusions, shipped_exclusions, words
+from .step_sentences import LOOKED_FOR, excluded
 from .steps import StepLine, Stepped
 
 STEP = "2 high-risk patients"
@@ -32,12 +33,11 @@ def exclusions(data: Claims) -> Stepped:
     ----------
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2.
     """
-    by_rule = {
-        name: patients for name, patients in _patients_by_rule(data, rules_of(data)).items() if not patients.is_empty()
-    }
+    rules = rules_of(data)
+    by_rule = {name: patients for name, patients in _patients_by_rule(data, rules).items() if not patients.is_empty()}
     hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.Int64), *by_rule.values()]).unique()
     counts = {name: patients.len() for name, patients in by_rule.items()}
-    done = "Patients with codes or places on the exclusion list are left out, with all their claims."
+    done = excluded(data.plan, [kind for kind in LOOKED_FOR if any(rule.kind == kind for rule in rules)])
     line = StepLine(STEP, done, hit.len(), counts)
     return Stepped(data.of_patients(hit, others=True), line, removed=data.of_patients(hit))
 
@@ -52,7 +52,7 @@ def rules_of(data: Claims) -> tuple[ExclusionRule, ...]:
 
 def _patients_by_rule(data: Claims, rules: tuple[ExclusionRule, ...]) -> dict[str, pl.Series]:
     found: dict[str, list[pl.Series]] = {rule.range.name: [] for rule in rules}
-    for kind in ("diagnosis", "procedure", "place"):
+    for kind in LOOKED_FOR:
         of_kind = [rule for rule in rules if rule.kind == kind]
         for column in data.plan.claim_columns(kind, LISTS.get(kind, kind)) if of_kind else ():
             cells = data.claims[column].drop_nulls().unique().to_list()

@@ -137,14 +137,17 @@ def levels_told(form: ClaimsForm) -> dict[str, dict[str, int | None]]:
     }
 
 
-def records_of(n_in: int, n_released: int, lost: Sequence[int], k: int) -> dict[str, int | str]:
+def records_of(
+    n_in: int, n_released: int, lost: Sequence[int], k: int, *, is_withheld: bool = False
+) -> dict[str, int | str]:
     """Return how many patients there were and are; withheld where fewer than k of a step could be worked out.
 
     Parameters
     ----------
     lost : patients that each step left out
+    is_withheld : whether the total of a step is, which the number of patients in the source would tell
     """
-    hidden = any(0 < count < k for count in lost)
+    hidden = is_withheld or any(0 < count < k for count in lost)
     gone = n_in - n_released
     if not hidden:
         return {"in": n_in, "released": n_released, "suppressed": gone}
