@@ -13,13 +13,12 @@ from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
-from .data_file import KEPT, PATIENTS, QUASI, ReleasedColumn
+from .data_file import KEPT, PATIENTS, QUASI, Filed, ReleasedColumn
 from .exclusions import STEP as EXCLUDING
 from .ladders import hierarchy_named
 from .prepare import Prepared
 from .representativeness import SEX, Variable, median_claims, variables_of
 from .steps import WITHHELD
-from .written import Laid
 
 MOST_BANDS = 16
 """A table has no more; where a level has, the next one with fewer is told."""
@@ -54,7 +53,7 @@ class Compared:
         return {"shares": dict(self.shares), "statistic": round(greatest, 2) if both else None}
 
 
-def compared(prepared: Prepared, laid: Laid, k: int) -> tuple[Compared, ...]:
+def compared(prepared: Prepared, laid: Filed, k: int) -> tuple[Compared, ...]:
     """Return every variable that the release has, in bands of the level released or of a coarser one.
 
     Shares of the excluded are rounded to two decimals, and withheld where fewer than k patients are in a band, or in
@@ -70,7 +69,7 @@ def compared(prepared: Prepared, laid: Laid, k: int) -> tuple[Compared, ...]:
     return tuple(made)
 
 
-def compared_told(prepared: Prepared, laid: Laid, found: Sequence[Compared], k: int) -> dict[str, object]:
+def compared_told(prepared: Prepared, laid: Filed, found: Sequence[Compared], k: int) -> dict[str, object]:
     """Return the part of the manifest."""
     is_told = _excluded_are_told(prepared, k)
     return {
@@ -86,13 +85,13 @@ def _excluded_are_told(prepared: Prepared, k: int) -> bool:
     return prepared.excluded.n_patients >= k and line.told(k)["total"] != WITHHELD
 
 
-def _released_column(laid: Laid, variable: Variable) -> ReleasedColumn | None:
+def _released_column(laid: Filed, variable: Variable) -> ReleasedColumn | None:
     named = [one for one in laid.form.of(variable.table) if one.name == variable.column and one.role in (QUASI, KEPT)]
     return named[0] if named else None
 
 
 def _table(
-    prepared: Prepared, laid: Laid, variable: Variable, column: ReleasedColumn, k: int | None
+    prepared: Prepared, laid: Filed, variable: Variable, column: ReleasedColumn, k: int | None
 ) -> dict[str, tuple[Share, Share]] | None:
     """Shares by band; None where the release has but one label."""
     here = laid.files.of(variable.table)[column.name]

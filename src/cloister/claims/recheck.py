@@ -12,8 +12,9 @@ from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
+from .compared import MOST_BANDS, compared, compared_told
 from .data import Claims
-from .data_file import CLAIMS, NUMBER, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, WrittenClaims
+from .data_file import CLAIMS, NUMBER, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, ReadBack, WrittenClaims
 from .declared import is_declared, n_nodes
 from .ladders import hierarchy_named
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
@@ -21,6 +22,7 @@ from .original import origin_from, original_of
 from .prepare import Prepared, prepare
 from .promise import Promise
 from .stated import PROMISER, agreements, read_promise
+from .steps_told import early_lines
 from .told_keys import parts_of
 from .told_texts import Facts, steps_are_ours
 from .verify import HOW, said, verify
@@ -80,8 +82,8 @@ def recheck_claims(
     is_comparable = stated(lambda: is_declared(promise.form, manifest["settings"]["plan"]), PROMISER)
     verdict = verify(files, promise, secret if is_comparable else None)
     failures = [*verdict.failures, *failures]
-    if original is not None and prepared is not None:
-        failures += _strays(manifest, original.claims, prepared, promise.k)
+    if original is not None and prepared is not None and is_comparable:
+        failures += _strays(manifest, original.claims, prepared, ReadBack(files, promise.form), promise.k)
     if original is not None and is_comparable and not _population_holds(original, manifest, promise, files):
         failures.append("sensitivity.voter_list is not what the population says")
     if k is not None and k > promise.k:
@@ -153,7 +155,9 @@ def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[st
     facts = Facts(plan, promise.k, manifest["risk"]["draws"], manifest["choice"]["truncation"])
     names = promise.form.names(CLAIMS, QUASI)
     labels = {name: files.claims[name].n_unique() for name in names if name in files.claims.columns}
-    forms = parts_of(facts, promise, labels, n_nodes(promise.form, plan))
+    columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
+    shown = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
+    forms = parts_of(facts, promise, labels, n_nodes(promise.form, plan), shown)
     flags = [f"{SUPPRESSED}{name}" for name in names if f"{SUPPRESSED}{name}" in files.claims.columns]
     n_hidden = sum(int((files.claims[flag] == "1").sum()) for flag in flags)
     n_cut = int((files.patients[TRUNCATED] == "1").sum()) if TRUNCATED in files.patients.columns else 0
@@ -169,15 +173,16 @@ def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[st
     }
 
 
-def _strays(manifest: Manifest, source: Claims, prepared: Prepared, k: int) -> list[str]:
+def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadBack, k: int) -> list[str]:
     """What is told of the steps before the search and is not what they do again."""
 
     def found() -> list[str]:
-        lines = [line.told(k) for line in prepared.lines]
+        variables = compared(prepared, filed, k)
+        lines = [line.told(k) for line in early_lines(prepared, filed, [one.variable for one in variables])]
         told = {
             "steps before the search are not told as they are": same(manifest["steps"][: len(lines)], lines),
             "representativeness is not told as it is": same(
-                manifest["representativeness"], prepared.representativeness.told(k)
+                manifest["representativeness"], compared_told(prepared, filed, variables, k)
             ),
             "records.in is not the number of patients": manifest["records"]["in"] in ("withheld", source.n_patients),
         }

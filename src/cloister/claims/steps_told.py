@@ -5,23 +5,25 @@ Counts of everybody who was there before, less those of the files, would tell of
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from .data import Claims
-from .data_file import CLAIMS, PATIENTS, QUASI, SUPPRESSED, TRUNCATED
+from .data_file import CLAIMS, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, Filed
 from .group_tables import OTHER
 from .prepare import Prepared
-from .protect import ProtectedClaims
 from .pseudonyms import group_sizes
 from .step_sentences import compared_by
 from .steps import StepLine
-from .written import Laid
+
+if TYPE_CHECKING:  # the verifier counts these lines again, and loads nothing that protects
+    from .protect import ProtectedClaims
 
 
-def early_lines(prepared: Prepared, laid: Laid, variables: Sequence[str]) -> list[StepLine]:
+def early_lines(prepared: Prepared, laid: Filed, variables: Sequence[str]) -> list[StepLine]:
     """Return the lines of steps 1 to 6; those of steps 2 and 3 count whom and what they left out, and stay.
 
     Parameters
@@ -42,13 +44,13 @@ def early_lines(prepared: Prepared, laid: Laid, variables: Sequence[str]) -> lis
     ]
 
 
-def truncation_line(line: StepLine, protected: ProtectedClaims) -> StepLine:
+def truncation_line(line: StepLine, protected: "ProtectedClaims") -> StepLine:
     """Return the line of step 7: claims cut of those released; whom it flags, the files say."""
     cut, owners = _count(protected, ~protected.choice.released.claims)
     return replace(line, total=cut, counts={}, patients_in_all=owners)
 
 
-def suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:
+def suppression_line(line: StepLine, protected: "ProtectedClaims", laid: Filed) -> StepLine:
     """Return the line of step 11: patients left out, and of those released what was suppressed."""
     suppression, before = protected.suppression, protected.choice.released
     left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
@@ -61,14 +63,14 @@ def suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> 
     return replace(line, counts=counts, patients={"claims left out": owners})
 
 
-def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
+def _count(protected: "ProtectedClaims", claims: NDArray[np.bool_]) -> tuple[int, int]:
     """How many of these claims are of patients who are released, and of how many of them."""
     owners = protected.encoding.claims.owners
     mine = owners[claims & protected.suppression.released.patients[owners]]
     return int(mine.size), int(np.unique(mine).size)
 
 
-def _without_claims(prepared: Prepared, laid: Laid) -> dict[str, int]:
+def _without_claims(prepared: Prepared, laid: Filed) -> dict[str, int]:
     """Patients released who never had claims, where such patients are kept."""
     if prepared.claims.plan.patients.without_claims != "keep":
         return {}
@@ -77,7 +79,7 @@ def _without_claims(prepared: Prepared, laid: Laid) -> dict[str, int]:
     return {"without claims": int(((n_rows == 0) & is_whole).sum())}
 
 
-def _missing(data: Claims, laid: Laid) -> dict[str, int]:
+def _missing(data: Claims, laid: Filed) -> dict[str, int]:
     """Released cells of derived columns that are missing, and were not suppressed."""
     counts = {}
     for table, names in ((CLAIMS, data.plan.claims.derived), (PATIENTS, data.plan.patients.derived)):
@@ -90,7 +92,7 @@ def _missing(data: Claims, laid: Laid) -> dict[str, int]:
     return counts
 
 
-def _others(data: Claims, laid: Laid) -> dict[str, int]:
+def _others(data: Claims, laid: Filed) -> dict[str, int]:
     """Released cells in the group of all other codes, of columns that are released as they were grouped."""
     columns = [data.plan.claim_column(role) for role in data.plan.grouping.columns]
     return {
@@ -100,7 +102,7 @@ def _others(data: Claims, laid: Laid) -> dict[str, int]:
     }
 
 
-def _top_coded(data: Claims, laid: Laid) -> dict[str, int]:
+def _top_coded(data: Claims, laid: Filed) -> dict[str, int]:
     """Released cells with the label of large numbers, of columns that are released as they were top-coded."""
     return {
         f"{coding.column!r} top-coded": int(laid.files.of(table)[coding.column].str.ends_with("+").sum())
@@ -110,6 +112,6 @@ def _top_coded(data: Claims, laid: Laid) -> dict[str, int]:
     }
 
 
-def _is_finest(laid: Laid, table: str, name: str) -> bool:
+def _is_finest(laid: Filed, table: str, name: str) -> bool:
     """Whether a column is released, with nothing generalized."""
     return any(column.name == name and not column.level for column in laid.form.of(table))

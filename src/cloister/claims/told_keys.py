@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from .data_file import CLAIMS, PATIENTS, QUASI
@@ -14,7 +14,7 @@ Form = Callable[[Any], bool]
 
 SIMULATED = frozenset({"mean", "interval", "flag_rate", "flag_interval", "missed", "draws"})
 BAND = re.compile(
-    r"[0-9]{1,3}(?:-[0-9]{1,3}|\+)?(?: (?:days?|weeks|months))?|[^\W\d_]{1,12}|[0-9]",
+    r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}",
 )
 """Names of bands: of ages, days, months, weeks; and a sex, which is a short word or a digit."""
 
@@ -75,16 +75,23 @@ def correlation(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and abs(value) <= 1)
 
 
-def parts_of(facts: Facts, promise: Promise, labels: Mapping[str, int], n_nodes: int) -> dict[str, Form]:
+def parts_of(
+    facts: Facts, promise: Promise, labels: Mapping[str, int], n_nodes: int, shown: Set[str] = frozenset()
+) -> dict[str, Form]:
     """Return what may stand in each part of the manifest.
 
     Parameters
     ----------
     labels : distinct labels of each quasi-identifier of claims, in the file
     n_nodes : of the lattice
+    shown : labels of columns with few, which bands may be called by
     """
     names = {*promise.form.names(CLAIMS, QUASI)}
     columns = {*promise.form.names(PATIENTS, QUASI), *names}
+
+    def is_band(band: str) -> bool:
+        return band in shown or BAND.fullmatch(band) is not None
+
     nothing, count = just(None), lambda value: is_count(value, facts.k)
     return {
         "records": keys(
@@ -104,15 +111,15 @@ def parts_of(facts: Facts, promise: Promise, labels: Mapping[str, int], n_nodes:
                     keys(
                         {
                             "shares": named(
-                                lambda band: BAND.fullmatch(band) is not None, each(either(nothing, share))
+                                lambda band: band in shown or BAND.fullmatch(band) is not None,
+                                each(either(nothing, share)),
                             ),
                             "statistic": either(nothing, share),
-                            "p_value": either(nothing, share),
                         }
                     ),
                 ),
                 "median_claims_excluded": either(nothing, number),
-                "median_claims_remaining": either(nothing, number),
+                "median_claims_released": either(nothing, number),
             }
         ),
         "sensitivity": _sensitivity(facts, names, columns),
@@ -126,7 +133,6 @@ def _choice(facts: Facts, columns: set[str], n_nodes: int) -> Form:
     tried = keys(
         {
             "truncation": among(*percentiles),
-            "claims_lost": lambda value: is_count(value, facts.k),
             "checked": whole,
             "found": either(just(True), just(False)),
         }

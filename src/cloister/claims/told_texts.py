@@ -19,6 +19,8 @@ DERIVED = "|".join((AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY
 VARIABLES = "sex|age|days since first claim|length of stay"
 ROLES, WAYS = "provider|vendor|pcp", "drop|number|per-table"
 GROUPED = "diagnosis|procedure|place|specialty"
+KINDS = "diagnosis|procedure|place"
+REMOVED = "those of newborns|those with a letter before the procedure|those with a revenue code for a procedure"
 
 
 def one_of(words: str) -> str:
@@ -40,14 +42,20 @@ STEPS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (
         "2 high-risk patients",
-        (r"Patients with codes or places on the exclusion list are left out, with all their claims\.",),
+        (
+            r"No exclusion list was asked for\.",
+            r"No column has codes that the exclusion list could be compared with\.",
+            rf"Patients with codes on the exclusion list are left out, with all their claims: {one_of(KINDS)}\."
+            rf"(?: Not looked for, as no column has them: {one_of(KINDS)}\.)?",
+        ),
         ("<rule>",),
     ),
     (
         "3 claims removed",
         (
-            r"Claims of newborns, and of what is not a medical procedure, are removed\."
-            r"(?: Newborns could not be told: there is no date of birth or no date of claim\.)?",
+            rf"(?:No claims were removed|Claims removed: {one_of(REMOVED)})\."
+            r"(?: Newborns could not be told: there is no date of birth or no date of claim\.)?"
+            r"(?: Procedures could not be told: there is no column of them\.)?",
         ),
         ("newborns", "procedure codes with a letter", "revenue codes of three digits"),
     ),
@@ -58,7 +66,7 @@ STEPS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (
         "4 representativeness",
-        (rf"Excluded and remaining patients compared by (?:nothing|{one_of(VARIABLES)})\.",),
+        (rf"Excluded and released patients compared by (?:nothing|{one_of(VARIABLES)})\.",),
         (),
     ),
     (
@@ -239,7 +247,7 @@ def _is_line(line: Mapping[str, Any], facts: Facts, sentences: Sequence[str], re
 
 def is_count(value: Any, k: int) -> bool:
     """Whether something is a count as it is told: below k it is not."""
-    return value == f"<{k}" or (type(value) is int and (value == 0 or value >= k))
+    return value in (f"<{k}", "withheld") or (type(value) is int and (value == 0 or value >= k))
 
 
 def adversary_is_ours(row: Mapping[str, Any], facts: Facts) -> bool:
