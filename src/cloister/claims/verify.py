@@ -31,6 +31,7 @@ from .data_file import (
     ClaimsForm,
     WrittenClaims,
 )
+from .verify_label_counts import labels_hold
 from .verify_original import Original, Truth, compare
 from .verify_simulation import SURE, History, Simulated, powers, simulate
 
@@ -80,6 +81,7 @@ def verify(
     checks = Checks()
     if _form_holds(checks, files, promise.form):
         _order_holds(checks, files, promise.form)
+        labels_hold(checks, files, promise.form, promise.k)
         truth = None if original is None else compare(checks, files, promise.form, original)
         if with_risk:
             _risk_holds(checks, files, promise)
@@ -205,8 +207,7 @@ def _width(interval: Any) -> float:
 
 def _original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
-    base = truth.recoded if promise.basis == "node" else truth.base
-    power = powers(base, truth.n_patients, promise.power, promise.rounding)[truth.patients]
+    power = _power(truth, promise)[truth.patients]
     known, shown = _known(truth), _shown(files, promise.form)
     cells, room = _cells(files, promise.form), _room(files, promise.form)
     seed = (promise.seed, OTHER_SEED)
@@ -223,6 +224,14 @@ def _original_holds(checks: Checks, files: WrittenClaims, promise: Promise, trut
     checks.require(
         _agree(found, promise.figures["tolerant"]), "the risk for an adversary who believes flags is as stated"
     )
+
+
+def _power(truth: Truth, promise: Promise) -> NDArray[np.int64]:
+    """Values known of each patient of the original: by released labels, at least as many as by recorded values."""
+    by_labels = powers(truth.recoded, truth.n_patients, promise.power, promise.rounding)
+    if promise.basis == "node":
+        return by_labels
+    return np.maximum(by_labels, powers(truth.base, truth.n_patients, promise.power, promise.rounding))
 
 
 def _known(truth: Truth) -> History:
