@@ -66,8 +66,7 @@ def release_risk(released: Released, levels: Node, knowledge: Knowledge, setting
 
 
 def _is_settled(risk: ReleaseRisk, threshold: float) -> bool:
-    believing = [risk.tolerant.mean_interval, risk.nearest.mean_interval]
-    intervals = [risk.exact.mean_interval, risk.exact.flag_interval, *believing]
+    intervals = [risk.exact.mean_interval, risk.exact.flag_interval, risk.tolerant.mean_interval]
     return all(is_settled(one, threshold) for one in intervals)
 
 
