@@ -133,7 +133,7 @@ def test_max_suppression_is_lowered_until_suppression_suffices(hospital):
     power, limited = constant_power(hospital, 2), settings(most_treated=0.02)
     chooser = Chooser(hospital, Cut(hospital), power, limited)
     first = chooser.choose(0.4)
-    with pytest.raises(NoSafeRelease, match="treating at most 2%"):
+    with pytest.raises(NoSafeRelease, match=r"treating at most a share of 0\.02 "):
         suppress(first.released, first.levels, power, limited)
     chosen = choose_and_suppress(chooser.choose, lambda _: power, limited)
 

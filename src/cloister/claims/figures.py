@@ -51,6 +51,8 @@ def risk_told(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> dict[
             "highest": round(risk.believing_flags, DIGITS),
             "limit": plan.adversary.tolerant,
         },
+        "likeliest": {**told_of(protected.suppression.likeliest), "limit": plan.adversary.likeliest},
+        "known": protected.known,
         "as_released": told_of(as_released(laid, plan.adversary, settings)),
     }
 
@@ -180,7 +182,7 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         StepLine(
             "8 adversary power",
             f"At most {plan.adversary.power} values of each quasi-identifier of claims are known, "
-            f"{float(protected.power.mean()):.1f} in the mean.",
+            f"{protected.known:.1f} in the mean.",
         ),
         StepLine(
             "9 node risk",

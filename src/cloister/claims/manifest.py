@@ -35,7 +35,7 @@ def describe(data: Claims, form: ClaimsForm, verdict: Verdict, figures: Mapping[
         "records": figures["records"],
         "guarantee": {
             "rules": rules_of(asked),
-            "sentences": sentences_of(asked),
+            "sentences": sentences_of(asked, figures["risk"]["known"]),
             "verified": verdict.holds,
             "verified_how": verdict.how,
             "checks": list(verdict.checks),
@@ -101,26 +101,39 @@ def rules_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
             "k": smallest_class(risk["threshold"]),
             "power": adversary["power"],
             "tolerant": adversary["tolerant"],
+            "likeliest": adversary["likeliest"],
+            "patients_of_a_label": smallest_class(risk["threshold"]),
         }
     ]
 
 
-def sentences_of(plan: Mapping[str, Any]) -> list[str]:
-    """Return what is promised, in words."""
+def sentences_of(plan: Mapping[str, Any], known: float) -> list[str]:
+    """Return what is promised, in words.
+
+    Parameters
+    ----------
+    known : values of a column that are known in the mean
+    """
     risk, power = plan["risk"], plan["adversary"]["power"]
     k = smallest_class(risk["threshold"])
     sentences = [
         "Whoever knows the quasi-identifiers of a patient and, of each quasi-identifier of claims by itself, up to "
-        f"{power} values of the patient, names the right patient with a chance of at most {risk['threshold']:g}, in "
-        "the mean over patients and what is known of them",
+        f"{power} values of the patient ({known:.1f} in the mean), and picks one of those who fit at random, names the "
+        f"right patient with a chance of at most {risk['threshold']:g}, in the mean over patients and what is known of "
+        "them",
         f"At most a share of {risk['threshold']:g} of such attacks leaves fewer than {k} candidates, the right one "
         "among them",
     ]
     if plan["adversary"]["tolerant"] == "bounded":
         sentences.append(
             "The first holds as well against somebody who lets values be missing where flags say that some were left "
-            "out"
+            "out, who then picks at random among those who fit, or among those who lack fewest values"
         )
+    if plan["adversary"]["likeliest"] == "bounded":
+        sentences.append(
+            "The first holds as well against somebody who picks the likeliest of those who fit, not one at random"
+        )
+    sentences.append(f"Each label of a quasi-identifier is held by at least {k} released patients")
     return sentences
 
 

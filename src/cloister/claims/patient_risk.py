@@ -97,6 +97,8 @@ class Judge:
         if not is_waived:
             few = fits < k
             tolerant = np.where(few, fits + matching.tolerated(levels, draws, few, k), 0)
+            nearest = matching.nearest(levels, draws, fits == 0, k)
+            tolerant = np.where(nearest > 0, np.minimum(nearest, tolerant), tolerant)
         return _low(np.where(held, fits, 0), k), _low(tolerant, k)
 
 

@@ -135,7 +135,8 @@ class TruncationPlan:
 
     __pydantic_config__: ClassVar = STRICT
     percentiles: tuple[Literal["none"] | float, ...] = key(
-        ("none", 99.0, 97.5, 95.0, 90.0), 'a list of "none" and numbers above 0 and below 100'
+        ("none", 99.0, 97.5, 95.0, 90.0),
+        'a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims',
     )
     per: Literal["patient", "patient-year"] = key("patient", "patient or patient-year")
 
@@ -147,13 +148,22 @@ class TruncationPlan:
 
 @dataclass(frozen=True)
 class AdversaryPlan:
-    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims."""
+    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims.
+
+    Attributes
+    ----------
+    power, rounding : most values known, and how the formula's numbers become whole
+    basis : ``raw``: the power is the higher of those by recorded values and by the levels chosen; ``node``: the latter
+    tolerant : whether the risk by who believes flags is limited
+    likeliest : whether the risk by who picks the likeliest of those who fit is limited, or told alone
+    """
 
     __pydantic_config__: ClassVar = STRICT
     power: int = key(5, "a whole number from 1 to 1000")
     rounding: Literal["ceil", "floor", "round"] = key("ceil", "ceil, floor or round")
     basis: Literal["raw", "node"] = key("raw", "raw or node")
     tolerant: Literal["bounded", "waived"] = key("bounded", "bounded or waived")
+    likeliest: Literal["told", "bounded"] = key("told", "told or bounded")
 
 
 @dataclass(frozen=True)

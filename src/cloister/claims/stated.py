@@ -53,9 +53,11 @@ def read_promise(manifest: Manifest) -> Promise:
 
 def _read(manifest: Manifest) -> Promise:
     risk, plan = manifest["risk"], manifest["settings"]["plan"]
-    if risk.keys() != FIGURES | {"threshold", "k", "tolerant", "as_released"}:
+    if risk.keys() != FIGURES | {"threshold", "k", "known", "tolerant", "likeliest", "as_released"}:
         raise ValueError("not the figures of a risk")
-    for figures in (risk, risk["as_released"], risk["tolerant"]):
+    if type(risk["known"]) not in (int, float) or not 0 <= risk["known"] <= plan["adversary"]["power"]:
+        raise ValueError("not how many values are known")
+    for figures in (risk, risk["as_released"], risk["tolerant"], risk["likeliest"]):
         _check_figures(figures)
     found = _promise(plan, ClaimsForm.read(manifest["columns"]), risk)
     attacks = manifest["sensitivity"]["attacks"]
@@ -114,6 +116,10 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
         "risk.tolerant does not fit settings.plan": tolerant["limit"] == plan["adversary"]["tolerant"]
         and tolerant.keys() == FIGURES | {"highest", "limit"},
         "risk.as_released has unknown keys": risk["as_released"].keys() == FIGURES,
+        "risk.likeliest does not fit settings.plan": risk["likeliest"]["limit"] == plan["adversary"]["likeliest"]
+        and risk["likeliest"].keys() == FIGURES | {"limit"},
+        "risk.likeliest is above the threshold": plan["adversary"]["likeliest"] != "bounded"
+        or risk["likeliest"]["interval"][1] <= promise.threshold,
         "choice.max_suppression is neither that of settings.plan nor what it is lowered to": choice["max_suppression"]
         in lowered(plan["risk"]["max_suppression"]),
         "choice.levels are not those of columns": choice["levels"] == levels_told(form),

@@ -10,6 +10,8 @@ patient "low risk by definition". An adversary who sees ``claims_truncated`` or 
 him the patient stays a candidate. The risk for this tolerant adversary is limited as well. Suppressing a patient's
 cells does not lower it for that patient, so patients who bear it are left out whole, whatever the treatment.
 
+Before all that, and after each round, labels that fewer than k patients have are taken out (`rare_labels`).
+
 References
 ----------
 HHP appendix, section 5 ("flagged for suppression"). What is suppressed, and that the release is measured anew, is not
@@ -25,9 +27,12 @@ from cloister.errors import NoSafeRelease
 
 from .knowledge import Knowledge
 from .lattice_search import Node
+from .likeliest import likeliest_risk
 from .losses import level_losses
 from .matching import Matching
+from .node_risk import RiskFigures
 from .patient_risk import Excess, Judge, PatientRisk, Screening, most_at_risk, patient_risks
+from .rare_labels import without_rare_labels
 from .release_risk import ReleaseRisk, release_risk
 from .released import Released
 from .risk_settings import RiskSettings, Treatment
@@ -53,15 +58,17 @@ class Suppression:
     levels : level of each column, those of patients first
     released : patients, claims and cells that are left
     risk : as measured on draws that nothing was chosen by
-    before : as measured before anything was suppressed
+    likeliest : the mean risk by who picks the likeliest of those who fit
+    before : as measured when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
-    treated : patients of whom something was suppressed
+    treated : patients of whom something was suppressed for the risk, or who were left out
     loss : of the release, with all that is not released
     """
 
     levels: Node
     released: Released
     risk: ReleaseRisk
+    likeliest: RiskFigures
     before: ReleaseRisk
     rounds: int
     treated: NDArray[np.bool_]
@@ -97,8 +104,10 @@ def suppress(
     """Suppress until mean risk, flag rate and the tolerant adversary's risk are under the threshold.
 
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
-    was chosen. Against adversaries who know of each patient the quasi-identifiers of patients and so many values of
-    each column of claims, by themselves. Not promised: a limit for each single patient. Cost: up to 20 draws of every
+    was chosen, for adversaries who pick at random among those who fit; each label is held by k patients or more.
+    Against adversaries who know of each patient the quasi-identifiers of patients and so many values of each column of
+    claims, by themselves. With ``is_likeliest_bounded`` the same for who picks the likeliest of those who fit. Not
+    promised: a limit for each single patient. Cost: up to 20 draws of every
     patient, and in each round 200 of those who bear one and a half times the excess.
 
     Parameters
@@ -110,10 +119,12 @@ def suppress(
     Raises
     ------
     NoSafeRelease
-        Too many patients would have to be treated, or the rounds did not suffice, or would not at the pace of the last.
+        Too many patients would have to be treated, the rounds did not suffice, or would not at the pace of the last, or
+        the likeliest are right too often.
     """
-    risk = before = _measured(released, levels, power, settings, 0)
     treated = np.zeros(released.patients.size, dtype=np.bool_)
+    released = _without_rare(released, levels, settings, treated)
+    risk = before = _measured(released, levels, power, settings, 0)
     screening = Screening(treated.size)
     rounds = 0
     while not risk.holds(settings.threshold, is_tolerant_waived=settings.is_tolerant_waived):
@@ -124,11 +135,26 @@ def suppress(
         judge = Judge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
         released, now = _round(judge, screening, risk)
         treated |= now
-        _check_limits(released, treated, settings)
+        released = _without_rare(released, levels, settings, treated)
         last, risk = risk, _measured(released, levels, power, settings, rounds)
         _check_pace(last, risk, rounds, settings)
+    likeliest = likeliest_risk(released, levels, power, settings)
+    if settings.is_likeliest_bounded and likeliest.mean_interval.high > settings.threshold:
+        raise NoSafeRelease(
+            f"Whoever picks the likeliest of those who fit is right more often than {settings.threshold:g} in the mean "
+            '(adversary.likeliest = "bounded").'
+        )
     loss = level_losses(released, weights).of(levels)
-    return Suppression(levels, released, risk, before, rounds, treated, loss)
+    return Suppression(levels, released, risk, likeliest, before, rounds, treated, loss)
+
+
+def _without_rare(released: Released, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]) -> Released:
+    """The same without rare labels, within the limits; ``treated`` is added to in place."""
+    there = released.patients
+    released = without_rare_labels(released, levels, settings.k)
+    treated |= there & ~released.patients
+    _check_limits(released, treated, settings)
+    return released
 
 
 def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: RiskSettings) -> None:

@@ -157,6 +157,11 @@ ADVERSARIES: tuple[tuple[str, str], ...] = (
         r"Knows the same as the adversary of the plan, and lets values be missing where flags say that some were left "
         r"out\.",
     ),
+    (
+        "picks the likeliest",
+        r"Knows the same, and picks of those who fit the one of whom it is likeliest, not one at random\.",
+    ),
+    ("flags believed, fewest missing", r"The same, and takes only who lacks fewest of the values\."),
     ("flags believed where nobody fits", r"Lets values be missing only where nobody fits without\."),
     (
         "counted in the population",

@@ -26,6 +26,7 @@ from .data_file import (
     WrittenClaims,
 )
 from .promise import Promise
+from .verify_label_counts import labels_hold, labels_said
 from .verify_labels import labels_fit
 from .verify_original import Original, compare, of_comparison
 from .verify_risk import of_original, of_released, original_holds, risk_holds
@@ -56,6 +57,7 @@ def verify(
     checks = Checks()
     if _form_holds(checks, files, promise.form):
         _order_holds(checks, files, promise.form)
+        labels_hold(checks, files, promise.form, promise.k)
         truth = None if original is None else compare(checks, files, promise.form, original)
         if original is not None and truth is not None and promise.truncation is not None:
             truncation_holds(checks, files, original, promise.truncation)
@@ -74,6 +76,7 @@ def said(promise: Promise) -> tuple[str, ...]:
         *(HIDDEN, THERE, NUMBERED if form.ids == NUMBER else HASHED, BELONGS, CLAIMS_SORTED),
         PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
         *(_numbered(group) for group in _groups(form)),
+        labels_said(promise.k),
         *of_comparison(form),
         *of_released(promise),
         *of_original(promise),

@@ -134,9 +134,12 @@ class _Attacked:
         self.simulation = Simulation(self.cells, self.known, self.shown, promise.k, _room(files, promise.form))
 
     def power_up_to(self, most: int) -> Numbers:
-        """The power of the plan's adversary with a highest value, (n_patients, n_columns)."""
-        base = self.truth.recoded if self.promise.basis == "node" else self.truth.base
-        return powers(base, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
+        """The power of the plan's adversary with a highest value, (n_patients, n_columns); by labels at least."""
+        by_labels = powers(self.truth.recoded, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
+        if self.promise.basis == "node":
+            return by_labels
+        by_values = powers(self.truth.base, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
+        return np.maximum(by_labels, by_values)
 
     def by(self, name: str) -> tuple[Simulation, Numbers] | None:
         """The simulation of an adversary of this name and how many values it knows; None where there is none here."""

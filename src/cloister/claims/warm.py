@@ -7,6 +7,7 @@ from cloister.kernels._jit import is_compiled
 from .adversaries import Attacked
 from .encoded import EncodedClaims, EncodedColumn
 from .knowledge import Knowledge
+from .likeliest import likeliest_risk
 from .matching import Matching
 from .ordered import exact_order
 from .patient_risk import Excess, Judge, patient_risks
@@ -35,6 +36,7 @@ def load_kernels() -> None:
     knowledge = Knowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
     matching = Matching(released, 1)
     release_risk(released, (1, 1), knowledge, settings)
+    likeliest_risk(released, (1, 1), knowledge.power, settings)
     judge = Judge(matching, (1, 1), knowledge, settings)
     for draws in patient_risks(judge, np.ones((3, 2)), Excess(2.0, 2.0, 2.0)).flagged:
         matching.rarest((1, 1), draws)
