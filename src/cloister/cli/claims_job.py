@@ -6,6 +6,7 @@ import time
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.warm import load_kernels, must_compile
+from cloister.cli.attacking import with_attack
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.claims_summary import notes_on, print_claims_summary
 from cloister.cli.clock import STARTED
@@ -47,7 +48,7 @@ def run_claims(options: ClaimsOptions) -> None:
             custody=_custody(options),
             load=load_kernels,
         )
-    manifest = write(release, options)
+    manifest = write(with_attack(release, options, claims), options)
     tell(manifest, notes_on(claims, release), options, print_claims_summary)
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.codes_notes import notes_on
 from cloister.cli.codes_options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
@@ -48,7 +49,7 @@ def _disassociate(options: CodesOptions, given: GivenCodes, watch: Stopwatch) ->
     release = protect_codes(
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
-    manifest = write(release, options)
+    manifest = write(with_attack(release, options, given), options)
     tell(manifest, notes_on(options, given, request.policy, manifest), options, print_codes_summary)
 
 

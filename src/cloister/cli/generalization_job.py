@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.codes_notes import notes_on
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.codes_summary import print_generalized_summary
@@ -43,7 +44,8 @@ def generalize(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> No
     release = protect_by_generalization(
         given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
     )
-    manifest = write(release, options)
+    attacked = with_attack(release, options, given, privacy=request.method.privacy)
+    manifest = write(attacked, options)
     exact = release.custody.figures["statuses"]
     notes = [
         *notes_on(options, given, request.policy, manifest),

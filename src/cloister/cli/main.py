@@ -13,6 +13,7 @@ from cloister import __version__
 from cloister.cli import (
     assess_codes,
     assess_table,
+    attack,
     demo,
     hierarchy,
     init,
@@ -61,6 +62,7 @@ assess = typer.Typer(
 assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
 assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
 app.add_typer(assess, name="assess")
+app.command("attack", epilog=attack.EXAMPLE)(attack.attack)
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.add_typer(init.app, name="init")
 app.add_typer(hierarchy.app, name="hierarchy")

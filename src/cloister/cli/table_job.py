@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
@@ -69,7 +70,8 @@ def run_table(options: TableOptions) -> None:
     except InputError:
         _list_values(options, source, request)
         raise
-    manifest = write(release, options)
+    hierarchies = {column: asked.hierarchy for column, asked in request.quasi_identifiers.items()}
+    manifest = write(with_attack(release, options, source.frame, hierarchies=hierarchies), options)
     notes = [*source.notes, *notes, *_formulas(release.frame)]
     tell(manifest, notes, options, print_summary)
 

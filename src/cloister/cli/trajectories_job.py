@@ -3,6 +3,7 @@
 import time
 from typing import Literal
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
@@ -52,7 +53,8 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
             custody=custody_of(options.data, options.internal),
             load=load_kernels,
         )
-    manifest = write(release, options)
+    hierarchies = {"code": request.code_hierarchy, "age": request.age_hierarchy}
+    manifest = write(with_attack(release, options, given, hierarchies=hierarchies), options)
     tell(manifest, notes_on(options, given, manifest), options, print_trajectories_summary)
 
 

@@ -1,0 +1,223 @@
+"""Generalized code sets under attack: somebody knows some or all codes of a patient."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.data_file import CODES, ID
+from cloister.codesets.expectation import CodesExpectation, CodesOriginal
+from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
+from cloister.codesets.generalization.recheck_policies import known_privacy
+from cloister.codesets.generalization.stated import read_stated
+from cloister.errors import InputError
+from cloister.release_folder import data_file, delimiter_told, read_data
+from cloister.results import Manifest
+
+from .adversary import Adversary, Integers, Knowledge, Sight
+from .labelled import sight_of
+from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+
+USUAL_NUMBERS = (1, 2, 3, 5)
+"""Codes that adversaries know, besides as many as are promised to be safe, and all."""
+
+NO_TERM = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Holders:
+    """Records that hold sets of terms.
+
+    Attributes
+    ----------
+    postings : for each term, the records that hold it, ascending
+    term_of : term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
+    codes : what is known of patients
+    sizes : (n_records,) ones
+    own : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
+    """
+
+    postings: Sequence[Integers]
+    term_of: Integers
+    codes: CodeSets
+    sizes: Integers
+    own: Integers
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the records that hold a term for each known code of a target."""
+        begin = int(self.codes.offsets[target])
+        terms = {int(self.term_of[self.codes.items[begin + item]]) for item in known} - {NO_TERM}
+        if not terms:
+            return np.arange(self.sizes.size)
+        wanted = sorted((self.postings[term] for term in terms), key=len)
+        return reduce(_both, wanted[1:], wanted[0])
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows some codes of a target."""
+        return sight_of(self.groups(target, known), self.sizes, int(self.own[target]))
+
+
+def _both(few: Integers, many: Integers) -> Integers:
+    """The numbers that stand in both of two ascending lists."""
+    if not many.size:
+        return many
+    place = np.minimum(np.searchsorted(many, few), many.size - 1)
+    found: Integers = few[many[place] == few]
+    return found
+
+
+def open_codes(
+    folder: Path, manifest: Manifest, original: CodesOriginal, expectation: CodesExpectation | None = None
+) -> Opened:
+    """Open a release of generalized code sets.
+
+    Parameters
+    ----------
+    expectation : its privacy policy, where the release names one that is not in it; without, nothing is known to be
+        covered by the guarantee there
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+    """
+    asked, codes = read_stated(manifest), original.given.codes
+    cells = _cells(folder, manifest)
+    is_numbered = ID in manifest["columns"]
+    numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
+    rows = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
+    if original.crosswalk is not None:
+        rows = released_of(original.crosswalk, record_ids(original), numbers)
+    released = _released(cells, codes, rows)
+    adversary = Adversary(
+        steps=code_steps(asked.m),
+        n_items=np.diff(codes.offsets),
+        released=released,
+        original=as_recorded(codes),
+        covers=_coverage(asked, codes, expectation or CodesExpectation()),
+    )
+    is_known = not np.any(rows == NOT_KNOWN)
+    return Opened(
+        shape="codes",
+        method=str(manifest["method"]),
+        k=asked.k,
+        n_patients=codes.n_records,
+        n_released=len(cells),
+        is_known_who=is_known,
+        adversaries=(adversary,),
+        ids=None if codes.ids is None else patient_ids(codes.ids, codes.n_records),
+        traces=Traces(
+            released,
+            adversary,
+            np.arange(len(cells)),
+            {CODES: _plain(cells)},
+            rows if is_numbered else np.full(codes.n_records, NOT_KNOWN),
+        ),
+    )
+
+
+def record_ids(original: CodesOriginal) -> pl.Series:
+    """Return what a crosswalk calls the patients of an original: their ids, or the numbers of their lines."""
+    codes, lines = original.given.codes, original.given.lines
+    if codes.ids is None and lines is not None:
+        return pl.Series(lines + 1).cast(pl.String)
+    return patient_ids(codes.ids, codes.n_records)
+
+
+def code_steps(m: int | None, before: str = "") -> tuple[Knowledge, ...]:
+    """Return the numbers of codes that adversaries know.
+
+    Parameters
+    ----------
+    m : how many are promised to be safe to know
+    before : what else is known
+    """
+    numbers = sorted({*USUAL_NUMBERS, *([] if m is None else [m])})
+    some = [Knowledge(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]
+    return (*some, Knowledge(f"{before}all codes", None))
+
+
+def as_recorded(codes: CodeSets) -> Holders:
+    """Return the original records, each known to be its patient's."""
+    owners = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    return Holders(
+        postings(codes.items, owners, codes.n_codes),
+        np.arange(codes.n_codes),
+        codes,
+        np.ones(codes.n_records, dtype=np.int64),
+        np.arange(codes.n_records),
+    )
+
+
+def postings(items: Any, owners: Integers, n_items: int) -> list[Integers]:
+    """Return the owners of each item, ascending; owners ascend already."""
+    order = np.argsort(items, kind="stable")
+    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
+    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
+
+
+def _cells(folder: Path, manifest: Manifest) -> pl.Series:
+    """The terms of each record, as text."""
+    name = data_file(manifest)
+    frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest))
+    if CODES not in frame.columns:
+        raise InputError(f"The release has no data file with a column {CODES}.", file=name)
+    return frame[CODES].cast(pl.String)
+
+
+def _released(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders:
+    """The released records, found by the codes of their terms."""
+    rowed = pl.DataFrame([pl.Series("row", np.arange(len(cells))), cells.str.split(" ").alias("term")])
+    occurrences = rowed.explode("term").drop_nulls()
+    terms = occurrences["term"].unique().sort().to_list()
+    numbers = occurrences["term"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    term_of = np.full(codes.n_codes, NO_TERM, dtype=np.int64)
+    place = {code: number for number, code in enumerate(codes.vocabulary)}
+    for number, term in enumerate(terms):
+        for code in _codes_of(term):
+            if code in place:
+                term_of[place[code]] = number
+    return Holders(
+        postings(numbers, occurrences["row"].to_numpy(), len(terms)),
+        term_of,
+        codes,
+        np.ones(len(cells), dtype=np.int64),
+        rows,
+    )
+
+
+def _codes_of(term: str) -> list[str]:
+    return term[1:-1].split(BETWEEN) if term.startswith(OPEN) and term.endswith(CLOSE) else [term]
+
+
+def _plain(cells: pl.Series) -> pl.Series:
+    """The codes that the terms of each record stand for."""
+    return cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")
+
+
+def _coverage(asked: Any, codes: CodeSets, expectation: CodesExpectation) -> Callable[[int, Sequence[int]], bool]:
+    """Whether a guarantee by a privacy policy is about somebody who knows some codes of a patient."""
+    if asked.m is not None:
+        return lambda _target, known: len(known) <= asked.m
+    privacy = known_privacy(asked, expectation, codes)
+    if privacy.promised is None:
+        return lambda _target, _known: False
+    names = privacy.promised.vocabulary
+    place = {code: number for number, code in enumerate(codes.vocabulary)}
+    by_code: dict[int, list[frozenset[int]]] = {}
+    sets = privacy.promised.sets
+    for begin, end in zip(sets.offsets[:-1].tolist(), sets.offsets[1:].tolist(), strict=True):
+        found = frozenset(place[names[item]] for item in sets.items[begin:end].tolist() if names[item] in place)
+        for code in found:
+            by_code.setdefault(code, []).append(found)
+
+    def covers(target: int, known: Sequence[int]) -> bool:
+        items = {int(codes.items[codes.offsets[target] + item]) for item in known}
+        return any(items <= policy for policy in by_code.get(min(items), ()))
+
+    return covers
