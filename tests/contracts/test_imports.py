@@ -92,13 +92,26 @@ ALLOWED = {
         "codesets",
     },
     "flow": {"flow", "errors", "results", "io", "release", "release_folder", "risk", "stopwatch", "search", *SHAPES},
-    "manifest_head": {"results", "stopwatch"},
-    "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release_folder", "manifest_head", *SHAPES},
+    "manifest_attack": {"results"},
+    "manifest_head": {"results", "stopwatch", "manifest_attack"},
+    "originals": {"errors", "results", "io", "hierarchy", "release_folder", *SHAPES},
+    "attacks": {"attacks", "errors", "results", "io", "hierarchy", "release_folder", *SHAPES},
+    "recheck": {
+        "errors",
+        "results",
+        "io",
+        "hierarchy",
+        "privacy",
+        "release_folder",
+        "manifest_head",
+        "originals",
+        *SHAPES,
+    },
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck"}
+SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "originals", "attacks"}
 
 
 def room(path):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Chunks, Disassociation
-from cloister.codesets.disassociation.verify_tree import lay_out
+from cloister.codesets.disassociation.verify_tree import Layout, lay_out
 from cloister.codesets.expectation import CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text
@@ -43,24 +43,28 @@ class _Index:
     chunks : record chunks or shared chunks
     by_code : for each code, the chunks whose domain has it
     subrecords : for each code, the subrecords that hold it
+    chunk_of : the chunk of each subrecord
     """
 
     chunks: Chunks
     by_code: Sequence[Integers]
     subrecords: Sequence[Integers]
+    chunk_of: Integers
 
     @classmethod
     def of(cls, chunks: Chunks, n_codes: int) -> "_Index":
         chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
         subrecord = np.repeat(np.arange(chunks.item_offsets.size - 1), np.diff(chunks.item_offsets))
-        return cls(chunks, _by_code(chunks.domain, chunk, n_codes), _by_code(chunks.items, subrecord, n_codes))
+        chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+        return cls(
+            chunks, _by_code(chunks.domain, chunk, n_codes), _by_code(chunks.items, subrecord, n_codes), chunk_of
+        )
 
     def candidates(self, codes: Sequence[int]) -> tuple[Integers, Integers]:
         """Return the chunks that have some of these codes, and how many subrecords hold all of those they have."""
         involved, needed = np.unique(np.concatenate([self.by_code[code] for code in codes]), return_counts=True)
         subrecords, held = np.unique(np.concatenate([self.subrecords[code] for code in codes]), return_counts=True)
-        chunk = np.searchsorted(self.chunks.subrecord_offsets, subrecords, side="right") - 1
-        place = np.searchsorted(involved, chunk)
+        place = np.searchsorted(involved, self.chunk_of[subrecords])
         whole = held == needed[place] if involved.size else np.zeros(0, dtype=np.bool_)
         return involved, np.bincount(place[whole], minlength=involved.size).astype(np.int64)
 
@@ -69,6 +73,23 @@ def _by_code(codes: NDArray[np.int32], owners: Integers, n_codes: int) -> list[I
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(n_codes + 1))
     return [owners[order[bounds[code] : bounds[code + 1]]] for code in range(n_codes)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Tally:
+    """For clusters in their order: how many known codes were met, and the fewest candidates so far."""
+
+    held: Integers
+    fewest: Integers
+
+    @classmethod
+    def of(cls, n_clusters: int) -> "_Tally":
+        return cls(np.zeros(n_clusters, dtype=np.int64), np.full(n_clusters, MANY, dtype=np.int64))
+
+    def add(self, places: Integers, n_codes: Integers | int, candidates: Integers | int) -> None:
+        """Note that so many codes are met in some clusters, each named once, with so many candidates."""
+        self.held[places] += n_codes
+        self.fewest[places] = np.minimum(self.fewest[places], candidates)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,18 +111,16 @@ class InChunks:
     _record: _Index = field(init=False)
     _shared: _Index = field(init=False)
     _item: list[Integers] = field(init=False)
-    _spans: tuple[Integers, Integers, Integers] = field(init=False)
+    _layout: Layout = field(init=False)
 
     def __post_init__(self) -> None:
         released, n_codes = self.released, len(self.released.vocabulary)
-        layout = lay_out(released)
         cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-        by_place = np.argsort(layout.position)
         for name, value in (
             ("_record", _Index.of(released.record_chunks, n_codes)),
             ("_shared", _Index.of(released.shared_chunks, n_codes)),
             ("_item", _by_code(released.item_chunks, cluster, n_codes)),
-            ("_spans", (layout.low, layout.high, by_place)),
+            ("_layout", lay_out(released)),
         ):
             object.__setattr__(self, name, value)
 
@@ -113,14 +132,15 @@ class InChunks:
         codes = [int(self.number[code]) for code in known]
         if not codes:
             return self.released.sizes.copy()
-        fewest = np.full(self.released.n_clusters, MANY, dtype=np.int64)
-        held = np.zeros(self.released.n_clusters, dtype=np.int64)
+        found = _Tally.of(self.released.n_clusters)
         if min(codes) < 0:
-            return held
-        for clusters, n_codes, candidates in (*self._own(codes), *self._joint(codes)):
-            held[clusters] += n_codes
-            fewest[clusters] = np.minimum(fewest[clusters], candidates)
-        return np.where(held == len(codes), fewest, 0)
+            return found.held
+        position = self._layout.position
+        for clusters, n_codes, candidates in self._own(codes):
+            found.add(position[clusters], n_codes, candidates)
+        self._add_joint(codes, found)
+        whole: Integers = np.where(found.held == len(codes), found.fewest, 0)[position]
+        return whole
 
     def _own(self, codes: Sequence[int]) -> Iterator[Place]:
         """Where codes stand in record chunks and item chunks."""
@@ -136,22 +156,29 @@ class InChunks:
             clusters = self._item[code]
             yield clusters, np.ones(clusters.size, dtype=np.int64), self.released.sizes[clusters]
 
-    def _joint(self, codes: Sequence[int]) -> Iterator[Place]:
-        """Where codes stand in shared chunks: in the clusters beneath, but for those that have a code elsewhere."""
+    def _add_joint(self, codes: Sequence[int], found: "_Tally") -> None:
+        """Add what stands in shared chunks: in the clusters beneath, but for those that have a code elsewhere."""
         chunks, candidates = self._shared.candidates(codes)
-        low, high, by_place = self._spans
         joints = self.released.shared_chunks.owner[chunks]
-        for chunk, joint, count in zip(chunks.tolist(), joints.tolist(), candidates.tolist(), strict=True):
-            inside = by_place[low[joint] : high[joint]]
-            here = [code for code in codes if np.any(self._shared.by_code[code] == chunk)]
-            for code in here:
-                inside = inside[~np.isin(inside, self._elsewhere(code))]
-            yield inside, np.full(inside.size, len(here)), np.full(inside.size, count)
+        low, high = self._layout.low[joints], self._layout.high[joints]
+        inside: dict[int, list[int]] = {}
+        for code in codes:
+            for chunk in self._shared.by_code[code].tolist():
+                inside.setdefault(chunk, []).append(code)
+        free = {code: self._not_elsewhere(code) for code in codes}
+        spans = zip(chunks.tolist(), low.tolist(), high.tolist(), candidates.tolist(), strict=True)
+        for chunk, first, last, count in spans:
+            here = inside[chunk]
+            is_free = np.logical_and.reduce([free[code][first:last] for code in here])
+            found.add(first + np.flatnonzero(is_free), len(here), count)
 
-    def _elsewhere(self, code: int) -> Integers:
-        """Clusters that have a code in a chunk of their own."""
+    def _not_elsewhere(self, code: int) -> NDArray[np.bool_]:
+        """By position, the clusters that have a code in no chunk of their own."""
         in_record = self.released.record_chunks.owner[self._record.by_code[code]]
-        return np.concatenate([in_record, self._item[code]]).astype(np.int64)
+        free = np.ones(self.released.n_clusters, dtype=np.bool_)
+        free[self._layout.position[in_record]] = False
+        free[self._layout.position[self._item[code]]] = False
+        return free
 
     def sight(self, target: int, candidates: Integers) -> Sight:
         """Return what is seen where there are so many candidates in each cluster."""

@@ -60,6 +60,11 @@ class Level:
     broken: int
     limit: float | None = None
 
+    @property
+    def is_covered(self) -> bool:
+        """Whether the guarantee is about all these targets."""
+        return self.covered == self.released.targets
+
 
 @dataclass(frozen=True)
 class Inference:

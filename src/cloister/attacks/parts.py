@@ -8,6 +8,7 @@ or since numbers of records tell whose they are.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -41,6 +42,8 @@ class Link:
     fewer : of these, patients of whom fewer than k records are left, in the first part or the second, where only
         records count that have a partner in the other part
     least : fewest records left, where any are
+    joined : records, of those looked at in both parts, that have at least one partner in the other part but fewer than
+        k, whoever they are
     same_numbers : share of the patients whose records have the same number in both; None where that is not known
     has_same_numbers : whether that is more than one in k, by more than chance
     """
@@ -51,13 +54,14 @@ class Link:
     targets: int
     fewer: int
     least: int
+    joined: int
     same_numbers: float | None
     has_same_numbers: bool
 
     @property
     def holds(self) -> bool:
         """Whether the parts are not linkable."""
-        return not self.fewer and not self.has_same_numbers
+        return not self.fewer and not self.joined and not self.has_same_numbers
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,9 @@ class PartsAttack:
     @property
     def broken(self) -> int:
         """Targets for whom a guarantee does not hold, in the part or the pair of parts with the most."""
-        return max([found.broken for _, found in self.parts] + [link.fewer for link in self.links], default=0)
+        return max(
+            [found.broken for _, found in self.parts] + [max(link.fewer, link.joined) for link in self.links], default=0
+        )
 
     @property
     def holds(self) -> bool:
@@ -150,6 +156,7 @@ def _link(first: tuple[str, Opened], second: tuple[str, Opened], budget: int, se
         len(left),
         fewer,
         min((count for counts in left for count in counts if count), default=0),
+        sum(_joined(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
         share,
         numbers is not None and is_above(share or 0.0, numbers[1], 1 / max(1, *k)),
     )
@@ -202,10 +209,44 @@ class _View:
             return None
         groups = self.traces.released.groups(target, known)
         parts = [self.order[int(self.starts[group]) : int(self.starts[group + 1])] for group in groups.tolist()]
-        return Counter(self._of(row) for part in parts for row in part.tolist())
+        return Counter(self.combination(row) for part in parts for row in part.tolist())
 
-    def _of(self, row: int) -> Combination:
+    def partners(self, wanted: Combination) -> int:
+        """Return how many records agree with a combination of values."""
+        found = np.arange(self.order.size)
+        for rows, texts in zip(self._rows_with, wanted, strict=True):
+            if texts:
+                having = [rows[text] for text in (*texts, None) if text in rows]
+                found = np.intersect1d(found, np.concatenate(having)) if having else found[:0]
+        return int(found.size)
+
+    @cached_property
+    def _rows_with(self) -> list[dict[str | None, Integers]]:
+        """By column, the records that have each value; those with none under None."""
+        found = []
+        for column in self.recorded:
+            rows: dict[str | None, list[int]] = {}
+            for row, texts in enumerate(column):
+                told = {text for text in texts or () if text is not None}
+                for text in told or {None}:
+                    rows.setdefault(text, []).append(row)
+            found.append({text: np.array(some, dtype=np.int64) for text, some in rows.items()})
+        return found
+
+    def combination(self, row: int) -> Combination:
         return tuple(frozenset(text for text in column[row] or () if text is not None) for column in self.recorded)
+
+
+def _joined(one: _View, two: _View, k: int, budget: int, seed: int) -> int:
+    """How many records of one part have a partner in the other, but fewer than k; of a sample where there are more."""
+    counts: dict[Combination, int] = {}
+    found = 0
+    for row in sample_targets(one.order.size, budget, seed).tolist():
+        own = one.combination(row)
+        if own not in counts:
+            counts[own] = two.partners(own)
+        found += 0 < counts[own] < k
+    return found
 
 
 def _covered_knowledge(adversary: Adversary, target: int, seed: int) -> list[int] | None:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from .figures import Attack, Found, Inference
+from .figures import Attack, Found, Inference, Level
 
 DIGITS = 100
 """Risks are told in hundredths, rounded up."""
@@ -12,17 +12,18 @@ DIGITS = 100
 def section(attack: Attack) -> dict[str, Any]:
     """Return the part ``attack`` of a manifest.
 
-    A share of targets is told if those in it and the others are none or k at least, each; else it is kept back (None).
+    A share of targets is told if those in it and the others are none or k at least, each; else it is kept back (None);
+    so are shares of targets that match, where two of them differ by fewer than k targets.
     Rates then take for granted that every target matches its own record, which is the most that there can be.
     """
-    criteria = attack.criteria
+    criteria, told = attack.criteria, _counts_told(attack)
     return {
         "k": attack.k,
         "seed": attack.seed,
         "targets": attack.targets,
         "guess": _up(attack.guess),
         "holds": attack.holds,
-        "levels": [_level(level.known, level.released, level.covered > 0, attack.k) for level in attack.levels],
+        "levels": [_level(level, attack.k, is_told=level.released.none in told) for level in attack.levels],
         "inferences": [_inference(each, attack.k) for each in attack.inferences],
         "criteria": {
             "singling_out": _alone(attack),
@@ -39,11 +40,21 @@ def _alone(attack: Attack) -> float | None:
     return max(told, default=0.0) if len(told) == len(shares) else None
 
 
-def _level(known: str, found: Found, is_covered: bool, k: int) -> dict[str, Any]:
+def _counts_told(attack: Attack) -> set[int]:
+    """Numbers of targets without a match that may be told beside each other: they are the same, or k apart."""
+    told: list[int] = []
+    for count in sorted({level.released.none for level in attack.levels}, reverse=True):
+        if not told or told[-1] - count >= attack.k:
+            told.append(count)
+    return set(told)
+
+
+def _level(level: Level, k: int, *, is_told: bool) -> dict[str, Any]:
+    found = level.released
     return {
-        "known": known,
-        "covered": is_covered,
-        "matched": _share(found.targets - found.none, found.targets, k),
+        "known": level.known,
+        "covered": level.is_covered,
+        "matched": _share(found.targets - found.none, found.targets, k) if is_told else None,
         "below_k": _share(found.fewer, found.targets, k),
         "least": found.least if found.least >= k or found.least == 0 else None,
         "rate": _rate(found, k),

@@ -9,10 +9,11 @@ from cloister.attacks.parts import Link, PartsAttack
 from cloister.cli.assess_ending import FOR_THE_CUSTODIAN
 from cloister.cli.output import facts, grid
 
-HEAD = ["known", "targets", "none", "<k", "k+", "least", "right", "was alone", "was right"]
+HEAD = ["known", "targets", "none", "<k", "least", "right", "raw alone"]
 EXPLAINED = (
-    "none, <k, k+: targets who match no released patient, fewer than k, k or more; least: the fewest matches",
-    "right: chance to point at the right one; was: the same in the original",
+    "none, <k: targets who match no released patient, or at least one but fewer than k",
+    "least: the fewest matches; right: the mean chance to point at the right one",
+    "raw alone: targets who match one patient only in the original",
 )
 NOT_COVERED = " (*)"
 
@@ -38,7 +39,7 @@ def print_links(screen: Console, found: PartsAttack) -> None:
     for name, part in found.parts:
         print_attack(screen, name, part)
     if found.links:
-        head = ["parts", "targets", "<k left", "least", "same number", "linkable"]
+        head = ["parts", "targets", "<k left", "joined", "same number", "linkable"]
         screen.print(grid("What leads from one part to another", head, [_link(link) for link in found.links]))
     for first, second in found.not_compared:
         screen.print(f"{first} and {second} have no records with ids to compare.", soft_wrap=True)
@@ -47,7 +48,9 @@ def print_links(screen: Console, found: PartsAttack) -> None:
 def _facts(found: Attack) -> Iterator[tuple[str, str]]:
     criteria, k = found.criteria, found.k
     yield "release", f"{found.shape}, {found.method}, {found.records:,} patients, k = {k}"
-    if found.holds:
+    if found.holds and any(level.limit is not None for level in found.levels):
+        yield "guarantee", "holds on average, for what the plan expects to be known"
+    elif found.holds:
         yield "guarantee", f"holds: every target that it covers matches no released patient, or {k} or more"
     else:
         targets = "target" if found.broken == 1 else "targets"
@@ -62,19 +65,18 @@ def _facts(found: Attack) -> Iterator[tuple[str, str]]:
 
 def _row(level: Level) -> list[str]:
     found, original = level.released, level.original
-    counts = [f"{count:,}" for count in (found.targets, found.none, found.fewer, found.enough, found.least)]
+    counts = [f"{count:,}" for count in (found.targets, found.none, found.fewer, found.least)]
     return [
-        level.known + ("" if level.covered else NOT_COVERED),
+        level.known + ("" if level.is_covered else NOT_COVERED),
         *counts,
         f"{found.rate:.4f}",
         f"{original.alone:,}",
-        f"{original.rate:.4f}",
     ]
 
 
 def _notes(found: Attack) -> Iterator[str]:
-    if any(not level.covered for level in found.levels):
-        yield "(*) more than the guarantee covers"
+    if not all(level.is_covered for level in found.levels):
+        yield "(*) the guarantee is not about this, or not for all of these targets"
     limits = {level.limit for level in found.levels if level.limit is not None}
     for limit in sorted(limits):
         yield f"the guarantee is about the average: rate and share below k at most {limit:g} as the plan expects"
@@ -83,4 +85,4 @@ def _notes(found: Attack) -> Iterator[str]:
 def _link(link: Link) -> list[str]:
     same = "not known" if link.same_numbers is None else f"{link.same_numbers:.1%}"
     parts = f"{link.first} + {link.second}"
-    return [parts, f"{link.targets:,}", f"{link.fewer:,}", f"{link.least:,}", same, "no" if link.holds else "YES"]
+    return [parts, f"{link.targets:,}", f"{link.fewer:,}", f"{link.joined:,}", same, "no" if link.holds else "YES"]
