@@ -18,6 +18,9 @@ SHARES = ("matched", "below_k", "rate", "confidence")
 INFERENCE = frozenset({"column", "accuracy", "baseline", "certain"})
 CRITERIA = frozenset({"singling_out", "linkability", "inference"})
 
+A_FURTHER_CODE = "a further code"
+"""What is guessed of code sets, in place of the name of a column."""
+
 WORDS = re.compile(
     r"(all )?[0-9]{1,6} quasi-identifiers?|the quasi-identifier"
     r"|(all quasi-identifiers and )?([0-9]{1,10}|all) codes?"
@@ -73,7 +76,7 @@ def _is_inference(told: Any, columns: set[str]) -> bool:
     return (
         isinstance(told, dict)
         and told.keys() == INFERENCE
-        and told["column"] in columns
+        and (told["column"] in columns or told["column"] == A_FURTHER_CODE)
         and all(told[name] is None or _is_share(told[name]) for name in INFERENCE - {"column"})
     )
 

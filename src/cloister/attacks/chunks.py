@@ -25,7 +25,9 @@ from cloister.release_folder import CLUSTERS
 from cloister.results import Manifest
 
 from .adversary import ELSEWHERE, THERE, UNKNOWN, Adversary, Integers, Sight
-from .codes import as_recorded, code_steps, record_ids
+from .codes import code_steps, found_by_terms, read_cells, record_ids
+from .further_code import FurtherCode
+from .holders import as_recorded
 from .opened import GONE, NOT_KNOWN, Opened, patient_ids
 
 MANY = np.iinfo(np.int64).max
@@ -229,8 +231,17 @@ def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> Op
         n_released=released.n_records,
         is_known_who=original.crosswalk is not None,
         adversaries=(adversary,),
+        sensitive=_reconstructed(folder, manifest, codes),
         ids=None if codes.ids is None else patient_ids(codes.ids, codes.n_records),
     )
+
+
+def _reconstructed(folder: Path, manifest: Manifest, codes: CodeSets) -> tuple[FurtherCode, ...]:
+    """The reconstruction that is released beside the clusters; of repeated codes it has no numbers, so none."""
+    if codes.repeats:
+        return ()
+    unknown = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
+    return (FurtherCode(found_by_terms(read_cells(folder, manifest), codes, unknown)),)
 
 
 def _cluster_of(original: CodesOriginal, released: Disassociation) -> Integers:

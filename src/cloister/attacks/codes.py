@@ -1,8 +1,6 @@
 """Generalized code sets under attack: somebody knows some or all codes of a patient."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,56 +17,13 @@ from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, Knowledge, Sight
-from .labelled import sight_of
+from .adversary import Adversary, Integers, Knowledge
+from .further_code import FurtherCode
+from .holders import NO_TERM, Holders, as_recorded, postings
 from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
 
 USUAL_NUMBERS = (1, 2, 3, 5)
 """Codes that adversaries know, besides as many as are promised to be safe, and all."""
-
-NO_TERM = -1
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Holders:
-    """Records that hold sets of terms.
-
-    Attributes
-    ----------
-    postings : for each term, the records that hold it, ascending
-    term_of : term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
-    codes : what is known of patients
-    sizes : (n_records,) ones
-    own : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
-    """
-
-    postings: Sequence[Integers]
-    term_of: Integers
-    codes: CodeSets
-    sizes: Integers
-    own: Integers
-
-    def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the records that hold a term for each known code of a target."""
-        begin = int(self.codes.offsets[target])
-        terms = {int(self.term_of[self.codes.items[begin + item]]) for item in known} - {NO_TERM}
-        if not terms:
-            return np.arange(self.sizes.size)
-        wanted = sorted((self.postings[term] for term in terms), key=len)
-        return reduce(_both, wanted[1:], wanted[0])
-
-    def look(self, target: int, known: Sequence[int]) -> Sight:
-        """Return what somebody sees who knows some codes of a target."""
-        return sight_of(self.groups(target, known), self.sizes, int(self.own[target]))
-
-
-def _both(few: Integers, many: Integers) -> Integers:
-    """The numbers that stand in both of two ascending lists."""
-    if not many.size:
-        return many
-    place = np.minimum(np.searchsorted(many, few), many.size - 1)
-    found: Integers = few[many[place] == few]
-    return found
 
 
 def open_codes(
@@ -87,13 +42,13 @@ def open_codes(
         The release cannot be read, or what is given does not fit it.
     """
     asked, codes = read_stated(manifest), original.given.codes
-    cells = _cells(folder, manifest)
+    cells = read_cells(folder, manifest)
     is_numbered = ID in manifest["columns"]
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
     rows = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
     if original.crosswalk is not None:
         rows = released_of(original.crosswalk, record_ids(original), numbers)
-    released = _released(cells, codes, rows)
+    released = found_by_terms(cells, codes, rows)
     adversary = Adversary(
         steps=code_steps(asked.m),
         n_items=np.diff(codes.offsets),
@@ -110,6 +65,7 @@ def open_codes(
         n_released=len(cells),
         is_known_who=is_known,
         adversaries=(adversary,),
+        sensitive=(FurtherCode(released),),
         ids=None if codes.ids is None else patient_ids(codes.ids, codes.n_records),
         traces=Traces(
             released,
@@ -142,27 +98,14 @@ def code_steps(m: int | None, before: str = "") -> tuple[Knowledge, ...]:
     return (*some, Knowledge(f"{before}all codes", None))
 
 
-def as_recorded(codes: CodeSets) -> Holders:
-    """Return the original records, each known to be its patient's."""
-    owners = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
-    return Holders(
-        postings(codes.items, owners, codes.n_codes),
-        np.arange(codes.n_codes),
-        codes,
-        np.ones(codes.n_records, dtype=np.int64),
-        np.arange(codes.n_records),
-    )
+def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
+    """Return the terms of each record of the data file, as text.
 
-
-def postings(items: Any, owners: Integers, n_items: int) -> list[Integers]:
-    """Return the owners of each item, ascending; owners ascend already."""
-    order = np.argsort(items, kind="stable")
-    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
-    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
-
-
-def _cells(folder: Path, manifest: Manifest) -> pl.Series:
-    """The terms of each record, as text."""
+    Raises
+    ------
+    InputError
+        There is none.
+    """
     name = data_file(manifest)
     frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest))
     if CODES not in frame.columns:
@@ -170,8 +113,15 @@ def _cells(folder: Path, manifest: Manifest) -> pl.Series:
     return frame[CODES].cast(pl.String)
 
 
-def _released(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders:
-    """The released records, found by the codes of their terms."""
+def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders:
+    """Return records, found by the codes of their terms.
+
+    Parameters
+    ----------
+    cells : the terms of each record, as text
+    codes : what is known of patients
+    rows : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
+    """
     rowed = pl.DataFrame([pl.Series("row", np.arange(len(cells))), cells.str.split(" ").alias("term")])
     occurrences = rowed.explode("term").drop_nulls()
     terms = occurrences["term"].unique().sort().to_list()

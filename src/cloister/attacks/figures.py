@@ -68,11 +68,11 @@ class Level:
 
 @dataclass(frozen=True)
 class Inference:
-    """What is learned of a sensitive column by whoever knows all else that an adversary may know.
+    """What is learned by whoever knows all else that an adversary may know.
 
     Attributes
     ----------
-    column : its name
+    column : the name of a sensitive column, or what else is guessed
     targets : patients with a value who match a record
     accuracy : share of them for whom the most frequent value among the matches is right
     baseline : share for whom the most frequent value of the release is
@@ -99,7 +99,7 @@ class ThreeCriteria:
     ----------
     singling_out : highest share of targets that some adversary finds alone
     linkability : highest rate at which some adversary links a target with the right record
-    inference : highest gain in guessing a sensitive column; None where none is released as sensitive
+    inference : highest gain in guessing; None where nothing sensitive is released that could be guessed
 
     References
     ----------
@@ -125,7 +125,7 @@ class Attack:
     is_known_who : whether a crosswalk said whose each record is; else rates take for granted that targets who match
         were released
     levels : adversaries, in the order of what they know
-    inferences : one for each sensitive column
+    inferences : one for each sensitive column; of code sets one for a further code
     """
 
     shape: str

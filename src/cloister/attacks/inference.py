@@ -1,34 +1,70 @@
 """Guessing a sensitive value of a patient from the records that fit."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
-from .adversary import Integers, Knowledge
+from .adversary import Adversary, Integers, Knowledge
 from .figures import Inference
-from .opened import Sensitive
 
 EVERYTHING = Knowledge("", None)
 Counts = dict[str, int]
 
 
-def infer(sensitive: Sensitive, targets: Integers, seed: int) -> Inference:
-    """Guess the most frequent value among the matches of each target, and beside it that of the whole release.
+class Inferable(Protocol):
+    """Something that may be learned of targets."""
 
-    A missing value is never guessed, and targets without a value or without a match are left out.
+    def infer(self, targets: Integers, seed: int) -> Inference:
+        """Guess it for each target, and count."""
+
+
+class Grouped(Protocol):
+    """Released records that come in groups which nothing known can tell apart."""
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the groups that fit what is known of a target."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitive:
+    """A sensitive column: what was recorded of patients, and what is released of each group.
+
+    Attributes
+    ----------
+    column : its name
+    truth : (n_patients,) text
+    groups : (n_records,) group of each released record
+    told : (n_records,) text
+    released : which groups fit whom
+    adversary : what is known
     """
-    by_group = _counts(sensitive)
-    usual = _most_frequent(Counter(sensitive.told.drop_nulls().to_list()))
-    right = blind = certain = n = 0
-    for truth, counts, records in _matches(sensitive, by_group, targets, seed):
-        n += 1
-        blind += truth == usual
-        right += truth == _most_frequent(counts)
-        certain += counts.get(truth, 0) == records
-    of = max(1, n)
-    return Inference(sensitive.column, n, right / of, blind / of, certain / of)
+
+    column: str
+    truth: pl.Series
+    groups: Integers
+    told: pl.Series
+    released: Grouped
+    adversary: Adversary
+
+    def infer(self, targets: Integers, seed: int) -> Inference:
+        """Guess the most frequent value among the matches of each target, and beside it that of the whole release.
+
+        A missing value is never guessed, and targets without a value or without a match are left out.
+        """
+        by_group = _counts(self)
+        usual = _most_frequent(Counter(self.told.drop_nulls().to_list()))
+        right = blind = certain = n = 0
+        for truth, counts, records in _matches(self, by_group, targets, seed):
+            n += 1
+            blind += truth == usual
+            right += truth == _most_frequent(counts)
+            certain += counts.get(truth, 0) == records
+        of = max(1, n)
+        return Inference(self.column, n, right / of, blind / of, certain / of)
 
 
 def _counts(sensitive: Sensitive) -> dict[int, Counts]:

@@ -1,8 +1,6 @@
 """A release folder and its original, opened for an attack; what all shapes have."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -11,38 +9,10 @@ from cloister.errors import InputError
 from cloister.io import as_text
 
 from .adversary import Adversary, Integers
+from .inference import Grouped, Inferable
 
 GONE, NOT_KNOWN = -1, -2
 """In place of a released record: the patient has none; it is not known."""
-
-
-class Grouped(Protocol):
-    """Released records that come in groups which nothing known can tell apart."""
-
-    def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the groups that fit what is known of a target."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Sensitive:
-    """A sensitive column: what was recorded of patients, and what is released of each group.
-
-    Attributes
-    ----------
-    column : its name
-    truth : (n_patients,) text
-    groups : (n_records,) group of each released record
-    told : (n_records,) text
-    released : which groups fit whom
-    adversary : what is known
-    """
-
-    column: str
-    truth: pl.Series
-    groups: Integers
-    told: pl.Series
-    released: Grouped
-    adversary: Adversary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +45,7 @@ class Opened:
     n_patients, n_released : of the original, and in the release
     is_known_who : whether it is known which released record is whose
     adversaries : who attack
-    sensitive : what they may want to learn
+    sensitive : what they may want to learn: sensitive columns, or a further code
     ids : (n_patients,) original ids as text; None where there are none
     traces : for attacks on several parts; None where the release has no records
     """
@@ -87,7 +57,7 @@ class Opened:
     n_released: int
     is_known_who: bool
     adversaries: tuple[Adversary, ...]
-    sensitive: tuple[Sensitive, ...] = ()
+    sensitive: tuple[Inferable, ...] = ()
     ids: pl.Series | None = field(default=None, repr=False)
     traces: Traces | None = None
 

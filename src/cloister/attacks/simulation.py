@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from .adversary import Adversary, Integers, Knowledge, Sights, sample_targets
 from .figures import Attack, Level, level_of
-from .inference import infer
 from .opened import Opened
 
 BUDGET = 1_000
@@ -22,7 +21,7 @@ def simulate(opened: Opened, *, budget: int = BUDGET, seed: int = 0) -> Attack:
     """
     targets = sample_targets(opened.n_patients, budget, seed)
     levels = [level for adversary in opened.adversaries for level in _levels(adversary, targets, opened.k, seed)]
-    inferences = [infer(each, targets, seed) for each in opened.sensitive]
+    inferences = [each.infer(targets, seed) for each in opened.sensitive]
     return Attack(
         shape=opened.shape,
         method=opened.method,

@@ -18,8 +18,9 @@ from cloister.tabular.recheck import delimiter_of, source_of
 from cloister.tabular.verification.promise import Promise
 
 from .adversary import Adversary, Integers, Knowledge
+from .inference import Sensitive
 from .labelled import Labelled, Nearest, grouped, numbered
-from .opened import GONE, NOT_KNOWN, Opened, Sensitive, Traces, patient_ids, released_of
+from .opened import GONE, NOT_KNOWN, Opened, Traces, patient_ids, released_of
 
 QI = "quasi-identifier"
 

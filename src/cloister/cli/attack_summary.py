@@ -29,7 +29,7 @@ def print_attack(screen: Console, name: str, found: Attack) -> None:
             + [f"{share:.1%}" for share in (each.accuracy, each.baseline, each.gain, each.certain)]
             for each in found.inferences
         ]
-        screen.print(grid("What they learn of sensitive columns", head, rows))
+        screen.print(grid("What they learn", head, rows))
     for line in (*EXPLAINED, *_notes(found), FOR_THE_CUSTODIAN):
         screen.print(line, soft_wrap=True)
 
@@ -59,7 +59,9 @@ def _facts(found: Attack) -> Iterator[tuple[str, str]]:
     yield "singling out", f"{criteria.singling_out:.4f} of the targets are found alone, at most"
     released = "" if found.is_known_who else ", if all of them are released"
     yield "linkability", f"{criteria.linkability:.4f} of the targets are linked rightly, at most{released}"
-    told = "no sensitive column" if criteria.inference is None else f"{criteria.inference:.4f} more guessed right"
+    told = (
+        "nothing to guess is declared" if criteria.inference is None else f"{criteria.inference:.4f} more guessed right"
+    )
     yield "inference", told
 
 

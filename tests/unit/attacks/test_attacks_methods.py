@@ -2,13 +2,14 @@
 
 import json
 import random
+from collections import Counter
 
 import polars as pl
 import pytest
 from tests.oracles.attacks import candidates, records_with, rows_like, sequences_with
 
 import cloister as cl
-from cloister.attacks.adversary import UNKNOWN
+from cloister.attacks.adversary import UNKNOWN, order_of
 from cloister.verbs.attack import Known, open_release
 
 K, N = 3, 60
@@ -107,6 +108,30 @@ def test_generalized_code_sets_stand_an_attack(method):
 
     assert_stands(found)
     assert [level.known for level in found.levels if level.is_covered] == ["1 code", "2 codes"]
+
+
+def test_a_further_code_is_guessed_from_the_records_that_fit_the_others():
+    """The last code of each patient is hidden; the guess is what is right most often among the matches."""
+    release = cl.generalize_codes(CODE_SETS, k=K, method="cba")
+    cells = [cell or "" for cell in release.frame["codes"]]
+    right = blind = n = 0
+    for target, own in enumerate(SETS):
+        *known, hidden = [sorted(own)[item] for item in order_of(target, len(own), 0)]
+        if known and records_with(cells, known):
+            n += 1
+            right += guessed([set(map(frozenset, record)) for record in records_with(cells, known)], known, hidden)
+            blind += guessed([set(map(frozenset, record)) for record in records_with(cells, [])], known, hidden)
+    (found,) = cl.attack(release, CODE_SETS).inferences
+
+    assert (found.column, found.targets) == ("a further code", n)
+    assert (right / n, blind / n) == pytest.approx((found.accuracy, found.baseline))
+
+
+def guessed(records, known, hidden):
+    """The chance that the term worth most, of those without a known code, is right about the hidden code."""
+    counts = Counter(term for record in records for term in record if not term & set(known))
+    best = max(counts, key=lambda term: (counts[term] / len(term), [-ord(c) for c in min(term)]), default=frozenset())
+    return 1 / len(best) if hidden in best else 0
 
 
 def test_privacy_policies_say_what_is_covered():
