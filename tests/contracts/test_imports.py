@@ -231,10 +231,11 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
         "cloister.table_with_codes.verify",
         "cloister.trajectories.verify",
         "cloister.recheck",
+        "cloister.verbs.attack",
     ],
 )
 def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
-    """In a fresh interpreter the verifier, and all of ``cloister verify``, load no Numba, search or kernels."""
+    """In a fresh interpreter the verifier, all of ``cloister verify`` and attacks load no Numba, search or kernels."""
     of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
     of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
     protecting = (
