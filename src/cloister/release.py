@@ -7,6 +7,7 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,11 +47,14 @@ class Release(ABC):
     codebook : meaning of columns and labels
     manifest : what ``release.json`` will say
     custody : what only the custodian may see
+    attack : attacks the written files before the folder appears, and returns what is told of that; None where nobody
+        asked for it
     """
 
     codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
+    attack: Callable[[Path, Manifest], dict[str, Any]] | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -156,11 +160,13 @@ class Release(ABC):
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
         manifest = self.summary()
+        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        if self.attack is not None:
+            manifest["attack"] = self.attack(partial, manifest)
         seconds = manifest["seconds"]
         seconds["write"] = round(time.perf_counter() - started, 6)
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
         write_private(partial / REPORT, render_report(manifest).encode())
-        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
         write_private(partial / MANIFEST, json_bytes(manifest))
         return manifest
 

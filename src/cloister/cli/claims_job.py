@@ -10,6 +10,7 @@ from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
 from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels, must_compile
+from cloister.cli.attacking import with_attack
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.claims_summary import notes_on, print_claims_summary
 from cloister.cli.clock import STARTED
@@ -69,7 +70,7 @@ def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepa
         if must_compile():
             note("Compiling the method for this machine, once (about 20 s).", quiet=quiet)
         with working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims", quiet=quiet):
-            return protect_claims(
+            release = protect_claims(
                 claims,
                 seed=options.seed,
                 threads=options.threads or os.cpu_count() or 1,
@@ -77,6 +78,7 @@ def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepa
                 custody=_custody(options),
                 load=load_kernels,
             )
+        return with_attack(release, options, claims)
 
     return Prepared(
         protect,

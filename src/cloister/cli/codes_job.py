@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
@@ -56,9 +57,10 @@ def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) 
     def protect() -> Release:
         if must_compile():
             note("Compiling the method for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
-        return protect_codes(
+        release = protect_codes(
             given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
         )
+        return with_attack(release, options, given)
 
     return Prepared(
         protect,

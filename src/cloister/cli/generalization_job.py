@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.output import note
@@ -43,9 +44,10 @@ def prepare_generalization(options: CodesOptions, given: GivenCodes, watch: Stop
     def protect() -> Release:
         if must_compile():
             note("Compiling the method for this machine, once (about 10 s).", quiet=options.quiet or options.as_json)
-        return protect_by_generalization(
+        release = protect_by_generalization(
             given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
         )
+        return with_attack(release, options, given, privacy=request.method.privacy)
 
     def notes(release: Release, manifest: Manifest) -> list[str]:
         return [

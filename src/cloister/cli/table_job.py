@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
@@ -89,7 +90,7 @@ def prepare_table(
             note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
         try:
             with watched(quiet=options.quiet or options.as_json) as report:
-                return _protect(asked)(
+                release = _protect(asked)(
                     source,
                     request,
                     seed=options.seed,
@@ -100,6 +101,8 @@ def prepare_table(
         except InputError:
             _list_values(options, source, request)
             raise
+        hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
+        return with_attack(release, options, source.frame, hierarchies=hierarchies, missing=missing)
 
     return Prepared(
         protect,

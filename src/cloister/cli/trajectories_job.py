@@ -3,6 +3,7 @@
 import time
 from typing import Literal
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
@@ -61,7 +62,7 @@ def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prep
         if must_compile():
             note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
         with working(f"aligning the trajectories of {given.trajectories.n_patients:,} patients", quiet=quiet):
-            return protect_trajectories(
+            release = protect_trajectories(
                 given,
                 request,
                 settings,
@@ -71,6 +72,8 @@ def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prep
                 custody=custody_of(options.data, options.internal),
                 load=load_kernels,
             )
+        hierarchies = {"code": request.code_hierarchy, "age": request.age_hierarchy}
+        return with_attack(release, options, given, hierarchies=hierarchies)
 
     return Prepared(
         protect,

@@ -8,7 +8,17 @@ from cloister.results import Manifest
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
 TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
-TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, CLAIMS, "table_codes.html", "job.html", "style.css")
+TEMPLATES = (
+    TABLE,
+    CODES,
+    GENERALIZED,
+    TRAJECTORIES,
+    CLAIMS,
+    "table_codes.html",
+    "attack.html",
+    "job.html",
+    "style.css",
+)
 
 
 @cache
