@@ -7,6 +7,7 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,24 @@ import polars as pl
 
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, read_data, read_manifest
+from cloister.release_folder import (
+    CODEBOOK,
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    is_release,
+    json_bytes,
+    read_data,
+    read_manifest,
+    report_contents,
+)
 from cloister.report import render_report
+from cloister.report_figures import Figures, Shown, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
+
+
+INTERNAL = "internal.json"
+"""Exact figures, in the custodian's own folder."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +59,13 @@ class Release(ABC):
     codebook : meaning of columns and labels
     manifest : what ``release.json`` will say
     custody : what only the custodian may see
+    shown : makes what the report shows beside the manifest
     """
 
     codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
+    shown: Callable[[], Shown] = field(repr=False)
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -120,14 +138,22 @@ class Release(ABC):
         if inside is not None:
             places.append(Place(inside, overwrite, _is_internal))
         with appearing(*places) as (partial, *others):
-            manifest = self._fill(partial)
+            shown = self.shown()
+            manifest, figures = self._fill(partial, shown)
             if secret is not None and self.custody.crosswalk is not None:
                 write_csv(self.custody.crosswalk, others[0])
             if inside is not None:
-                write_private(others[-1] / "internal.json", _json(self.custody.figures | {"manifest": manifest}))
+                self._fill_internal(others[-1], manifest, exact_figures_of(shown, figures))
         return manifest
 
-    def _fill(self, partial: Path) -> Manifest:
+    def _fill_internal(self, folder: Path, manifest: Manifest, figures: Figures) -> None:
+        """Write exact figures, and the report with them."""
+        exact = self.custody.figures
+        write_private(folder / INTERNAL, json_bytes(exact | {"manifest": manifest}))
+        write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
+        write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
+
+    def _fill(self, partial: Path, shown: Shown) -> tuple[Manifest, Figures]:
         """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -136,13 +162,15 @@ class Release(ABC):
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
         manifest = self.summary()
+        figures = figures_of(shown, manifest["created"])
         seconds = manifest["seconds"]
         seconds["write"] = round(time.perf_counter() - started, 6)
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
-        write_private(partial / REPORT, render_report(manifest).encode())
         manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        write_private(partial / MANIFEST, _json(manifest))
-        return manifest
+        write_private(partial / REPORT, render_report(manifest, figures).encode())
+        write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
+        write_private(partial / MANIFEST, json_bytes(manifest))
+        return manifest, figures
 
 
 @dataclass(frozen=True)
@@ -212,9 +240,5 @@ def _is_manifest_of(folder: Path) -> bool:
     return True
 
 
-def _json(content: dict[str, Any]) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
 def _is_internal(folder: Path) -> bool:
-    return [entry.name for entry in folder.iterdir()] == ["internal.json"]
+    return {INTERNAL} <= {entry.name for entry in folder.iterdir()} <= {INTERNAL, REPORT, FIGURES}

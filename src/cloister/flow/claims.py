@@ -15,6 +15,7 @@ from cloister.claims.original import crosswalk_of, original_of
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
 from cloister.claims.release import ClaimsRelease
+from cloister.claims.shown import shown_of
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
 from cloister.claims.written import lay_out
@@ -76,6 +77,7 @@ def protect_claims(
         codebook=book,
         manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
         custody=Custody(figures.exact | dict(custody or {}), crosswalk_of(data, prepared.claims, origin)),
+        shown=lambda: shown_of(laid.files, laid.form, protected.settings.k),
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,

@@ -8,6 +8,7 @@ import json
 import polars as pl
 import pytest
 from tests.patients import COMMON, HEADER
+from tests.tampering import report_rewritten
 
 
 def seal(folder):
@@ -110,7 +111,7 @@ def test_changed_data_do_not_hold(cloister, coarse, change, words):
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html"])
+@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json"])
 def test_edited_files_do_not_hold(cloister, coarse, file):
     """A file that is not as it was released is named."""
     with (coarse / file).open("a") as stream:
@@ -121,7 +122,7 @@ def test_edited_files_do_not_hold(cloister, coarse, file):
     assert file in ran.err
 
 
-@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html"])
+@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json"])
 def test_missing_files_do_not_hold(cloister, coarse, file):
     """A file that is not there is named."""
     (coarse / file).unlink()
@@ -399,12 +400,9 @@ def test_a_manifest_by_a_link_is_none(cloister, coarse, tmp_path):
 
 def forge(folder, change):
     """Change a manifest and make hashes and report fit it."""
-    from cloister.report import render_report
-
     edit_manifest(folder, change)
     seal(folder)
-    manifest = json.loads((folder / "release.json").read_text())
-    (folder / "report.html").write_text(render_report(manifest))
+    report_rewritten(folder)
 
 
 def with_k(k, *, everywhere=False):
