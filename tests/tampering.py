@@ -46,3 +46,12 @@ def report_rewritten(folder, figures=None):
     figures = read_figures(folder) if figures is None else figures
     (folder / "report.json").write_bytes(json_bytes(report_contents(manifest, figures)))
     (folder / "report.html").write_bytes(render_report(manifest, figures).encode())
+
+
+def without_before(figures):
+    """Figures without counts before protection, as where the number of suppressed records is kept back."""
+    for column in figures["marginals"]:
+        column["not_released"] = None
+        for cell in [*column["labels"], *([column["others"]] if column["others"] else [])]:
+            cell["before"] = None
+    return figures

@@ -31,7 +31,6 @@ from cloister.report import render_report
 from cloister.report_figures import Figures, Shown, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
 
-
 INTERNAL = "internal.json"
 """Exact figures, in the custodian's own folder."""
 

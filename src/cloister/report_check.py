@@ -56,7 +56,7 @@ class Recount:
     ----------
     k : counts of fewer are told as such
     sizes : how many share each class, term, cluster or trajectory
-    of, by, members : what is counted by the size of what; its members, or itself
+    of, by, members : what is counted, and by what; whether the members of the classes are counted, or the classes
     columns : those whose labels are counted
     files : name and text of each file; columns that only number records left out
     suppressed : records left out, if told

@@ -54,7 +54,7 @@ class Shown:
     ----------
     k : counts of fewer are told as such
     sizes : how many share each class, term, cluster or trajectory
-    of, by : what is counted by the size of what, in words
+    of, by : what is counted, and by what, in words
     columns : those whose labels are counted
     files : name and text of each released file, for signs of identifiers; columns that only number records left out
     members : whether the members of the classes are counted, or the classes
@@ -105,11 +105,11 @@ def label_counts(texts: pl.Series) -> dict[Label, int]:
 def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
     """Return how many members, or how many classes, there are by the size of the class."""
     found = {}
-    for low, high in pairwise((*BANDS, None)):
-        inside = sizes.filter(sizes >= low if high is None else (sizes >= low) & (sizes < high))
-        name = f"{low} and more" if high is None else str(low) if high == low + 1 else f"{low}-{high - 1}"
-        found[name] = int(inside.sum()) if members else len(inside)
-    return found
+    for low, high in pairwise(BANDS):
+        inside = sizes.filter((sizes >= low) & (sizes < high))
+        found[str(low) if high == low + 1 else f"{low}-{high - 1}"] = int(inside.sum()) if members else len(inside)
+    largest = sizes.filter(sizes >= BANDS[-1])
+    return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
 
 
 def _bands(shown: Shown) -> dict[str, int]:

@@ -122,7 +122,7 @@ def _recount(files: WrittenClaims, promise: Promise) -> Recount:
     known = form.names(PATIENTS, QUASI)
     sizes = Counter(files.patients.select(known).iter_rows()) if known else {(): files.patients.height}
     texts = {table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)}
-    by = "class of patients' own quasi-identifiers"
+    by = "the size of their class, by quasi-identifiers of patients alone"
     return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
 
 

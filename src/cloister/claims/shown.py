@@ -18,7 +18,7 @@ def shown_of(files: WrittenClaims, form: ClaimsForm, k: int) -> Shown:
         k=k,
         sizes=alike,
         of="patients",
-        by="class of patients' own quasi-identifiers",
+        by="the size of their class, by quasi-identifiers of patients alone",
         columns=tuple(
             Counted(table, column, table, label_counts(files.of(table)[column]))
             for table in (PATIENTS, CLAIMS)

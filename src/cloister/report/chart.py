@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WIDTH, LABELS, BARS = 340, 92, 176
+WIDTH, LABELS, BARS = 340, 100, 168
 """Of the whole chart, of the labels at its left, and of the longest bar."""
 
 ROW, THICK = 24, 15
 """Height of a row, and of its bar."""
+
+UNNAMED = (None, "*")
+"""Labels that name no value: missing, and any."""
 
 BEGINS_WITH_A_NUMBER = re.compile(r"(?P<less><)?[\[>=]*(?P<number>\d+)")
 
@@ -65,7 +68,7 @@ def _length(count: int, longest: int) -> float:
 
 def in_order(labels: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return labels as they are read: those that begin with numbers by these, others as they come."""
-    found = [BEGINS_WITH_A_NUMBER.match(str(cell["label"])) for cell in labels if cell["label"] is not None]
+    found = [BEGINS_WITH_A_NUMBER.match(str(cell["label"])) for cell in labels if cell["label"] not in UNNAMED]
     if not found or not all(found):
         return list(labels)
 
@@ -73,6 +76,6 @@ def in_order(labels: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         text = str(cell["label"])
         matched = BEGINS_WITH_A_NUMBER.match(text)
         number = int(matched["number"]) if matched else 0
-        return cell["label"] is None, number, not (matched and matched["less"]), text
+        return cell["label"] in UNNAMED, number, not (matched and matched["less"]), text
 
     return sorted(labels, key=place)

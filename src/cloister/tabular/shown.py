@@ -38,7 +38,7 @@ def shown_of(
         k=k,
         sizes=class_sizes(released, list(table.ladders)),
         of="records",
-        by="class",
+        by="the size of their class",
         columns=counted,
         files={DATA: pl.DataFrame(texts)},
         suppressed=None if is_withheld(suppressed, k) else suppressed,

@@ -20,7 +20,7 @@ def shown_of(files: WrittenTrajectories, k: int) -> Shown:
         k=k,
         sizes=alike["patients"],
         of="patients",
-        by="trajectory",
+        by="how many share their trajectory",
         columns=tuple(
             Counted(DATA, column, "pairs", label_counts(as_text(files.frame[column]))) for column in (CODE, AGE)
         ),

@@ -13,7 +13,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
-
 from cloister.report_check import Recount, Recounted
 
 from .data_file import AGE, CODE, ID, WrittenTrajectories
@@ -72,7 +71,7 @@ def recount_of(released: WrittenTrajectories, k: int) -> Recount:
     files = {"data": frame.select(CODE, AGE)}
     if side is not None and len(side.columns) > 1:
         files["side"] = side.drop(ID)
-    return Recount(k, _copies(released), "patients", "trajectory", columns, files)
+    return Recount(k, _copies(released), "patients", "how many share their trajectory", columns, files)
 
 
 CONSTRAINTS = ("constraints", "constraints_kept")

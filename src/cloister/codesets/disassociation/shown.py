@@ -17,7 +17,7 @@ def shown_of(released: Disassociation) -> Shown:
         k=released.k,
         sizes=pl.Series(released.sizes, dtype=pl.Int64),
         of="patients",
-        by="cluster",
+        by="the size of their cluster",
         columns=(counted(released, CODES),),
         files={},
     )

@@ -33,17 +33,17 @@ class CountedTies:
 def recount_of(released: Disassociation) -> Recount:
     """Return what the figures of the report follow from."""
     sizes = released.sizes.tolist()
-    return Recount(released.k, sizes, "patients", "cluster", [recounted_codes(released, "codes")], {})
+    return Recount(released.k, sizes, "patients", "the size of their cluster", [recounted_codes(released, "codes")], {})
 
 
 def recounted_codes(released: Disassociation, column: str) -> Recounted:
     """Return how many patients have each code in a record or shared chunk, and which codes item chunks name, too."""
-    held: Counter[int] = Counter({code: 0 for code in range(len(released.vocabulary))})
+    held: Counter[int] = Counter(dict.fromkeys(range(len(released.vocabulary)), 0))
     for chunks in (released.record_chunks, released.shared_chunks):
         held.update(chunks.items.tolist())
     rare = set(released.item_chunks.tolist())
     counts: dict[str, int] = {}
-    least = set()
+    least: set[str] = set()
     for place, code in enumerate(released.vocabulary):
         name = plain_code(code, repeats=released.repeats)
         if name in counts and not (released.repeats and code == f"{name}{MARK}1"):

@@ -25,7 +25,7 @@ def shown_of(released: Generalization) -> Shown:
         k=released.k,
         sizes=pl.Series(supports, dtype=pl.Int64),
         of="terms",
-        by="patients who have it",
+        by="the number of patients who have them",
         columns=(Counted(DATA, CODES, "patients", counts),),
         files={},
         members=False,

@@ -76,7 +76,8 @@ def recount_of(released: Generalization) -> Recount:
     for text, name in zip(texts, plain, strict=True):
         counts[name] = max(counts.get(name, 0), held[text])
     column = Recounted("data", "codes", "patients", counts)
-    return Recount(released.k, [*held.values()], "terms", "patients who have it", [column], {}, members=False)
+    by = "the number of patients who have them"
+    return Recount(released.k, [*held.values()], "terms", by, [column], {}, members=False)
 
 
 def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def recount(
         promise.k,
         sizes,
         "records",
-        "class",
+        "the size of their class",
         counted,
         {DATA: pl.DataFrame(texts)},
         suppressed=promise.suppressed,
