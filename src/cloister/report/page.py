@@ -15,7 +15,8 @@ ENDING = ".j2"
 
 
 @cache
-def _environment() -> Any:
+def environment() -> Any:
+    """Return the templates, ready to be rendered."""
     from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
 
     templates = [file for file in files("cloister.report").iterdir() if file.name.endswith(ENDING)]
@@ -78,7 +79,7 @@ def render_report(
     figures : class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are none
     exact : figures for the custodian alone; their page must not be part of a release
     """
-    template = _environment().get_template(_template(manifest))
+    template = environment().get_template(_template(manifest))
     page: str = template.render(m=manifest, f=figures or {}, x=exact)
     return page
 

@@ -21,9 +21,9 @@ from cloister.results import Manifest, Verdict
 from .codebook import codebook_of
 from .manifest import allowed_suppression, contradictions, promise_of, rules_of
 from .manifest_fields import field_failures, losses_told
+from .recheck_report import recount
 from .roles import check_columns
 from .verification.promise import Original, Population, Promise, bound_ladders
-from .verification.recounted import recount
 from .verify import class_sizes, released_records, verify
 
 T = TypeVar("T")
@@ -113,7 +113,8 @@ def recheck(
     if tuple(frame.columns) == promise.columns and not any("roles" in failure for failure in failures):
         failures += _stated(lambda: _codebook_failures(folder, frame, manifest, around))
         failures += _stated(lambda: _figure_failures(frame, manifest, promise, source))
-        failures += _report_failures(folder, frame, manifest, promise, source, around)
+        if found := recount(frame, promise, source, around.column):
+            failures += report_failures(folder, manifest, around.shown(found))
         failures += _expectation_failures(frame, manifest, promise, expectation)
     checks = (
         verdict.checks if failures else (*verdict.checks, *_checked(_is_exact(manifest, promise), source is not None))
@@ -263,21 +264,6 @@ def _figure_failures(frame: pl.DataFrame, manifest: Manifest, promise: Promise, 
     wrong = [*_differences(manifest["risk"], _risk(sizes, threshold), "risk")]
     wrong += _differences(manifest["utility"], _utility(frame, manifest, promise, source), "utility")
     return [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
-
-
-def _report_failures(
-    folder: Path, frame: pl.DataFrame, manifest: Manifest, promise: Promise, source: Original | None, around: Around
-) -> list[str]:
-    """What the report shows that does not follow from the released records."""
-    columns = list(promise.columns)
-    shown = pl.DataFrame(
-        [text.alias(column) for column, text in zip(columns, released_records(frame, promise, columns), strict=True)]
-    )
-    if not shown.height:
-        return []
-    sizes = class_sizes(frame, promise, list(promise.levels)).to_list()
-    found = recount(shown, sizes, promise, source, around.column)
-    return report_failures(folder, manifest, around.shown(found))
 
 
 def _differences(found: Any, expected: Any, name: str) -> Iterator[str]:

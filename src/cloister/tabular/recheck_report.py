@@ -1,28 +1,29 @@
 """What the report of a released table must show, from its data file and, if that is given, from the original."""
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from cloister.io import as_text
 from cloister.report_check import Recount, Recounted
 
-from .promise import Original, Promise
+from .verification.promise import Original, Promise
+from .verify import class_sizes, released_records
 
 DATA = "data"
 
 
-def recount(
-    shown: pl.DataFrame, sizes: Sequence[int], promise: Promise, source: Original | None, without: str | None
-) -> Recount:
-    """Return what the figures of the report follow from.
+def recount(frame: pl.DataFrame, promise: Promise, source: Original | None, without: str | None) -> Recount | None:
+    """Return what the figures of the report follow from; None if nothing was released.
 
     Parameters
     ----------
-    shown : the released records, rows of suppressed ones set aside
-    sizes : of their classes
+    frame : the released table
     without : a column of which nothing is shown, as another part of the report does
     """
+    texts = released_records(frame, promise, list(promise.columns))
+    shown = pl.DataFrame([text.alias(column) for column, text in zip(promise.columns, texts, strict=True)])
+    if not shown.height:
+        return None
+    sizes = class_sizes(frame, promise, list(promise.levels)).to_list()
     columns = [column for column in promise.levels if column != without and column not in promise.averaged]
     one = promise.has_one_policy
     counted = [
@@ -30,21 +31,20 @@ def recount(
             DATA,
             column,
             "records",
-            as_text(shown[column]).to_list(),
+            shown[column].to_list(),
             _labels_before(source, column, promise.levels[column]) if one else None,
             is_comparable=one,
         )
         for column in columns
     ]
     numbered = promise.id if promise.numbered else None
-    texts = [as_text(shown[column]) for column in shown.columns if column not in (numbered, without)]
     return Recount(
         promise.k,
         sizes,
         "records",
         "the size of their class",
         counted,
-        {DATA: pl.DataFrame(texts)},
+        {DATA: shown.select(column for column in shown.columns if column not in (numbered, without))},
         suppressed=promise.suppressed,
     )
 
