@@ -115,15 +115,20 @@ def _told(count: int, k: int) -> int | str:
     return count if count >= k or not count else f"<{k}"
 
 
-def _shown(column: Recounted) -> tuple[list[tuple[str | None, int]], list[int]]:
-    """The labels that are shown with their counts, and the counts of the others."""
+def _shown(column: Recounted) -> tuple[list[tuple[str | None, int]], list[tuple[str | None, int]]]:
+    """The labels that are shown with their counts, and the others."""
     counts = column.labels if isinstance(column.labels, Mapping) else Counter(column.labels)
     pairs = sorted(counts.items(), key=lambda pair: (-pair[1], "" if pair[0] is None else "a" + pair[0]))
-    return pairs[:MOST_SHOWN], [count for _, count in pairs[MOST_SHOWN:]]
+    return pairs[:MOST_SHOWN], pairs[MOST_SHOWN:]
 
 
 def _recounted(column: Recounted, k: int) -> dict[str, Any]:
     shown, others = _shown(column)
+    rest = {
+        "labels": len(others),
+        "after": _told(sum(count for _, count in others), k),
+        "exact": not any(label in column.least for label, _ in others),
+    }
     return {
         "file": column.file,
         "column": column.column,
@@ -131,7 +136,7 @@ def _recounted(column: Recounted, k: int) -> dict[str, Any]:
         "labels": [
             {"label": label, "after": _told(count, k), "exact": label not in column.least} for label, count in shown
         ],
-        "others": {"labels": len(others), "after": _told(sum(others), k)} if others else None,
+        "others": rest if others else None,
     }
 
 
@@ -153,7 +158,8 @@ def _unprotected(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 def _before_holds(marginal: Mapping[str, Any], column: Recounted, found: Recount) -> bool:
     """Whether counts before protection are those of the original; without it, whether they can be."""
-    shown, others = _shown(column)
+    shown, hidden = _shown(column)
+    others = [count for _, count in hidden]
     after = [count for _, count in shown] + ([sum(others)] if others else [])
     cells = [*marginal["labels"], *([marginal["others"]] if others else [])]
     told = [cell["before"] for cell in cells]

@@ -152,9 +152,13 @@ def _marginal(counted: Counted, shown: Shown, *, exact: bool = False) -> dict[st
             {"label": label, "before": was, "after": count, "exact": label not in counted.least}
             for label, was, count in zip(named, before, shares, strict=False)
         ],
-        "others": {"labels": len(others), "before": before[-1], "after": shares[-1]} if others else None,
+        "others": _others(counted, others, before[-1], shares[-1]) if others else None,
         "not_released": unreleased,
     }
+
+
+def _others(counted: Counted, labels: Sequence[Label], before: int | str | None, after: int | str) -> dict[str, Any]:
+    return {"labels": len(labels), "before": before, "after": after, "exact": counted.least.isdisjoint(labels)}
 
 
 def _before(
