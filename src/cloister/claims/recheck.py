@@ -1,6 +1,7 @@
 """A release folder of claims, checked again from its files alone, or with the original, its plan and its crosswalk."""
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_written_failures, read_table
 from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, stated
+from cloister.report_check import Recount, Recounted, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .data import Claims
-from .data_file import CLAIMS, NUMBER, PATIENTS, WrittenClaims
+from .data_file import CLAIMS, IDENTIFIER, NUMBER, PATIENTS, QUASI, WrittenClaims
 from .ladders import hierarchy_named
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
 from .original import origin_from, original_of
@@ -73,6 +75,7 @@ def recheck_claims(
     failures = [*verdict.failures, *_contradictions(folder, manifest, promise, files)]
     if original is not None and not _population_holds(original, manifest, promise, files):
         failures.append("sensitivity.voter_list is not what the population says")
+    failures += [] if failures else report_failures(folder, manifest, _recount(files, promise))
     if k is not None and k > promise.k:
         failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
     told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else []))
@@ -131,6 +134,19 @@ def _population_holds(original: ClaimsOriginal, manifest: Manifest, promise: Pro
     )
     told = stated(lambda: manifest["sensitivity"]["voter_list"], PROMISER)
     return stated(lambda: population_agrees(told, register, files, promise.form, promise.k), PROMISER)
+
+
+def _recount(files: WrittenClaims, promise: Promise) -> Recount:
+    """What the figures of the report follow from."""
+    form, columns = promise.form, []
+    for table in (PATIENTS, CLAIMS):
+        frame = files.of(table)
+        columns += [Recounted(table, name, table, frame[name].to_list()) for name in form.names(table, QUASI)]
+    known = form.names(PATIENTS, QUASI)
+    sizes = Counter(files.patients.select(known).iter_rows()) if known else {(): files.patients.height}
+    texts = {table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)}
+    by = "the size of their class, by quasi-identifiers of patients alone"
+    return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
 
 
 def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:

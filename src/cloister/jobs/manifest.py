@@ -1,10 +1,11 @@
 """The manifest of a job: what its parts promise, and that they cannot be joined."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from cloister import __version__
-from cloister.release_folder import SCHEMA
+from cloister.release_folder import SCHEMA, read_figures
 from cloister.results import Manifest
 
 from .folder import JOB
@@ -50,6 +51,19 @@ def describe_job(
         "files": dict(files),
         "seconds": {"total": seconds},
     }
+
+
+def job_contents(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> dict[str, Any]:
+    """Return what the report of a job shows: its manifest, and of each part the manifest and the figures.
+
+    Parameters
+    ----------
+    folder : holds the parts, each in a folder of its name
+    manifest : of the job
+    manifests : of the parts, by name
+    """
+    parts = {name: {"release": part, "figures": read_figures(folder / name)} for name, part in manifests.items()}
+    return {"schema": SCHEMA, "release": manifest, "parts": parts}
 
 
 def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
