@@ -20,7 +20,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
 # Compiled kernels are cached here: a folder of this user alone, removed with the environment.
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/kernels
 
-.PHONY: help demo test lint format bench bench-pruning bundle lock clean
+.PHONY: help demo test lint format docs bench bench-pruning bundle lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,12 @@ lint: $(VENV)/installed-dev ## Check style, format and types
 format: $(VENV)/installed-dev ## Bring the code into its format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
+
+docs: $(VENV)/installed-docs ## Make the documentation in ./build/docs: pages, and the reference from the code
+	@$(RUN) -m typer cloister.cli.main utils docs --name cloister --title "Command line" \
+	    --output docs/reference/command-line.md >/dev/null
+	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/docs
+	@echo "Documentation: build/docs/index.html"
 
 bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets and assessments (real data if CLOISTER_DATA names their folder)
 	@$(RUN) benchmarks/tables.py $(ARGS)
@@ -93,6 +99,11 @@ $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with its development tools into $(VENV) ..."
 	@$(PIP) install $(CONSTRAINED) --editable '.[dev]'
 	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: $(VENV)/usable pyproject.toml $(LOCK)
+	@echo "Installing cloister with what makes its documentation into $(VENV) ..."
+	@$(PIP) install $(CONSTRAINED) --editable '.[docs]'
+	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
 	@echo "Installing what the figures of the benchmarks need into $(VENV) ..."

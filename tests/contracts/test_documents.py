@@ -24,7 +24,9 @@ from cloister.cli.main import app, run
 from cloister.io import write_csv
 from cloister.testing import hospital_patients
 
-DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
+GENERATED = {"command-line.md"}  # by `make docs`, from the commands themselves
+PAGES = [page for page in (REPOSITORY / "docs").rglob("*.md") if page.name not in GENERATED]
+DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *PAGES])
 FENCED = re.compile(r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\d+\.\d+ s\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -168,6 +170,18 @@ def paths_named_in(text):
     for word in re.findall(r"`([^`\n]+)`", text):
         if re.fullmatch(r"[\w./-]+(?:/|\.(?:py|md|toml|lock|cff))", word):
             yield word
+
+
+def test_every_page_is_in_the_table_of_contents():
+    """The site that ``make docs`` makes leaves out no page."""
+    docs = REPOSITORY / "docs"
+    index = (docs / "index.md").read_text(encoding="utf-8")
+    listed = set(
+        re.findall(r"^(?:.*<)?([\w/*-]+)>?$", "".join(re.findall(r"```{toctree}(.*?)```", index, re.DOTALL)), re.M)
+    )
+    pages = {page.relative_to(docs).with_suffix("").as_posix() for page in PAGES} - {"index"}
+
+    assert {page for page in pages if page not in listed and f"{page.split('/')[0]}/*" not in listed} == set()
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
