@@ -115,7 +115,7 @@ def test_combinations_by_definition(records, m, k):
     assert holds == found
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(strategies.tables(missing=True), st.integers(2, 4))
 def test_releases_of_made_up_tables_keep_the_promise(made, k):
     """What `anonymize` releases of any table that the strategy makes is k-anonymous by this definition too."""
