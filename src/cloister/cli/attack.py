@@ -11,9 +11,12 @@ EXAMPLE = "Example: cloister attack release --original patients.csv --crosswalk 
 def attack(
     folder: Annotated[Path, Argument(metavar="DIR", help="Folder of a release, or of a job of several.")],
     original: Annotated[
-        list[str],
+        list[str] | None,
         Option(metavar="INPUT", help="The data it was made from; of a job PART=INPUT, repeated for each part."),
-    ],
+    ] = None,
+    job: Annotated[
+        Path | None, Option(metavar="JOB.toml", help="Of a job, instead: its file, which says where all data are.")
+    ] = None,
     claims: Annotated[
         Path | None, Argument(metavar="[CLAIMS]", help="With --original PATIENTS of claims: the file of claims.")
     ] = None,

@@ -1,7 +1,9 @@
 """One run of ``attack``: from options to what adversaries found."""
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,18 @@ from cloister.attacks.figures import Attack
 from cloister.attacks.parts import PartsAttack
 from cloister.attacks.simulation import simulate
 from cloister.cli.attack_summary import print_attack, print_links
+from cloister.cli.job_parts import Run, prepare_part, secrets_of
 from cloister.cli.output import console, print_json
 from cloister.cli.release_at import release_at
+from cloister.cli.run_job import of_part
 from cloister.cli.table_request import hierarchy_files, split_wanted
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
+from cloister.jobs.folder import is_job, part_names
+from cloister.jobs.job_file import read_job
 from cloister.originals import Words
 from cloister.release_folder import MANIFEST
 from cloister.verbs.attack import Known, Part, attack_parts, check_targets, open_release
-
-JOB = "job"
-ALONE = "release"
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class AttackOptions:
     """The options of ``attack``, as typed; see its help."""
 
     folder: Path
-    original: list[str]
+    original: list[str] | None
+    job: Path | None
     claims: Path | None
     plan: Path | None
     crosswalk: list[str] | None
@@ -55,21 +59,13 @@ def run_attack(options: AttackOptions) -> bool:
     check_targets(options.targets, options.seed)
     folders = parts_of(options.folder)
     if folders is None:
-        if len(options.original) != 1 or len(options.crosswalk or ()) > 1:
+        if len(options.original or ()) != 1 or len(options.crosswalk or ()) > 1 or options.job is not None:
             raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
         crosswalk = options.crosswalk[0] if options.crosswalk else None
         found = _alone(options, crosswalk)
         _say(found, options, lambda: print_attack(console(), options.folder.name, found))
         return found.holds
-    originals, crosswalks = _named(options.original, folders), _named(options.crosswalk or [], folders)
-    missing = sorted(folders.keys() - originals.keys())
-    if missing:
-        raise InputError(f"The part {missing[0]} has no original. Give --original {missing[0]}=INPUT.")
-    parts = [
-        Part(name, place, originals[name], _known(options, place, originals[name], crosswalks.get(name)))
-        for name, place in folders.items()
-    ]
-    together = attack_parts(parts, targets=options.targets, seed=options.seed)
+    together = attack_parts(_parts(options, folders), targets=options.targets, seed=options.seed)
     _say(together, options, lambda: print_links(console(), together))
     return together.holds
 
@@ -86,21 +82,53 @@ def parts_of(folder: Path) -> dict[str, Path] | None:
         told = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or told.get("shape") != JOB:
+    if not isinstance(told, dict) or not is_job(told):
         return None
-    parts = told.get("parts")
-    found = {}
-    for part in parts if isinstance(parts, list) else []:
-        name, place = (part.get("name"), part.get("folder")) if isinstance(part, dict) else (None, None)
-        if not isinstance(name, str) or not isinstance(place, str) or Path(place).name != place:
-            raise InputError(f"{MANIFEST} of {folder.name} does not name the folders of its parts.", file=MANIFEST)
-        found[name] = folder / place
-    if not found:
-        raise InputError(f"{MANIFEST} of {folder.name} names no parts.", file=MANIFEST)
+    names = part_names(told)
+    if not names:
+        raise InputError(f"{MANIFEST} of {folder.name} does not name its parts.", file=MANIFEST)
+    return {name: folder / name for name in names}
+
+
+def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
+    crosswalks = _named(options.crosswalk or [], folders)
+    if options.job is not None:
+        if options.original:
+            raise InputError("The job says what each part was made from. Give --job or --original.")
+        return _parts_of_job(options.job, folders, crosswalks)
+    originals = _named(options.original or [], folders)
+    missing = sorted(folders.keys() - originals.keys())
+    if missing:
+        raise InputError(f"The part {missing[0]} has no original. Give --original {missing[0]}=INPUT, or --job.")
+    return [
+        Part(name, place, originals[name], _known(options, place, originals[name], crosswalks.get(name)))
+        for name, place in folders.items()
+    ]
+
+
+def _parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[Part]:
+    """The parts as the job reads them, with the maps that it wrote where these are still there."""
+    job = read_job(path)
+    for name in folders:
+        if name not in job.parts:
+            raise InputError(f"{job.file} has no part {name}, which the release has. Give the job that it is of.")
+    run = Run(job, path.absolute(), path.absolute().parent / job.output, quiet=True)
+    found, places = [], {name: folder.absolute() for name, folder in folders.items()}
+    given = {name: os.path.abspath(file) for name, file in crosswalks.items()}
+    with chdir(run.path.parent):
+        for name, place in places.items():
+            with of_part(job, name):
+                original = prepare_part(run, name, job.parts[name]).original
+            written, _ = secrets_of(job.parts[name])
+            usual = written.absolute() if written is not None and written.exists() else None
+            words = Words(original.missing)
+            known = Known(original.hierarchies, given.get(name, usual), privacy=original.privacy, words=words)
+            found.append(Part(name, place, original.data, known))
     return found
 
 
 def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:
+    assert options.original is not None
     original: Any = options.original[0]
     if options.claims is not None:
         original = (original, options.claims)

@@ -17,7 +17,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import working
 from cloister.errors import InputError
 from cloister.flow.claims import protect_claims
@@ -65,6 +65,7 @@ def _read(options: ClaimsOptions) -> Claims:
 
 def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepared:
     quiet = options.quiet or options.as_json
+    original = Original(claims)
 
     def protect() -> ClaimsRelease:
         if must_compile():
@@ -78,13 +79,14 @@ def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepa
                 custody=_custody(options),
                 load=load_kernels,
             )
-        return with_attack(release, options, claims)
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: _check(claims),
         lambda release, _: _notes(claims, release),
         _asked(claims),
+        original,
         claims.plan.patient_columns("keep"),
     )
 

@@ -11,7 +11,7 @@ from cloister.cli.codes_summary import print_codes_summary, print_generalized_su
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.release_options import ENGINES
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.warm import must_compile
@@ -53,6 +53,7 @@ def prepare_codes(options: CodesOptions, watch: Stopwatch) -> Prepared:
 def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> Prepared:
     with watch.stage("encode"):
         request = _request(options, given)
+    original = Original(given)
 
     def protect() -> Release:
         if must_compile():
@@ -60,13 +61,14 @@ def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) 
         release = protect_codes(
             given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
         )
-        return with_attack(release, options, given)
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: check_codes(given.codes),
         lambda _, manifest: notes_on(options, given, request.policy, manifest),
         asked_of_codes(options, given),
+        original,
     )
 
 

@@ -8,7 +8,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import working
 from cloister.cli.release_options import ENGINES
 from cloister.cli.trajectories_options import TrajectoriesOptions
@@ -57,6 +57,7 @@ def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prep
         told = None if policy is None else policy.spec
         settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, told)
     quiet = options.quiet or options.as_json
+    original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
 
     def protect() -> Release:
         if must_compile():
@@ -72,14 +73,14 @@ def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prep
                 custody=custody_of(options.data, options.internal),
                 load=load_kernels,
             )
-        hierarchies = {"code": request.code_hierarchy, "age": request.age_hierarchy}
-        return with_attack(release, options, given, hierarchies=hierarchies)
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: _check(given, request, settings),
         lambda _, manifest: notes_on(options, given, manifest),
         _asked(options, given, request),
+        original,
         () if given.side is None else tuple(given.side.frame.columns),
     )
 
