@@ -176,14 +176,14 @@ def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:
         if run.quiet:
             return
         rows = [
-            [part["name"], part["shape"], part["method"], _count(part["records"]["released"])]
+            [part["name"], part["shape"], part["method"], part["promise"], _share(part["risk"]), _share(part["loss"])]
             for part in manifest["parts"]
         ]
-        console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "released"], rows))
+        console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
         apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
         console().print(f"Every part was verified{apart}.", soft_wrap=True)
         console().print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
-def _count(records: object) -> str:
-    return f"{records:,}" if isinstance(records, int) else str(records)
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

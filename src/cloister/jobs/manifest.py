@@ -9,6 +9,7 @@ from cloister.release_folder import SCHEMA, read_figures
 from cloister.results import Manifest
 
 from .folder import JOB
+from .in_short import loss_of, promise_of, risk_of
 
 SENTENCES = (
     "Each part keeps its own promise, and was verified by itself",
@@ -76,6 +77,9 @@ def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
         "method": manifest["method"],
         "source": manifest["settings"]["source"],
         "records": {"released": manifest["records"]["released"]},
+        "promise": promise_of(manifest),
+        "risk": risk_of(manifest),
+        "loss": loss_of(manifest),
         "guarantee": {
             "sentences": [sentence for guarantee in guarantees for sentence in guarantee["sentences"]],
             "verified": all(guarantee["verified"] for guarantee in guarantees),
