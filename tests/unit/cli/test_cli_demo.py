@@ -13,7 +13,7 @@ def demonstrated(tmp_path_factory):
     from cloister.cli.main import run
 
     folder = tmp_path_factory.mktemp("demonstrated") / "demo"
-    assert run(["demo", str(folder), "--patients", "400", "--quiet"]) == 0
+    assert run(["demo", str(folder), "--patients", "100", "--quiet"]) == 0
     return folder
 
 
@@ -25,7 +25,7 @@ def bytes_of(folder):
 def test_demo_again_shows_all_parts_and_the_command(cloister, demonstrated):
     """It runs again over itself, with the same data, and ends with a row a part, one report, and the job by hand."""
     before = bytes_of(demonstrated)
-    ran = cloister("demo", demonstrated, "--patients", "400")
+    ran = cloister("demo", demonstrated, "--patients", "100")
     words = shlex.split(ran.out.rsplit("The same by hand: ", 1)[1])
 
     assert ran.code == 0
