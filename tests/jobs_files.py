@@ -6,6 +6,7 @@ CODES = ("250.00", "401.9", "414.01", "272.4", "428.0", "V45.81")
 HEAD = """name = "night-run"
 output = "release"
 k = 5
+attack = true
 
 [sources.patients]
 file = "patients.csv"

@@ -10,6 +10,7 @@ from cloister.hierarchy import hierarchy_rows
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import encode
+from cloister.testing.strategies import hierarchies
 from cloister.utility import LOSSES
 
 MEANS = ("arx", "iyengar", "precision")
@@ -51,21 +52,6 @@ class Case:
     def problem(self):
         """The encoded problem."""
         return encode(self.frame(), self.request()).problem
-
-
-@st.composite
-def hierarchies(draw, largest=6):
-    """Rows of a legal hierarchy: every level merges groups of the one below, the last has one root."""
-    n_values = draw(st.integers(1, largest))
-    n_middle = draw(st.integers(0, 2))
-    groups = list(range(n_values))
-    columns = [[f"v{value}" for value in range(n_values)]]
-    for level in range(n_middle):
-        merged = {group: draw(st.integers(0, 2)) for group in sorted(set(groups))}
-        groups = [merged[group] for group in groups]
-        columns.append([f"l{level}g{group}" for group in groups])
-    columns.append(["*"] * n_values)
-    return list(zip(*columns))
 
 
 @st.composite

@@ -3,6 +3,7 @@
 import hashlib
 import json
 
+from cloister.release_folder import json_bytes, read_figures, report_contents
 from cloister.report import render_report
 
 
@@ -36,4 +37,21 @@ def restated(folder, change):
     manifest = json.loads((folder / "release.json").read_text())
     change(manifest)
     (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-    (folder / "report.html").write_bytes(render_report(manifest).encode())
+    report_rewritten(folder)
+
+
+def report_rewritten(folder, figures=None):
+    """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
+    manifest = json.loads((folder / "release.json").read_text())
+    figures = read_figures(folder) if figures is None else figures
+    (folder / "report.json").write_bytes(json_bytes(report_contents(manifest, figures)))
+    (folder / "report.html").write_bytes(render_report(manifest, figures).encode())
+
+
+def without_before(figures):
+    """Figures without counts before protection, as where the number of suppressed records is kept back."""
+    for column in figures["marginals"]:
+        column["not_released"] = None
+        for cell in [*column["labels"], *([column["others"]] if column["others"] else [])]:
+            cell["before"] = None
+    return figures

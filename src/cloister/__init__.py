@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cloister.attacks.figures import Attack
     from cloister.claims.data import Claims
     from cloister.claims.plan import ClaimsPlan
     from cloister.claims.release import ClaimsRelease
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
     from cloister.verbs.assess import assess
+    from cloister.verbs.attack import attack
     from cloister.verbs.claims import deidentify_claims
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.tables import anonymize
@@ -61,6 +63,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AlphaKAnonymity",
+    "Attack",
     "AverageRisk",
     "BetaLikeness",
     "Claims",
@@ -98,6 +101,7 @@ __all__ = [
     "anonymize",
     "anonymize_trajectories",
     "assess",
+    "attack",
     "dates",
     "deidentify_claims",
     "disassociate",
@@ -114,6 +118,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "attacks.figures": ("Attack",),
     "claims.data": ("Claims",),
     "claims.plan": ("ClaimsPlan",),
     "claims.release": ("ClaimsRelease",),
@@ -159,6 +164,7 @@ _HOME = {
     "trajectories.release": ("TrajectoriesRelease",),
     "trajectories.sequences": ("Trajectories",),
     "verbs.assess": ("assess",),
+    "verbs.attack": ("attack",),
     "verbs.claims": ("deidentify_claims",),
     "verbs.codes": ("disassociate", "generalize_codes"),
     "verbs.tables": ("anonymize",),

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cloister.manifest_attack import ATTACK, is_attack_told
 from cloister.results import Manifest
 from cloister.stopwatch import STAGES
 
@@ -31,7 +32,7 @@ VERSION = re.compile(r"[0-9A-Za-z.+_-]{1,40}")
 
 def head_failures(manifest: Manifest) -> list[str]:
     """Return what a manifest says that no release says, in sentences; values may be anything and are not quoted."""
-    keys = OF_ALL | OF_SHAPE.get(str(manifest.get("shape")), frozenset())
+    keys = OF_ALL | OF_SHAPE.get(str(manifest.get("shape")), frozenset()) | {ATTACK}
     strange, missing = len(manifest.keys() - keys), len(OF_ALL - manifest.keys())
     failures = [f"release.json has {_keys(strange, 'unknown')}"] if strange else []
     failures += [f"release.json lacks {_keys(missing, 'necessary')}"] if missing else []
@@ -103,5 +104,6 @@ FIELDS: Mapping[str, Callable[[Manifest], bool]] = {
     "seconds": _is_seconds,
     "settings.source": _is_source,
     "guarantee": _is_guarantee,
+    ATTACK: lambda manifest: ATTACK not in manifest or is_attack_told(manifest),
 }
 """Fields, and whether a manifest has them as a release does."""

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,19 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.release_folder import CODEBOOK, MANIFEST, REPORT, is_release, json_bytes, read_data, release_around
+from cloister.release_folder import (
+    CODEBOOK,
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    is_release,
+    json_bytes,
+    read_data,
+    release_around,
+    report_contents,
+)
 from cloister.report import render_report
+from cloister.report_figures import Figures, Shown, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
 
 INTERNAL = "internal.json"
@@ -46,11 +58,16 @@ class Release(ABC):
     codebook : meaning of columns and labels
     manifest : what ``release.json`` will say
     custody : what only the custodian may see
+    shown : makes what the report shows beside the manifest
+    attack : attacks the written files before the folder appears, and returns what is told of that; None where nobody
+        asked for it
     """
 
     codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
+    shown: Callable[[], Shown] = field(repr=False)
+    attack: Callable[[Path, Manifest], dict[str, Any]] | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -140,14 +157,22 @@ class Release(ABC):
         InternalError
             What was read back did not pass verification.
         """
-        manifest = self._fill(partial)
+        shown = self.shown()
+        manifest, figures = self._fill(partial, shown)
         if secret is not None and self.custody.crosswalk is not None:
             write_csv(self.custody.crosswalk, secret)
         if inside is not None:
-            write_private(inside / INTERNAL, json_bytes(self.custody.figures | {"manifest": manifest}))
+            self._fill_internal(inside, manifest, exact_figures_of(shown, figures))
         return manifest
 
-    def _fill(self, partial: Path) -> Manifest:
+    def _fill_internal(self, folder: Path, manifest: Manifest, figures: Figures) -> None:
+        """Write exact figures, and the report with them."""
+        exact = self.custody.figures
+        write_private(folder / INTERNAL, json_bytes(exact | {"manifest": manifest}))
+        write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
+        write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
+
+    def _fill(self, partial: Path, shown: Shown) -> tuple[Manifest, Figures]:
         """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -156,13 +181,17 @@ class Release(ABC):
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
         manifest = self.summary()
+        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        if self.attack is not None:
+            manifest["attack"] = self.attack(partial, manifest)
+        figures = figures_of(shown, manifest["created"])
         seconds = manifest["seconds"]
         seconds["write"] = round(time.perf_counter() - started, 6)
         seconds["total"] = round(seconds["total"] + seconds["write"], 6)
-        write_private(partial / REPORT, render_report(manifest).encode())
-        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        write_private(partial / REPORT, render_report(manifest, figures).encode())
+        write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
         write_private(partial / MANIFEST, json_bytes(manifest))
-        return manifest
+        return manifest, figures
 
 
 @dataclass(frozen=True)
@@ -225,4 +254,4 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, val
 
 def is_internal(folder: Path) -> bool:
     """Whether a folder holds what a release wrote for the custodian alone, and nothing else."""
-    return [entry.name for entry in folder.iterdir()] == [INTERNAL]
+    return {INTERNAL} <= {entry.name for entry in folder.iterdir()} <= {INTERNAL, REPORT, FIGURES}

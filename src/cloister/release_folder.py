@@ -16,6 +16,9 @@ from cloister.results import Manifest
 
 MANIFEST = "release.json"
 REPORT = "report.html"
+FIGURES = "report.json"
+"""What the report shows: the manifest, and figures beside it."""
+
 CODEBOOK = "codebook.csv"
 DATA = ("data.csv", "data.parquet")
 """Names of the data file; a release has one of them."""
@@ -76,7 +79,7 @@ def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
     known = {CODEBOOK, CLUSTERS, SIDE, *DATA, *of_claims} & manifest["files"].keys()
-    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *known})
+    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *known})
 
 
 def data_file(manifest: Manifest) -> str | None:
@@ -208,15 +211,33 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
+def report_contents(manifest: Manifest, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the report shows."""
+    return {"schema": SCHEMA, "release": manifest, "figures": figures}
+
+
+def read_figures(folder: Path) -> Any:
+    """Return the figures beside the manifest that the report of a folder shows.
+
+    Raises
+    ------
+    InputError, KeyError, TypeError
+        There are none.
+    """
+    return _loaded(folder / FIGURES)["figures"]
+
+
 def _check_report(folder: Path, manifest: Manifest) -> list[str]:
     """The report must say what the manifest says. It has no hash, as it tells the time; other versions word it anew."""
-    report = folder / REPORT
-    if report.is_symlink() or not os.path.isfile(report):
-        return [f"{REPORT} is missing"]
-    if not is_of_this_version(manifest):
-        return []
+    paths = [folder / REPORT, folder / FIGURES]
+    missing = [path.name for path in paths if path.is_symlink() or not os.path.isfile(path)]
+    if missing or not is_of_this_version(manifest):
+        return [f"{name} is missing" for name in missing]
     try:
-        expected = render_report(manifest).encode()
-    except Exception:  # a manifest that cannot be rendered was not written by this version
-        expected = b""
-    return [] if report.read_bytes() == expected else [f"{REPORT} does not say what {MANIFEST} says"]
+        figures = read_figures(folder)
+        written, expected = json_bytes(report_contents(manifest, figures)), render_report(manifest, figures).encode()
+    except Exception:  # what cannot be rendered was not written by this version
+        written = expected = b""
+    found = [path.read_bytes() for path in paths]
+    failures = [] if found[1] == written else [f"{FIGURES} does not say what {MANIFEST} says"]
+    return failures + ([] if found[0] == expected else [f"{REPORT} does not say what {MANIFEST} says"])

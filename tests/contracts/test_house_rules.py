@@ -71,7 +71,9 @@ def test_the_front_door_is_in_order():
         _ = cloister.anonymise
 
 
-@pytest.mark.parametrize("name", ["anonymize", "anonymize_trajectories", "assess", "disassociate", "verify_folder"])
+@pytest.mark.parametrize(
+    "name", ["anonymize", "anonymize_trajectories", "assess", "attack", "disassociate", "verify_folder"]
+)
 def test_verbs_name_all_their_parameters(name):
     """The docstring of a verb explains every parameter and what is raised."""
     verb = getattr(cloister, name)

@@ -304,6 +304,7 @@ def tampered(folder):
         ("release.json", '"level": 0', f'"level": "{MARKER}"'),
         ("release.json", '"released"', f'"{MARKER}"'),
         ("release.json", "{", f"{{{MARKER}"),
+        ("report.json", '"schema"', f'"{MARKER}": 1, "schema"'),
         ("report.html", "<h1>", f"<h1>{MARKER}"),
     )
     return replaced_one_by_one(folder, changes)

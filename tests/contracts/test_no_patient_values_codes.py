@@ -241,6 +241,7 @@ def tampered(folder):
         ("release.json", '"number"', f'"{MARKER}"'),
         ("release.json", '"policy": null', f'"policy": "{MARKER}"'),
         ("release.json", "{", f"{{{MARKER}"),
+        ("report.json", '"schema"', f'"{MARKER}": 1, "schema"'),
         ("report.html", "<h1>", f"<h1>{MARKER}"),
     )
     return replaced_one_by_one(folder, changes)

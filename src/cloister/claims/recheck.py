@@ -1,6 +1,7 @@
 """A release folder of claims, checked again from its files alone, or with the original, its plan and its crosswalk."""
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,12 +10,23 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_written_failures, read_table
 from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, same, stated
+from cloister.report_check import Recount, Recounted, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .compared import MOST_BANDS, compared, compared_told
 from .data import Claims
-from .data_file import CLAIMS, NUMBER, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, ReadBack, WrittenClaims
+from .data_file import (
+    CLAIMS,
+    IDENTIFIER,
+    NUMBER,
+    PATIENTS,
+    QUASI,
+    SUPPRESSED,
+    TRUNCATED,
+    ReadBack,
+    WrittenClaims,
+)
 from .declared import is_declared, n_nodes
 from .ladders import hierarchy_named
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
@@ -86,6 +98,7 @@ def recheck_claims(
         failures += _strays(manifest, original.claims, prepared, ReadBack(files, promise.form), promise.k)
     if original is not None and is_comparable and not _population_holds(original, manifest, promise, files):
         failures.append("sensitivity.voter_list is not what the population says")
+    failures += [] if failures else report_failures(folder, manifest, _recount(files, promise))
     if k is not None and k > promise.k:
         failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
     told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else [STEPS_AGAIN]))
@@ -190,6 +203,19 @@ def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadB
         return [failure for failure, holds in told.items() if not holds]
 
     return stated(found, PROMISER)
+
+
+def _recount(files: WrittenClaims, promise: Promise) -> Recount:
+    """What the figures of the report follow from."""
+    form, columns = promise.form, []
+    for table in (PATIENTS, CLAIMS):
+        frame = files.of(table)
+        columns += [Recounted(table, name, table, frame[name].to_list()) for name in form.names(table, QUASI)]
+    known = form.names(PATIENTS, QUASI)
+    sizes = Counter(files.patients.select(known).iter_rows()) if known else {(): files.patients.height}
+    texts = {table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)}
+    by = "the size of their class, by quasi-identifiers of patients alone"
+    return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
 
 
 def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:

@@ -10,13 +10,14 @@ from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
 from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels, must_compile
+from cloister.cli.attacking import with_attack
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.claims_summary import notes_on, print_claims_summary
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import working
 from cloister.errors import InputError
 from cloister.flow.claims import protect_claims
@@ -64,12 +65,13 @@ def _read(options: ClaimsOptions) -> Claims:
 
 def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepared:
     quiet = options.quiet or options.as_json
+    original = Original(claims)
 
     def protect() -> ClaimsRelease:
         if must_compile():
             note("Compiling the method for this machine, once (about 20 s).", quiet=quiet)
         with working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims", quiet=quiet):
-            return protect_claims(
+            release = protect_claims(
                 claims,
                 seed=options.seed,
                 threads=options.threads or os.cpu_count() or 1,
@@ -77,12 +79,14 @@ def _prepared(options: ClaimsOptions, claims: Claims, watch: Stopwatch) -> Prepa
                 custody=_custody(options),
                 load=load_kernels,
             )
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: _check(claims),
         lambda release, _: _notes(claims, release),
         _asked(claims),
+        original,
         claims.plan.patient_columns("keep"),
     )
 

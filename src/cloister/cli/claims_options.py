@@ -18,6 +18,7 @@ class ClaimsOptions:
     internal: Path | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    attack: bool = False
     seed: int | None = None
     threads: int | None = None
     as_json: bool = False

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
@@ -10,7 +11,7 @@ from cloister.cli.codes_summary import print_codes_summary, print_generalized_su
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.release_options import ENGINES
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.warm import must_compile
@@ -52,19 +53,22 @@ def prepare_codes(options: CodesOptions, watch: Stopwatch) -> Prepared:
 def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> Prepared:
     with watch.stage("encode"):
         request = _request(options, given)
+    original = Original(given)
 
     def protect() -> Release:
         if must_compile():
             note("Compiling the method for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
-        return protect_codes(
+        release = protect_codes(
             given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
         )
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: check_codes(given.codes),
         lambda _, manifest: notes_on(options, given, request.policy, manifest),
         asked_of_codes(options, given),
+        original,
     )
 
 

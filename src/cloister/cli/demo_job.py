@@ -1,77 +1,53 @@
-"""The work of ``cloister demo``: the command that a newcomer would type, on made-up patients."""
+"""The work of ``cloister demo``: the job that a newcomer would run, on made-up patients in all four shapes."""
 
 import os
 import shlex
+from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
-import polars as pl
-
 from cloister.cli.output import note
-from cloister.cli.table_job import run_table
-from cloister.cli.table_options import TableOptions
+from cloister.cli.run_job import run_job
 from cloister.errors import InputError
-from cloister.io import as_text, read_table, write_csv
-from cloister.testing import hospital_patients
+from cloister.testing import Hospital, hospital
 
-QUASI_IDENTIFIERS = [
-    "age=interval:10,20,40/top=80/bottom=0",
-    "sex=suppress",
-    "zip=prefix:5",
-    "admitted=date:quarter,year",
-]
-DROPPED = ["name", "ethnicity"]
-SENSITIVE = ["diagnosis"]
-ID, K = "mrn", 5
+JOB = "job.toml"
 
 
 def run_demo(folder: Path, patients: int, seed: int, *, quiet: bool) -> str:
-    """Make data, protect them; return the command that does the same."""
-    data, release = folder / "patients.csv", folder / "release"
-    again = _write_patients(data, hospital_patients(seed, patients))
-    note(f"{patients:,} made-up patients: {data}", quiet=quiet)
-    run_table(
-        TableOptions(
-            data=data,
-            k=K,
-            out=release,
-            qi=QUASI_IDENTIFIERS,
-            id=ID,
-            drop=DROPPED,
-            sensitive=SENSITIVE,
-            overwrite=again,
-            quiet=quiet,
-        )
-    )
-    return shlex.join(_command(data, release))
+    """Make data and a job, and run it; return the command that does the same."""
+    again = _write(folder, hospital(seed, patients))
+    note(f"{patients:,} made-up patients in four shapes, and the job that protects them: {folder / JOB}", quiet=quiet)
+    run_job(folder / JOB, dry_run=False, overwrite=again, internal=None, as_json=False, quiet=quiet)
+    return shlex.join(["cloister", "run", str(folder / JOB), "--overwrite"])
 
 
-def _command(data: Path, release: Path) -> list[str]:
-    """What a person would type."""
-    lists = (("--drop", DROPPED), ("--qi", QUASI_IDENTIFIERS), ("--sensitive", SENSITIVE))
-    repeated = [word for option, values in lists for value in values for word in (option, value)]
-    return ["cloister", "protect", "table", str(data), "--id", ID, *repeated, "-k", str(K), "--out", str(release)]
-
-
-def _write_patients(data: Path, patients: pl.DataFrame) -> bool:
-    """Write the patients, or leave them where an earlier demonstration wrote them; return whether it did."""
-    if os.path.lexists(data):
-        if not _holds(data, patients):
-            raise InputError(f"{data.name} is there already and holds other data. Give another folder.", file=data.name)
-        return True
-    writable = True
+def _write(folder: Path, made: Hospital) -> bool:
+    """Write data and job, or leave them where an earlier demonstration wrote them; return whether it did."""
+    contents = dict(_contents(made))
+    there = [name for name in contents if os.path.lexists(folder / name)]
+    for name in there:
+        if not _holds(folder / name, contents[name]):
+            raise InputError(f"{name} is there already and holds something else. Give another folder.", file=name)
     try:
-        data.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in contents.keys() - set(there):
+            (folder / name).write_bytes(contents[name])
+        return len(there) == len(contents)
     except OSError:
-        writable = False
-    if not writable:
-        raise InputError("The folder of the demonstration cannot be written to. Give another one.")
-    write_csv(patients, data)
-    return False
+        pass
+    raise InputError("The folder of the demonstration cannot be written to. Give another one.")
 
 
-def _holds(data: Path, patients: pl.DataFrame) -> bool:
+def _contents(made: Hospital) -> Iterator[tuple[str, bytes]]:
+    """The files of the demonstration, by name."""
+    for name, frame in made.files():
+        yield name, frame.write_csv().encode()
+    yield JOB, files("cloister.cli").joinpath("demo.toml").read_bytes()
+
+
+def _holds(path: Path, content: bytes) -> bool:
     try:
-        found = read_table(data).frame
-    except InputError:
+        return path.read_bytes() == content
+    except OSError:
         return False
-    return found.equals(pl.DataFrame([as_text(column) for column in patients]))

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
@@ -39,13 +40,15 @@ def prepare_generalization(options: CodesOptions, given: GivenCodes, watch: Stop
     """Return what is about to be done with code sets that were read."""
     with watch.stage("encode"):
         request = _request(options, given)
+    original = Original(given, privacy=request.method.privacy)
 
     def protect() -> Release:
         if must_compile():
             note("Compiling the method for this machine, once (about 10 s).", quiet=options.quiet or options.as_json)
-        return protect_by_generalization(
+        release = protect_by_generalization(
             given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
         )
+        return with_attack(release, options, original)
 
     def notes(release: Release, manifest: Manifest) -> list[str]:
         return [
@@ -55,7 +58,7 @@ def prepare_generalization(options: CodesOptions, given: GivenCodes, watch: Stop
             *_large(manifest["utility"]),
         ]
 
-    return Prepared(protect, lambda: check_codes(given.codes), notes, asked_of_codes(options, given))
+    return Prepared(protect, lambda: check_codes(given.codes), notes, asked_of_codes(options, given), original)
 
 
 def _vacuous(statuses: Mapping[str, int]) -> list[str]:

@@ -102,7 +102,7 @@ def _claims(run: Run, name: str, part: ClaimsPart, watch: Stopwatch) -> Prepared
         claims=Path(of_claims.file),
         plan=path,
         crosswalk=_path(part.crosswalk),
-        **{key: head[key] for key in ("out", "internal", "threads", "quiet", "as_json")},
+        **{key: head[key] for key in ("out", "internal", "threads", "attack", "quiet", "as_json")},
     )
     return prepare_claims(options, watch, claims)
 
@@ -127,6 +127,7 @@ def _head(run: Run, name: str) -> dict[str, Any]:
         "seed": run.job.seed,
         "threads": run.job.threads,
         "engine": run.job.engine,
+        "attack": run.job.attack,
         "quiet": run.quiet,
         "as_json": run.as_json,
     }

@@ -15,6 +15,7 @@ from cloister import __version__
 from cloister.cli import (
     assess_codes,
     assess_table,
+    attack,
     demo,
     hierarchy,
     init,
@@ -64,6 +65,7 @@ assess = typer.Typer(
 assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
 assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
 app.add_typer(assess, name="assess")
+app.command("attack", epilog=attack.EXAMPLE)(attack.attack)
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.command("run", epilog=run_verb.EXAMPLE)(run_verb.run)
 app.add_typer(init.app, name="init")

@@ -27,6 +27,9 @@ def protect_claims(
     internal: Annotated[
         Path | None, Option(metavar="DIR", help="Folder, outside the release, for what only the custodian may see.")
     ] = None,
+    attack: Annotated[
+        bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
+    ] = False,
     delimiter: Annotated[
         str | None, Option(metavar="CHAR", help="Delimiter of the CSV files; detected if not given.")
     ] = None,

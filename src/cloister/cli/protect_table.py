@@ -113,6 +113,9 @@ def protect_table(
     values_to: Annotated[
         Path | None, Option(metavar="FILE", help="List values that their hierarchy does not hold here.")
     ] = None,
+    attack: Annotated[
+        bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
+    ] = False,
     delimiter: Annotated[
         str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
     ] = None,

@@ -22,6 +22,7 @@ class ReleaseOptions:
     internal: Path | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    attack: bool = False
     seed: int = 0
     threads: int | None = None
     engine: str = "auto"

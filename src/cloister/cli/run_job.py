@@ -51,7 +51,7 @@ def _check_places(run: Run, overwrite: bool) -> None:
     taken = set()
     for name, part in run.job.parts.items():
         crosswalk, values = secrets_of(part)
-        with _of_part(run.job, name):
+        with of_part(run.job, name):
             check_places(run.out, overwrite=overwrite, internal=None, crosswalk=crosswalk, values=values)
         for secret in (place.absolute() for place in (crosswalk, values) if place is not None):
             if secret in taken:
@@ -60,12 +60,12 @@ def _check_places(run: Run, overwrite: bool) -> None:
 
 
 def _prepared(run: Run, name: str) -> Prepared:
-    with _of_part(run.job, name):
+    with of_part(run.job, name):
         return prepare_part(run, name, run.job.parts[name])
 
 
 @contextmanager
-def _of_part(job: Job, name: str) -> Iterator[None]:
+def of_part(job: Job, name: str) -> Iterator[None]:
     """Say of a refusal which part of the job it is about, and call options by their keys."""
     known = {option: key for key in _keys(job, name) for option in (CALLED_ELSE.get(key, key).replace("_", "-"),)}
     problem: CloisterError
@@ -91,7 +91,7 @@ def _keys(job: Job, name: str) -> list[str]:
 def _dry(run: Run, prepared: dict[str, Prepared]) -> None:
     """Check what can be checked without protecting, and say what would be done."""
     for name, one in prepared.items():
-        with _of_part(run.job, name):
+        with of_part(run.job, name):
             one.check()
     shared = _in_common(prepared)
     if run.as_json:
@@ -131,7 +131,7 @@ def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tupl
         inside = others[-1] if run.internal is not None else None
         for name in list(prepared):
             secret = others[list(maps).index(name)] if name in maps else None
-            with _of_part(run.job, name):
+            with of_part(run.job, name):
                 manifests[name], told = _write_part(prepared.pop(name), partial / name, secret, inside)
             notes += [f"{name}: {text}" for text in told]
         manifest = _finish(run, partial, manifests)
@@ -176,14 +176,14 @@ def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:
         if run.quiet:
             return
         rows = [
-            [part["name"], part["shape"], part["method"], _count(part["records"]["released"])]
+            [part["name"], part["shape"], part["method"], part["promise"], _share(part["risk"]), _share(part["loss"])]
             for part in manifest["parts"]
         ]
-        console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "released"], rows))
+        console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
         apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
         console().print(f"Every part was verified{apart}.", soft_wrap=True)
         console().print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
-def _count(records: object) -> str:
-    return f"{records:,}" if isinstance(records, int) else str(records)
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

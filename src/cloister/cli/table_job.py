@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared, Rows
+from cloister.cli.prepared import Original, Prepared, Rows
 from cloister.cli.progress import watched
 from cloister.cli.release_at import release_at
 from cloister.cli.release_options import ENGINES
@@ -83,13 +84,15 @@ def prepare_table(
     request, notes = _request(options, source)
     missing = tuple((options.missing or ()) if codes_missing is None else codes_missing)
     asked = _codes_asked(options, missing)
+    hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
+    original = Original(source.frame, hierarchies, missing=missing)
 
     def protect() -> Release:
         if must_compile():
             note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
         try:
             with watched(quiet=options.quiet or options.as_json) as report:
-                return _protect(asked)(
+                release = _protect(asked)(
                     source,
                     request,
                     seed=options.seed,
@@ -100,12 +103,14 @@ def prepare_table(
         except InputError:
             _list_values(options, source, request)
             raise
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: _check(source, request, asked),
         lambda release, _: [*source.notes, *notes, *_formulas(_frame_of(release))],
         _asked(request, source, asked),
+        original,
         (*request.sensitive, *request.keep),
     )
 

@@ -3,11 +3,12 @@
 import time
 from typing import Literal
 
+from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import tell, write
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import working
 from cloister.cli.release_options import ENGINES
 from cloister.cli.trajectories_options import TrajectoriesOptions
@@ -56,12 +57,13 @@ def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prep
         told = None if policy is None else policy.spec
         settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, told)
     quiet = options.quiet or options.as_json
+    original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
 
     def protect() -> Release:
         if must_compile():
             note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
         with working(f"aligning the trajectories of {given.trajectories.n_patients:,} patients", quiet=quiet):
-            return protect_trajectories(
+            release = protect_trajectories(
                 given,
                 request,
                 settings,
@@ -71,12 +73,14 @@ def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prep
                 custody=custody_of(options.data, options.internal),
                 load=load_kernels,
             )
+        return with_attack(release, options, original)
 
     return Prepared(
         protect,
         lambda: _check(given, request, settings),
         lambda _, manifest: notes_on(options, given, manifest),
         _asked(options, given, request),
+        original,
         () if given.side is None else tuple(given.side.frame.columns),
     )
 

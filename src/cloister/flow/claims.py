@@ -16,6 +16,7 @@ from cloister.claims.population import read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
 from cloister.claims.release import ClaimsRelease
+from cloister.claims.shown import shown_of
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
 from cloister.claims.written import lay_out
@@ -79,6 +80,7 @@ def protect_claims(
         codebook=book,
         manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
         custody=Custody(figures.exact | dict(custody or {}), secret),
+        shown=lambda: shown_of(laid.files, laid.form, protected.settings.k),
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,

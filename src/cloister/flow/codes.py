@@ -13,6 +13,7 @@ from cloister.codesets.disassociation.manifest import describe
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.reconstruct import reconstruct
 from cloister.codesets.disassociation.release import CodesRelease
+from cloister.codesets.disassociation.shown import shown_of
 from cloister.codesets.disassociation.verify import Secret, verify
 from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.policy_words import as_told
@@ -63,6 +64,7 @@ def protect_codes(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
         custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        shown=lambda: shown_of(released),
         clusters=released,
         frame=frame,
         delimiter=given.delimiter,

@@ -9,6 +9,7 @@ from cloister.codesets.generalization.figures import crosswalk, work_out
 from cloister.codesets.generalization.manifest import describe, settings_of
 from cloister.codesets.generalization.protect import generalize
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
+from cloister.codesets.generalization.shown import shown_of
 from cloister.codesets.generalization.verify import Secret, promise_of, verify
 from cloister.codesets.generalization.warm import load_kernels
 from cloister.codesets.generalization.written import check_size, check_writable, data_frame
@@ -62,6 +63,7 @@ def protect_by_generalization(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
         custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        shown=lambda: shown_of(released),
         generalized=released,
         frame=data_frame(released, numbered=request.numbered),
         format=given.format,

@@ -10,6 +10,7 @@ import polars as pl
 from cloister.errors import InternalError
 from cloister.io import Source
 from cloister.release import Custody
+from cloister.report_figures import Shown
 from cloister.results import Manifest, Verdict
 from cloister.risk.prosecutor import measure_risk
 from cloister.search.progress import Report
@@ -24,6 +25,7 @@ from cloister.tabular.measure import class_sizes, public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
+from cloister.tabular.shown import shown_of
 from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
@@ -41,6 +43,7 @@ class TableCourse:
     request : what was asked, with rules as the manifest states them
     check : the verdict on the released records, or on what is read back of them
     manifest, codebook : what is told of them
+    shown : what the report shows of them; of all columns but one, if it is named
     exact, crosswalk : what only the custodian may see
     """
 
@@ -49,6 +52,7 @@ class TableCourse:
     check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
     manifest: Manifest
     codebook: pl.DataFrame = field(repr=False)
+    shown: Callable[[str | None], Shown] = field(repr=False)
     exact: dict[str, Any]
     crosswalk: pl.DataFrame | None = field(repr=False)
 
@@ -86,6 +90,7 @@ def protect_table(
         format=source.format,
         delimiter=source.delimiter or ",",
         custody=Custody(course.exact | dict(custody or {}), course.crosswalk),
+        shown=partial(course.shown, None),
         _check=course.check,
     )
 
@@ -132,7 +137,8 @@ def take_table(
         _confirm_promise(manifest, promise)
         book = codebook(protected.frame, table.roles, table.ladders, protected.levels, request)
     exact, known = exact_figures(protected, table.frame.height), _crosswalk(table, protected, request)
-    return TableCourse(protected, request, check, manifest, book, exact, known)
+    shown = partial(shown_of, table, protected, request)
+    return TableCourse(protected, request, check, manifest, book, shown, exact, known)
 
 
 def _confirm_promise(manifest: Manifest, promise: Promise) -> None:

@@ -10,12 +10,14 @@ import polars as pl
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.figures import work_out
 from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.shown import counted
 from cloister.codesets.disassociation.verify import Secret
 from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
 from cloister.release import Custody
 from cloister.release_folder import WITH_CODES
+from cloister.report_figures import Shown
 from cloister.results import Manifest, Verdict
 from cloister.search.progress import Report
 from cloister.stopwatch import Stopwatch
@@ -86,6 +88,7 @@ def protect_table_with_codes(
         manifest=completed(manifest, source=source.name, seed=seed, watch=watch),
         format=source.format,
         delimiter=source.delimiter or ",",
+        shown=lambda: _shown(course, asked.column, released),
         custody=Custody(course.exact | {WITH_CODES: exact} | dict(custody or {}), course.crosswalk),
         _check=course.check,
         clusters=released,
@@ -103,6 +106,12 @@ def _check(
 ) -> Verdict:
     """The verdict on table and codes; of the table as it was protected, its codes reduced to whether there are any."""
     return verify_both(course.check(with_presence(frame, column)), frame, column, id_column, released, secret)
+
+
+def _shown(course: TableCourse, column: str, released: Disassociation) -> Shown:
+    """What the report shows of the table, and of its codes."""
+    table = course.shown(column)
+    return replace(table, columns=(*table.columns, counted(released, column)))
 
 
 def _described(

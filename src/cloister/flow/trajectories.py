@@ -15,6 +15,7 @@ from cloister.trajectories.manifest import describe
 from cloister.trajectories.protect import anonymize
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories
+from cloister.trajectories.shown import shown_of
 from cloister.trajectories.side import side_of
 from cloister.trajectories.verify import Promise, verify
 from cloister.trajectories.verify_figures import figures_agree
@@ -80,6 +81,7 @@ def protect_trajectories(
         codebook=book,
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
         custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, order)),
+        shown=lambda: shown_of(files, request.k),
         frame=files.frame,
         format=given.format,
         delimiter=given.delimiter,

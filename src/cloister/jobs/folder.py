@@ -6,7 +6,7 @@ from typing import Any
 from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.release import is_internal
-from cloister.release_folder import MANIFEST, REPORT, is_release, read_manifest
+from cloister.release_folder import FIGURES, MANIFEST, REPORT, is_release, read_manifest
 from cloister.results import Manifest
 
 JOB = "job"
@@ -38,7 +38,9 @@ def is_job_release(folder: Path) -> bool:
     if not is_job(manifest) or not names:
         return False
     there = {entry.name for entry in folder.iterdir()}
-    return there <= {MANIFEST, REPORT, *names} and all(is_release(folder / name) for name in names if name in there)
+    return there <= {MANIFEST, REPORT, FIGURES, *names} and all(
+        is_release(folder / name) for name in names if name in there
+    )
 
 
 def is_internal_of_job(folder: Path) -> bool:

@@ -169,6 +169,7 @@ class Written:
     threads: int | None = key(None, WHOLE)
     engine: Literal["auto", "memory"] = key("auto", "auto or memory")
     link: tuple[str, ...] = key((), "a list of parts")
+    attack: bool = key(False, YES_OR_NO)
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ class Job:
 
     Attributes
     ----------
-    name, output, seed, threads, engine : as in the file
+    name, output, seed, threads, engine, attack : as in the file
     file : name of the job file
     sources : by name
     parts : by name, in the order of the file; each has its k, unless it is of claims
@@ -191,3 +192,4 @@ class Job:
     seed: int = 0
     threads: int | None = None
     engine: str = "auto"
+    attack: bool = False

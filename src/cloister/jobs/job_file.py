@@ -54,7 +54,17 @@ def parse_job(text: str, file: str) -> Job:
             raise InputError(f"{file}: {problem}", file=file)
         parts[name] = part
     refuse_link(written.link, list(parts), file)
-    return Job(written.name, written.output, file, sources, parts, written.seed, written.threads, written.engine)
+    return Job(
+        written.name,
+        written.output,
+        file,
+        sources,
+        parts,
+        written.seed,
+        written.threads,
+        written.engine,
+        written.attack,
+    )
 
 
 def _check_head(written: Written, file: str) -> None:

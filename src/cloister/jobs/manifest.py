@@ -1,13 +1,15 @@
 """The manifest of a job: what its parts promise, and that they cannot be joined."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from cloister import __version__
-from cloister.release_folder import SCHEMA
+from cloister.release_folder import SCHEMA, read_figures
 from cloister.results import Manifest
 
 from .folder import JOB
+from .in_short import loss_of, promise_of, risk_of
 
 SENTENCES = (
     "Each part keeps its own promise, and was verified by itself",
@@ -52,6 +54,19 @@ def describe_job(
     }
 
 
+def job_contents(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> dict[str, Any]:
+    """Return what the report of a job shows: its manifest, and of each part the manifest and the figures.
+
+    Parameters
+    ----------
+    folder : holds the parts, each in a folder of its name
+    manifest : of the job
+    manifests : of the parts, by name
+    """
+    parts = {name: {"release": part, "figures": read_figures(folder / name)} for name, part in manifests.items()}
+    return {"schema": SCHEMA, "release": manifest, "parts": parts}
+
+
 def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
     """Return what the manifest of a job says of a part: what the part says of itself."""
     guarantees = [manifest["guarantee"], *([manifest["codes"]["guarantee"]] if "codes" in manifest else [])]
@@ -62,6 +77,9 @@ def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
         "method": manifest["method"],
         "source": manifest["settings"]["source"],
         "records": {"released": manifest["records"]["released"]},
+        "promise": promise_of(manifest),
+        "risk": risk_of(manifest),
+        "loss": loss_of(manifest),
         "guarantee": {
             "sentences": [sentence for guarantee in guarantees for sentence in guarantee["sentences"]],
             "verified": all(guarantee["verified"] for guarantee in guarantees),

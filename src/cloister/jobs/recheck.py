@@ -7,12 +7,21 @@ from typing import Any
 
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.manifest_head import CREATED, number, whole_number
-from cloister.release_folder import MANIFEST, REPORT, is_of_this_version, read_manifest, same, stated
+from cloister.release_folder import (
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    is_of_this_version,
+    json_bytes,
+    read_manifest,
+    same,
+    stated,
+)
 from cloister.report import render_job
 from cloister.results import Manifest, Verdict
 
 from .folder import files_of_parts, part_names
-from .manifest import describe_job
+from .manifest import describe_job, job_contents
 from .unlinkable import joinable
 
 HOW = "every part from its files, and the manifest of the job"
@@ -52,19 +61,25 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
 
 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
-    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, *manifests}
+    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *manifests}
     failures = [f"{len(there)} files do not belong to the release"] if there else []
     files = files_of_parts(folder, list(manifests))
     if manifest["files"] != files:
         failures.append(f"{MANIFEST} does not list the files of the parts as they are")
     if is_of_this_version(manifest) and not same(manifest, _expected(manifest, manifests, files)):
         failures.append(f"{MANIFEST} does not say what the parts say")
-    report = folder / REPORT
-    if report.is_symlink() or not os.path.isfile(report):
-        failures.append(f"{REPORT} is missing")
-    elif is_of_this_version(manifest) and report.read_bytes() != _rendered(manifest, manifests):
-        failures.append(f"{REPORT} does not say what the parts say")
+    failures += _report_failures(folder, manifest, manifests)
     return failures + stated(lambda: joinable(folder, manifests), "a part")
+
+
+def _report_failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
+    names = (REPORT, FIGURES)
+    missing = [name for name in names if (folder / name).is_symlink() or not os.path.isfile(folder / name)]
+    if missing or not is_of_this_version(manifest):
+        return [f"{name} is missing" for name in missing]
+    expected = _rendered(folder, manifest, manifests)
+    changed = [name for name, content in zip(names, expected, strict=True) if (folder / name).read_bytes() != content]
+    return [f"{name} does not say what the parts say" for name in changed]
 
 
 def _expected(manifest: Manifest, manifests: Mapping[str, Manifest], files: Mapping[str, str]) -> Any:
@@ -80,8 +95,10 @@ def _expected(manifest: Manifest, manifests: Mapping[str, Manifest], files: Mapp
     )
 
 
-def _rendered(manifest: Manifest, manifests: Mapping[str, Manifest]) -> bytes:
+def _rendered(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> tuple[bytes, bytes]:
+    """The page and its numbers."""
     try:
-        return render_job(str(manifest.get("name")), manifests).encode()
+        contents = job_contents(folder, manifest, manifests)
+        return render_job(manifest, contents["parts"]).encode(), json_bytes(contents)
     except Exception:  # a manifest that cannot be rendered was not written by this version
-        return b""
+        return b"", b""

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from cloister.errors import NoSafeRelease
 from cloister.io import write_private
-from cloister.release_folder import MANIFEST, REPORT, json_bytes
+from cloister.release_folder import FIGURES, MANIFEST, REPORT, json_bytes
 from cloister.report import render_job
 from cloister.results import Manifest
 
 from .folder import files_of_parts
 from .job import Job
 from .job_checks import APART
-from .manifest import describe_job
+from .manifest import describe_job, job_contents
 from .unlinkable import joinable
 
 
@@ -39,6 +39,8 @@ def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], second
     created = datetime.now(UTC).isoformat(timespec="seconds")
     files = files_of_parts(folder, list(manifests))
     manifest = describe_job(job.name, manifests, seed=job.seed, created=created, seconds=round(seconds, 6), files=files)
-    write_private(folder / REPORT, render_job(job.name, manifests).encode())
+    contents = job_contents(folder, manifest, manifests)
+    write_private(folder / REPORT, render_job(manifest, contents["parts"]).encode())
+    write_private(folder / FIGURES, json_bytes(contents))
     write_private(folder / MANIFEST, json_bytes(manifest))
     return manifest

@@ -1,21 +1,29 @@
 """The report of a job: one page on all of its parts."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from cloister.results import Manifest
 
-from .page import environment
+from .page import environment, rendered_sections
 
 TEMPLATE = "job.html"
 
 
-def render_job(name: str, manifests: Mapping[str, Manifest]) -> str:
+def render_job(manifest: Manifest, parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the HTML page of a job.
 
     Parameters
     ----------
-    name : of the job
-    manifests : of the parts, by name
+    manifest : of the job
+    parts : by name what ``report.json`` of each part has: its manifest as ``release``, its ``figures``
     """
-    page: str = environment().get_template(TEMPLATE).render(name=name, parts=manifests)
+    anchors = {name: f"part-{name}" for name in parts}
+    sections = {
+        name: rendered_sections(part["release"], part["figures"], level=3, prefix=f"{anchors[name]}-")
+        for name, part in parts.items()
+    }
+    title = f"Release report: {manifest['name']}"
+    template = environment().get_template(TEMPLATE)
+    page: str = template.render(j=manifest, parts=sections, anchors=anchors, title=title, n=2, x=None)
     return page

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from cloister.codesets.disassociation.recheck import (
 )
 from cloister.codesets.disassociation.recheck_settings import method_agreements
 from cloister.codesets.disassociation.verify import verify as verify_codes
+from cloister.codesets.disassociation.verify_figures import recounted_codes
 from cloister.codesets.expectation import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
@@ -82,6 +83,8 @@ def recheck_with_codes(
     around = Around(
         lambda frame: with_presence(frame, column, missing) if column in frame.columns else frame,
         lambda book: codebook_with_codes(book, column, released),
+        column,
+        lambda found: replace(found, columns=(*found.columns, recounted_codes(released, column))),
     )
     read = _read(folder, manifest)
     table = recheck(folder, manifest, expectation, original, hierarchies, populations, around, read)

@@ -15,11 +15,13 @@ from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import as_written_failures
 from cloister.release_folder import CODEBOOK, check_files, data_file, read_data, stated
+from cloister.report_check import Recount, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook_of
 from .manifest import allowed_suppression, contradictions, promise_of, rules_of
 from .manifest_fields import field_failures, losses_told
+from .recheck_report import recount
 from .roles import check_columns
 from .verification.promise import Original, Population, Promise, bound_ladders
 from .verify import class_sizes, released_records, verify
@@ -49,10 +51,14 @@ class Around:
     ----------
     reduced : from the data file, or the original, to the table as it was protected
     codebook : from the codebook of the table to that of the release
+    column : of which the report of the table says nothing; None if there is none
+    shown : from what the report shows of the table to what it shows of the release
     """
 
     reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
     codebook: Callable[[pl.DataFrame], pl.DataFrame] = lambda book: book
+    column: str | None = None
+    shown: Callable[[Recount], Recount] = lambda recount: recount
 
 
 PLAIN = Around()
@@ -107,6 +113,8 @@ def recheck(
     if tuple(frame.columns) == promise.columns and not any("roles" in failure for failure in failures):
         failures += _stated(lambda: _codebook_failures(folder, frame, manifest, around))
         failures += _stated(lambda: _figure_failures(frame, manifest, promise, source))
+        if found := recount(frame, promise, source, around.column):
+            failures += report_failures(folder, manifest, around.shown(found))
         failures += _expectation_failures(frame, manifest, promise, expectation)
     checks = (
         verdict.checks if failures else (*verdict.checks, *_checked(_is_exact(manifest, promise), source is not None))

@@ -1,5 +1,26 @@
-"""What tests, demos and users' own tests need: made-up hospitals."""
+"""What users' own tests, ours and demonstrations need: made-up hospitals, and assertions about what is released.
 
-from cloister.testing.hospital import hospital_patients
+`cloister.testing.strategies` makes small random data; it is a module of its own, as it needs Hypothesis.
+"""
 
-__all__ = ["hospital_patients"]
+from cloister.testing.assertions import (
+    assert_cannot_be_joined,
+    assert_combinations_are_shared,
+    assert_every_patient_shares,
+    assert_k_anonymous,
+    assert_l_diverse,
+    assert_nothing_of,
+)
+from cloister.testing.hospitals import Hospital, hospital, hospital_patients
+
+__all__ = [
+    "Hospital",
+    "assert_cannot_be_joined",
+    "assert_combinations_are_shared",
+    "assert_every_patient_shares",
+    "assert_k_anonymous",
+    "assert_l_diverse",
+    "assert_nothing_of",
+    "hospital",
+    "hospital_patients",
+]

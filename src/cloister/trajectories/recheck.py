@@ -13,6 +13,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text, as_written_failures
 from cloister.release_folder import CODEBOOK, SIDE, WITH_SIDE, check_files, data_file, read_data, stated
+from cloister.report_check import report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
@@ -22,7 +23,7 @@ from .manifest import columns_of, one_row, records_of, rules_of, sentences_of, s
 from .request import GivenTrajectories
 from .stated import PROMISER, Stated, input_agreements, read_stated
 from .verify import Promise, as_when_released, verify
-from .verify_figures import figures_agree, risk_of
+from .verify_figures import figures_agree, recount_of, risk_of
 from .verify_original import Integers, Secret
 
 CHECKED = (
@@ -82,6 +83,7 @@ def recheck_trajectories(
     told = as_when_released(alone, promise)
     failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released, told)]
     failures += [] if failures or _figures_agree(manifest, asked, released, secret) else [NO_FIGURES]
+    failures += report_failures(folder, manifest, recount_of(released, asked.k))
     if k is not None and k > asked.k:
         more = verify(released, replace(promise, k=k))
         failures += [f"as asked, with k = {k}: {failure}" for failure in more.failures]

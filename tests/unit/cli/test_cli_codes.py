@@ -7,11 +7,10 @@ import stat
 
 import polars as pl
 import pytest
-from tests.tampering import resealed
+from tests.tampering import report_rewritten, resealed
 
 from cloister.cli.main import run
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
-from cloister.report import render_report
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),
@@ -25,7 +24,7 @@ RECORDS = [
 IDS = [f"P{number:03d}" for number in range(len(RECORDS))]
 WIDE = "id,codes\n" + "".join(f"{i},{' '.join(codes)}\n" for i, codes in zip(IDS, RECORDS))
 LONG = "id,code\n" + "".join(f"{i},{code}\n" for i, codes in zip(IDS, RECORDS) for code in codes)
-FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html"}
+FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html", "report.json"}
 
 
 @pytest.fixture
@@ -94,7 +93,7 @@ def test_the_manifest(release, manifest):
     assert found["settings"]["policy"] == "level:1"
     assert found["utility"]["are"] is None
     assert "exact" not in found["utility"]
-    assert found["files"].keys() == FILES - {"release.json", "report.html"}
+    assert found["files"].keys() == FILES - {"release.json", "report.html", "report.json"}
 
 
 @pytest.mark.parametrize("kind", ["long", "gzip", "parquet", "semicolons", "reversed", "other ids"])
@@ -655,7 +654,7 @@ def test_there_is_one_text_for_one_table(release, cloister, name, change):
     manifest = json.loads((release / "release.json").read_text())
     manifest["files"][name] = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
     (release / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-    (release / "report.html").write_text(render_report(manifest))
+    report_rewritten(release)
     refused = cloister("verify", release)
 
     assert refused.code == 1

@@ -1,43 +1,65 @@
-"""``cloister demo``: the example hospital, protected."""
+"""``cloister demo``: the example hospital in four shapes, protected by a job."""
 
 import shlex
 
+import pytest
 
-def test_demo_twice(cloister, tmp_path):
-    """The demonstration runs, runs again over itself, and gives the same data both times."""
-    first = cloister("demo", tmp_path / "demo")
-    released = (tmp_path / "demo" / "release" / "data.csv").read_bytes()
-    second = cloister("demo", tmp_path / "demo")
-
-    assert (first.code, second.code) == (0, 0)
-    assert (tmp_path / "demo" / "release" / "data.csv").read_bytes() == released
-    assert "report.html" in first.out
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"patients.csv", "release"}
+PARTS = ["patients", "codes", "trajectories", "claims"]
 
 
-def test_demo_shows_the_command(cloister, tmp_path):
-    """The command that it shows does the same by hand."""
-    said = cloister("demo", "demo").out
-    words = shlex.split(said.rsplit("The same by hand: ", 1)[1])
-    words[words.index("--out") + 1] = "again"
+@pytest.fixture(scope="module")
+def demonstrated(tmp_path_factory):
+    """The folder of a demonstration, made once."""
+    from cloister.cli.main import run
 
-    assert words[0] == "cloister"
-    assert cloister(*words[1:]).code == 0
-    assert (tmp_path / "again" / "data.csv").read_bytes() == (tmp_path / "demo" / "release" / "data.csv").read_bytes()
+    folder = tmp_path_factory.mktemp("demonstrated") / "demo"
+    assert run(["demo", str(folder), "--patients", "100", "--quiet"]) == 0
+    return folder
 
 
-def test_demo_quietly(cloister):
-    """``-q`` prints nothing; the release holds."""
-    ran = cloister("demo", "-q", "--patients", "200", "--seed", "3")
+def bytes_of(folder):
+    """What was released."""
+    return {path: path.read_bytes() for path in sorted(folder.glob("release/*/*.csv"))}
 
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
-    assert cloister("verify", "demo/release", "--original", "demo/patients.csv", "-q").code == 0
+
+def test_demo_again_shows_all_parts_and_the_command(cloister, demonstrated):
+    """It runs again over itself, with the same data, and ends with a row a part, one report, and the job by hand."""
+    before = bytes_of(demonstrated)
+    ran = cloister("demo", demonstrated, "--patients", "100")
+    words = shlex.split(ran.out.rsplit("The same by hand: ", 1)[1])
+
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines() if line.split()[:1] and line.split()[0] in PARTS] == PARTS
+    assert ran.out.count("report.html") == 1
+    assert words[:2] == ["cloister", "run"]
+    assert bytes_of(demonstrated) == before
+    assert cloister("verify", demonstrated / "release", "-q").code == 0
+    assert cloister(*words[1:], "--dry-run", "-q").code == 0
+    assert {path.name for path in demonstrated.iterdir()} >= {"job.toml", "release", "patients.csv", "claims.csv"}
+
+
+def test_everybody_of_the_demo_is_looked_for(cloister, demonstrated):
+    """``attack`` reads from the job what each part was made from; all guarantees hold, no parts are linkable."""
+    found = cloister(
+        "attack", demonstrated / "release", "--job", demonstrated / "job.toml", "--targets", "60", "--json"
+    )
+
+    assert found.code == 0
+    assert list(found.json["parts"]) == PARTS
+    assert all(part["holds"] for part in found.json["parts"].values())
+    assert [(link["first"], link["second"], link["holds"]) for link in found.json["links"]] == [
+        ("patients", "trajectories", True)
+    ]
+    refused = cloister("attack", demonstrated / "release", "--job", demonstrated / "job.toml", "--original", "a=b")
+    assert (refused.code, "Give --job or --original" in refused.err) == (2, True)
+    alone = cloister("attack", demonstrated / "release" / "codes", "--job", demonstrated / "job.toml")
+    assert (alone.code, "Give --original INPUT once" in alone.err) == (2, True)
 
 
 def test_demo_where_it_cannot_be(cloister, tmp_path):
     """A demonstration that cannot write is one sentence."""
     (tmp_path / "file").write_text("")
-    ran = cloister("demo", tmp_path / "file" / "demo")
+    ran = cloister("demo", tmp_path / "file" / "demo", "--patients", "50")
 
     assert ran.code == 2
     assert ran.err.count("\n") == 1
@@ -47,7 +69,8 @@ def test_demo_where_it_cannot_be(cloister, tmp_path):
 def test_demo_does_not_replace_what_is_not_its_own(cloister, tmp_path):
     """Other people's data and releases are left alone."""
     (tmp_path / "patients.csv").write_text("mine")
-    ran = cloister("demo", tmp_path)
+    ran = cloister("demo", tmp_path, "--patients", "50")
 
     assert ran.code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
     assert (tmp_path / "patients.csv").read_text() == "mine"

@@ -23,7 +23,7 @@ RECORDS = [
 IDS = [f"P{number:03d}" for number in range(len(RECORDS))]
 WIDE = "id,codes\n" + "".join(f"{i},{' '.join(codes)}\n" for i, codes in zip(IDS, RECORDS))
 LONG = "id,code\n" + "".join(f"{i},{code}\n" for i, codes in zip(IDS, RECORDS) for code in codes)
-FILES = {"data.csv", "codebook.csv", "release.json", "report.html"}
+FILES = {"data.csv", "codebook.csv", "release.json", "report.html", "report.json"}
 METHODS = ("cba", "ugaclip", "apriori")
 
 
@@ -96,7 +96,7 @@ def test_the_manifest(release, manifest):
         "are": None,
     }
     assert found["risk"] == {"smallest_term": 7, "terms_below_k": 0, "unique_records": 1}
-    assert found["files"].keys() == FILES - {"release.json", "report.html"}
+    assert found["files"].keys() == FILES - {"release.json", "report.html", "report.json"}
     assert found["settings"]["privacy"] == "all:2"
 
 

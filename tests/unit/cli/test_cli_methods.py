@@ -5,6 +5,7 @@ import json
 
 import pytest
 from tests.patients import COMMON, HEADER
+from tests.tampering import report_rewritten
 
 SPREAD = [
     f"M8{i:02d},Name 8{i},{52 + 3 * i},{'FM'[i % 2]},{('02140', '02151', '02162', '03199')[i % 4]},V51\n"
@@ -43,8 +44,6 @@ def spread(cloister, data, tmp_path):
 
 def forge(folder, change):
     """Change a manifest and make hashes and report fit it."""
-    from cloister.report import render_report
-
     path = folder / "release.json"
     manifest = json.loads(path.read_text())
     change(manifest)
@@ -52,7 +51,7 @@ def forge(folder, change):
         name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
     }
     path.write_text(json.dumps(manifest))
-    (folder / "report.html").write_text(render_report(manifest))
+    report_rewritten(folder)
 
 
 @pytest.mark.parametrize("more", [(), AVERAGED], ids=["labels", "averages"])

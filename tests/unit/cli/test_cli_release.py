@@ -62,7 +62,13 @@ def test_values_of_the_manifest(release, manifest):
 
 def test_files_and_their_hashes(release, manifest):
     """The folder holds the four files, and the manifest their hashes."""
-    assert {path.name for path in release.iterdir()} == {"data.csv", "codebook.csv", "release.json", "report.html"}
+    assert {path.name for path in release.iterdir()} == {
+        "data.csv",
+        "codebook.csv",
+        "release.json",
+        "report.html",
+        "report.json",
+    }
     for name, digest in manifest()["files"].items():
         assert digest == "sha256:" + hashlib.sha256((release / name).read_bytes()).hexdigest()
 
@@ -212,7 +218,7 @@ def test_a_failed_overwrite_leaves_the_earlier_release(protect, release, monkeyp
     """Whatever goes wrong, the earlier release stays."""
     before = {path.name: path.read_bytes() for path in release.iterdir()}
     assert protect("--overwrite", "-k", "100").code == 1
-    monkeypatch.setattr("cloister.release.render_report", lambda _: 1 / 0)
+    monkeypatch.setattr("cloister.release.render_report", lambda *_: 1 / 0)
     assert protect("--overwrite").code == 3
 
     assert {path.name: path.read_bytes() for path in release.iterdir()} == before

@@ -75,8 +75,17 @@ def test_the_folder_tells_what_it_holds(place):
     assert (manifest["schema"], manifest["shape"], manifest["name"]) == (1, "job", "night-run")
     assert [part["name"] for part in manifest["parts"]] == PARTS
     assert {"patients/data.csv", "patients/release.json", "both/clusters.json"} <= manifest["files"].keys()
-    assert all(name in report for name in PARTS)
+    assert [report.count(f'<h3 id="part-{name}-s{section}">') for name in PARTS for section in range(1, 10)] == [1] * 36
+    assert report.count("were looked for in the released files by adversaries") == len(PARTS)
+    assert report.count("Sign-off</h3>") == 1
     assert "<script" not in report
+    figures = json.loads((place / "release" / "report.json").read_text())
+    alone = {name: json.loads((place / "release" / name / "report.json").read_text()) for name in PARTS}
+    assert figures == {
+        "schema": 1,
+        "release": manifest,
+        "parts": {name: {"release": part["release"], "figures": part["figures"]} for name, part in alone.items()},
+    }
     assert {0o700} == {
         stat.S_IMODE(path.stat().st_mode) for path in [place / "release", *(place / "release").glob("*/")]
     }
@@ -185,6 +194,7 @@ def test_a_dry_run_says_what_would_be_done(cloister, tmp_path):
         ("release.json", '"verified": true', '"verified": false'),
         ("release.json", '"patients/data.csv"', '"patients/data2.csv"'),
         ("report.html", "night-run", "day-run"),
+        ("report.json", '"before"', '"befor"'),
         ("patients/data.csv", "F", "M"),
         ("visits/release.json", '"k": 5', '"k": 6'),
         ("both/report.html", "table", "tables"),

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+from tests.tampering import report_rewritten
 
 RULES = (
     *("--rule", "l-diversity:diagnosis=2", "--rule", "entropy-l-diversity:diagnosis=1.5"),
@@ -36,8 +37,6 @@ def ruled(protect, census, tmp_path):
 
 def forge(folder, change):
     """Change a manifest and make the report fit it."""
-    from cloister.report import render_report
-
     path = folder / "release.json"
     manifest = json.loads(path.read_text())
     change(manifest)
@@ -45,7 +44,7 @@ def forge(folder, change):
         name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
     }
     path.write_text(json.dumps(manifest))
-    (folder / "report.html").write_text(render_report(manifest))
+    report_rewritten(folder)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from cloister.release_folder import (
     same,
     stated,
 )
+from cloister.report_check import report_failures
 from cloister.results import Manifest, Verdict
 
 from ..data import CodeSets
@@ -37,7 +38,7 @@ from .manifest import METHOD, clusters_of, rules_of, sentences_of
 from .places import codes_counted_exactly, supports_told
 from .recheck_settings import CONSTRAINTS, constraints_agree, setting_agreements
 from .verify import HOW_COMPARED, Secret, checks_compared, verify
-from .verify_figures import item_chunk_share, ties_in, ties_of_repeats
+from .verify_figures import item_chunk_share, recount_of, ties_in, ties_of_repeats
 
 T = TypeVar("T")
 
@@ -71,6 +72,7 @@ def recheck_codes(
     if verdict.holds:
         failures += _stated(lambda: _contradictions(folder, manifest, released) + _check_failures(manifest, verdict))
         failures += _reconstruction_failures(folder, manifest, released)
+        failures += report_failures(folder, manifest, recount_of(released))
         failures += expectation_failures(released, expectation)
     checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
     return Verdict(not failures, verdict.how, checks, tuple(failures))

@@ -28,6 +28,7 @@ from cloister.release_folder import (
     same,
     stated,
 )
+from cloister.report_check import report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
@@ -39,7 +40,7 @@ from .recheck_policies import KnownPrivacy, known_policy, known_privacy, lacking
 from .sets import Integers, Sets
 from .stated import Stated, read_stated
 from .verify import HOW_COMPARED, Promise, Secret, checks_before_release, verify
-from .verify_figures import figures_agree, rarity_of
+from .verify_figures import figures_agree, rarity_of, recount_of
 from .written import data_frame, order_in_file, read_released, record_texts
 
 CHECKED = (
@@ -87,6 +88,7 @@ def recheck_generalized(
     policy = known_policy(asked, released, expectation.policy, codes)
     privacy = known_privacy(asked, expectation, codes)
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
+    failures += report_failures(folder, manifest, recount_of(released))
     promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
     promise = Promise(promised, policy if asked.by_sets else None, asked.uncovered_together)
     counted = tuple(_counted(privacy, released, codes))

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, GWAS
 from cloister.hierarchy.classification import CodePath, load_classification
+from cloister.report_check import Recount, Recounted
 
-from .data import Generalization
+from .data import Generalization, term_text
 from .stated import Stated
 
 AGREEMENT = 1e-9
@@ -62,6 +63,21 @@ def rarity_of(released: Generalization) -> dict[str, int]:
         "terms_below_k": sum(count < released.k for count in held.values()),
         "unique_records": sum(count == 1 for count in Counter(records).values()),
     }
+
+
+def recount_of(released: Generalization) -> Recount:
+    """Return what the figures of the report follow from."""
+    texts = [term_text(codes) for codes in released.named_terms()]
+    plain = [
+        term_text([plain_code(code, repeats=released.repeats) for code in codes]) for codes in released.named_terms()
+    ]
+    held = Counter(term for record in released.named_records() for term in record)
+    counts: dict[str, int] = {}
+    for text, name in zip(texts, plain, strict=True):
+        counts[name] = max(counts.get(name, 0), held[text])
+    column = Recounted("data", "codes", "patients", counts)
+    by = "the number of patients who have them"
+    return Recount(released.k, [*held.values()], "terms", by, [column], {}, members=False)
 
 
 def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:

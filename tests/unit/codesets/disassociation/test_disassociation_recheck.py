@@ -4,13 +4,13 @@ import hashlib
 import json
 
 import pytest
+from tests.tampering import report_rewritten
 
 import cloister as cl
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
 from cloister.codesets.disassociation.reconstruct import reconstruct
 from cloister.codesets.policy import parse_policy
 from cloister.errors import CloisterError, GuaranteeViolation, InputError
-from cloister.report import render_report
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
 REPEATED = [["250.00", "250.00", "401.9"]] * 9 + [["250.00", "401.9", "042", "042"]] + [["250.00", "401.9"]] * 8
@@ -39,8 +39,8 @@ def sealed(folder, change=lambda manifest: None):
         name: f"sha256:{hashlib.sha256((folder / name).read_bytes()).hexdigest()}" for name in manifest["files"]
     }
     change(manifest)
-    (folder / "report.html").write_text(render_report(manifest))
     (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    report_rewritten(folder)
 
 
 def clusters_replaced(folder, old, new):

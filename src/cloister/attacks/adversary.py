@@ -1,0 +1,124 @@
+"""Adversaries: which patients are looked for, what is known of each, and what looking for them shows.
+
+What is known of a patient grows: its items (quasi-identifiers, codes, pairs) stand in an order drawn for it alone, and
+whoever knows n of them knows the first n.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+UNKNOWN, ELSEWHERE, THERE = -1, 0, 1
+"""Whether the target's own record is among the matches."""
+
+ALL = None
+"""In place of a number of items: all that there are."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What looking for one target shows.
+
+    Attributes
+    ----------
+    matches : records that fit
+    least : records of the smallest group that the matches come in; all of them, where nothing tells them apart
+    own : whether the target's own record is among them: `THERE`, `ELSEWHERE` or `UNKNOWN`
+    """
+
+    matches: int
+    least: int
+    own: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sights:
+    """The same for many targets, as arrays of shape (n_targets,)."""
+
+    matches: Integers
+    least: Integers
+    own: Integers
+
+    @classmethod
+    def of(cls, sights: Sequence[Sight]) -> "Sights":
+        """Put them together."""
+        rows = np.array([(each.matches, each.least, each.own) for each in sights], dtype=np.int64).reshape(-1, 3)
+        return cls(rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+class Haystack(Protocol):
+    """Records among which targets are looked for."""
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows these items of a target."""
+
+
+Coverage = Callable[[int, Sequence[int]], bool]
+"""Whether a guarantee is about somebody who knows these items of a target."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """One step of what is known.
+
+    Attributes
+    ----------
+    words : what is known
+    items : how many items; `ALL` for as many as there are
+    limit : where the guarantee is about the average patient, its bound
+    """
+
+    words: str
+    items: int | None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Adversary:
+    """Somebody whose knowledge grows, and the records that are looked through.
+
+    Attributes
+    ----------
+    steps : of knowledge
+    n_items : (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
+    released, original : records
+    covers : whether the guarantee is about somebody who knows these items
+    """
+
+    steps: tuple[Knowledge, ...]
+    n_items: Integers
+    released: Haystack
+    original: Haystack
+    covers: Coverage
+
+    def known(self, target: int, step: Knowledge, seed: int) -> list[int] | None:
+        """Return the items known of a target; None where it has not as many."""
+        there = int(self.n_items[target])
+        if there < 0 or (step.items is not ALL and step.items > there):
+            return None
+        return order_of(target, there, seed)[: step.items]
+
+
+def order_of(target: int, n_items: int, seed: int) -> list[int]:
+    """Return the order in which the items of a target become known: always the same for a seed and a target."""
+    order: list[int] = np.random.default_rng([seed, target]).permutation(n_items).tolist()
+    return order
+
+
+def sample_targets(n_patients: int, budget: int, seed: int) -> Integers:
+    """Return the patients that are looked for, ascending: all, or a random sample of so many.
+
+    Examples
+    --------
+    >>> sample_targets(3, 10, seed=0).tolist(), len(set(sample_targets(100, 10, seed=0).tolist()))
+    ([0, 1, 2], 10)
+    """
+    if n_patients <= budget:
+        return np.arange(n_patients)
+    chosen = np.random.default_rng([seed]).choice(n_patients, budget, replace=False)
+    return np.sort(chosen).astype(np.int64)

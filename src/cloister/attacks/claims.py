@@ -1,0 +1,281 @@
+"""Claims under attack: somebody knows what stands of a patient in the one file, and some values of each column of the
+other.
+
+The values of a column are drawn from those of the patient's claims before any was left out, as the adversary of the
+plan knows them. A released patient fits who is alike in the columns of patients and has each value as often as it is
+known.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.claims.data import PATIENT
+from cloister.claims.data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
+from cloister.claims.manifest import plan_told
+from cloister.claims.original import original_of
+from cloister.claims.prepare import prepare
+from cloister.claims.recheck import ClaimsOriginal
+from cloister.claims.stated import read_promise
+from cloister.claims.verify import Promise
+from cloister.claims.verify_original import Original
+from cloister.claims.verify_simulation import History, powers
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text
+from cloister.release_folder import delimiter_told, read_data
+from cloister.results import Manifest
+
+from .adversary import Adversary, Integers, Knowledge, Sight
+from .labelled import numbered, sight_of
+from .opened import NOT_KNOWN, Opened, patient_ids, released_of
+
+ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
+"""Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
+
+STEPS = (
+    "columns of patients",
+    "columns of patients and 1 value of each column of claims",
+    "columns of patients and values as the plan expects",
+    "columns of patients and all values of claims",
+)
+ABSENT, EMPTY = -1, -2
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Held:
+    """One column of claims: who has which value how often.
+
+    Attributes
+    ----------
+    patients, times : for each value, the patients who have it, ascending, and how often
+    """
+
+    patients: Sequence[Integers]
+    times: Sequence[Integers]
+
+    @classmethod
+    def of(cls, owners: Integers, values: Integers, n_values: int) -> "Held":
+        """Count values; those below 0 are nobody's."""
+        there = values >= 0
+        keys = values[there] * (int(owners.max(initial=0)) + 1) + owners[there]
+        distinct, times = np.unique(keys, return_counts=True)
+        value, patient = np.divmod(distinct, int(owners.max(initial=0)) + 1)
+        cuts = np.searchsorted(value, np.arange(1, n_values))
+        return cls(np.split(patient, cuts), np.split(times, cuts))
+
+    def having(self, value: int, times: int) -> Integers:
+        """Return the patients who have a value so often."""
+        return self.patients[value][self.times[value] >= times]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Drawn:
+    """The claims of the original, in the order in which their values become known.
+
+    Attributes
+    ----------
+    order, starts : the claims by their patients, and where those of each begin
+    is_there : by column, (n_claims,) whether a value was recorded
+    power : (n_patients, n_columns) values that the adversary of the plan knows
+    seed : of the order
+    """
+
+    order: Integers
+    starts: Integers
+    is_there: Sequence[Flags]
+    power: Integers
+    seed: int
+
+    def claims(self, target: int, column: int, step: int) -> Integers:
+        """Return the claims of a target whose value of a column is known."""
+        own = self.order[self.starts[target] : self.starts[target + 1]]
+        own = own[self.is_there[column][own]]
+        number = {ALONE: 0, ONE: 1, AS_PLANNED: int(self.power[target, column]), EVERYTHING: own.size}[step]
+        return np.random.default_rng([self.seed, target, column]).permutation(own)[:number]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Histories:
+    """Patients with claims, among whom one is looked for.
+
+    Attributes
+    ----------
+    cell_of : (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
+    cells : for each combination, the patients here who have it, ascending
+    columns : who has which value, by column of claims
+    values : by column, (n_claims,) what each claim of the original has there; `ABSENT`: nobody here has it, `EMPTY`:
+        nothing is told of it
+    drawn : which claims are known
+    sizes : of the groups of patients here: ones
+    own : (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
+    """
+
+    cell_of: Integers
+    cells: Sequence[Integers]
+    columns: Sequence[Held]
+    values: Sequence[Integers]
+    drawn: Drawn
+    sizes: Integers
+    own: Integers
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who has made so many steps of knowledge."""
+        cell = int(self.cell_of[target])
+        alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
+        for column, held in enumerate(self.columns):
+            values = self.values[column][self.drawn.claims(target, column, len(known))]
+            for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
+                has = held.having(int(value), int(times)) if value != ABSENT else alive[:0]
+                alive = alive[np.isin(alive, has, assume_unique=True)]
+        return sight_of(alive, self.sizes, int(self.own[target]))
+
+
+def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> Opened:
+    """Open a release of claims.
+
+    Parameters
+    ----------
+    original : as read, with the plan
+    seed : of the order in which values become known
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+    """
+    promise, source = read_promise(manifest), original.claims
+    plan = replace(source.plan, risk=replace(source.plan.risk, seed=manifest["seed"]))
+    if plan_told(plan) != manifest["settings"]["plan"]:
+        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
+    prepared = prepare(source).claims
+    truth = original_of(prepared, None)
+    (name,) = plan.patient_columns("id")
+    patients, claims = (_read(folder, manifest, table) for table in (PATIENTS, CLAIMS))
+    all_ids = patient_ids(source.patients[name], source.n_patients)
+    ids = all_ids.gather(prepared.patients[PATIENT])
+    rows = np.full(truth.patients.height, NOT_KNOWN, dtype=np.int64)
+    if original.crosswalk is not None:
+        rows = released_of(original.crosswalk, ids, patients[promise.form.names(PATIENTS)[0]])
+    adversary = _adversary(promise, truth, patients, claims, rows, seed)
+    return Opened(
+        shape="claims",
+        method=str(manifest["method"]),
+        k=promise.k,
+        n_patients=truth.patients.height,
+        n_released=patients.height,
+        is_known_who=not np.any(rows == NOT_KNOWN),
+        adversaries=(adversary,),
+        ids=ids,
+    )
+
+
+def _read(folder: Path, manifest: Manifest, table: str) -> pl.DataFrame:
+    """One released file, as text."""
+    name = next((name for name in manifest["files"] if name.startswith(f"{table}.")), None)
+    if name is None:
+        raise InputError(f"The release names no file of {table}.", file="release.json")
+    return read_data(folder / name, delimiter_told(manifest)).cast(pl.String)
+
+
+def _adversary(
+    promise: Promise, truth: Original, patients: pl.DataFrame, claims: pl.DataFrame, rows: Integers, seed: int
+) -> Adversary:
+    """The adversary of the plan, knowing less, as much and more."""
+    form, n_patients = promise.form, truth.patients.height
+    quasi = form.names(CLAIMS, QUASI)
+    base = [as_text(truth.claims[column]) for column in quasi]
+    labels = [_labels(truth.claims, form, CLAIMS, column, truth.hierarchies[CLAIMS]) for column in quasi]
+    known = History(truth.owners, labels if promise.basis == "node" else base)
+    drawn = Drawn(
+        np.argsort(truth.owners, kind="stable"),
+        np.searchsorted(np.sort(truth.owners), np.arange(n_patients + 1)),
+        [column.is_not_null().to_numpy() for column in base],
+        powers(known, n_patients, promise.power, promise.rounding),
+        seed,
+    )
+    names = form.names(PATIENTS, QUASI)
+    cells = [_labels(truth.patients, form, PATIENTS, name, truth.hierarchies[PATIENTS]) for name in names]
+    shown = claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
+    released = _histories(
+        _texts(cells, names),
+        patients.select(names),
+        (labels, [claims[column] for column in quasi], shown),
+        drawn,
+        rows,
+    )
+    raw = _texts([as_text(truth.patients[name]) for name in names], names)
+    everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))
+    steps = tuple(
+        Knowledge(words, number, promise.threshold if number == AS_PLANNED else None)
+        for number, words in enumerate(STEPS, start=1)
+    )
+    covers = _covers_the_plan
+    return Adversary(steps, np.full(n_patients, len(STEPS)), released, everybody, covers)
+
+
+def _covers_the_plan(_target: int, known: Sequence[int]) -> bool:
+    """The guarantee is about whoever knows as much as the plan says, or less; and about the average patient."""
+    return len(known) == AS_PLANNED
+
+
+def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
+
+
+def _labels(
+    frame: pl.DataFrame, form: ClaimsForm, table: str, column: str, hierarchies: dict[str, Hierarchy]
+) -> pl.Series:
+    """A column at the level of the release."""
+    text = as_text(frame[column])
+    level = next(each.level for each in form.of(table) if each.name == column)
+    values = text.drop_nulls().unique().sort().to_list()
+    if not values or level is None:
+        return text
+    told = hierarchies[column].bind(column, values).labels[level]
+    labels = {value: label or None for value, label in zip(values, told, strict=True)}
+    return text.replace_strict(labels, return_dtype=pl.String)
+
+
+def _histories(
+    theirs: pl.DataFrame,
+    here: pl.DataFrame,
+    columns: tuple[Sequence[pl.Series], Sequence[pl.Series], Integers],
+    drawn: Drawn,
+    own: Integers,
+) -> Histories:
+    """Number combinations of columns and values of both, and say who has which.
+
+    Parameters
+    ----------
+    theirs, here : the columns of patients, of the original and of the patients looked through
+    columns : of claims, of the original and here, and whose each claim here is
+    """
+    known, shown, owners = columns
+    cell_of, cells = _cells(theirs, here)
+    held, values = [], []
+    for mine, other in zip(known, shown, strict=True):
+        texts, numbers = numbered(other)
+        place = {text: number for number, text in enumerate(texts) if text is not None}
+        held.append(Held.of(owners, np.where(numbers > 0, numbers, ABSENT), len(texts)))
+        lookup = mine.replace_strict(place, default=ABSENT, return_dtype=pl.Int64) if place else None
+        there = np.full(len(mine), ABSENT) if lookup is None else lookup.fill_null(ABSENT).to_numpy()
+        values.append(np.where(mine.is_null().to_numpy(), EMPTY, there))
+    return Histories(cell_of, cells, held, values, drawn, np.ones(here.height, dtype=np.int64), own)
+
+
+def _cells(theirs: pl.DataFrame, here: pl.DataFrame) -> tuple[Integers, list[Integers]]:
+    """The combination that each patient of the original has, and who has it here."""
+    place: dict[tuple[object, ...], list[int]] = {}
+    for number, row in enumerate(here.rows() if here.width else [()] * here.height):
+        place.setdefault(row, []).append(number)
+    number_of = {row: number for number, row in enumerate(place)}
+    rows = theirs.rows() if theirs.width else [()] * theirs.height
+    cell_of = np.array([number_of.get(row, ABSENT) for row in rows], dtype=np.int64)
+    return cell_of, [np.array(patients, dtype=np.int64) for patients in place.values()]

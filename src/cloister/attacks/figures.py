@@ -1,0 +1,238 @@
+"""What attacks found: numbers about all targets together, never about one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .adversary import ELSEWHERE, UNKNOWN, Sights
+
+STANDARD_ERRORS = 4.0
+"""By which a share may be above its bound by chance, where the bound is on an average."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an adversary found who looked for targets among records.
+
+    Attributes
+    ----------
+    targets : patients looked for
+    none, fewer, enough : targets that match no record, at least one but fewer than k, and k or more
+    alone : targets that match exactly one
+    least : fewest records that a target matches, of those that match any; 0 if none does
+    rate : mean chance to point at the right record where one of the matches is taken at random; 0 without a match
+    confidence : mean of 1 / matches over the targets that match: how sure the adversary is
+    false_matches : share of the targets that match although none of the matches is theirs; None where that is not known
+    """
+
+    targets: int
+    none: int
+    fewer: int
+    enough: int
+    alone: int
+    least: int
+    rate: float
+    confidence: float
+    false_matches: float | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """One adversary: what somebody knows, and what it leads to in the release and in the original.
+
+    Attributes
+    ----------
+    known : what is known, in words
+    released, original : what is found among the released records, and in the data as they were
+    covered : targets that the guarantee covers at this knowledge
+    broken : of these, targets that match at least one record but fewer than k
+    limit : where the guarantee is about the average patient, the highest rate and share of targets with fewer than k
+        matches that it allows; else None
+    """
+
+    known: str
+    released: Found
+    original: Found
+    covered: int
+    broken: int
+    limit: float | None = None
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the guarantee is about all these targets."""
+        return self.covered == self.released.targets
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What is learned by whoever knows all else that an adversary may know.
+
+    Attributes
+    ----------
+    column : the name of a sensitive column, or what else is guessed
+    targets : patients with a value who match a record
+    accuracy : share of them for whom the most frequent value among the matches is right
+    baseline : share for whom the most frequent value of the release is
+    certain : share for whom all matches have one value, and it is right
+    """
+
+    column: str
+    targets: int
+    accuracy: float
+    baseline: float
+    certain: float
+
+    @property
+    def gain(self) -> float:
+        """Right guesses more than without looking anybody up, as a share of the targets; below 0 where it misleads."""
+        return self.accuracy - self.baseline
+
+
+@dataclass(frozen=True)
+class ThreeCriteria:
+    """A number for each criterion of the Article 29 Working Party.
+
+    Attributes
+    ----------
+    singling_out : highest share of targets that some adversary finds alone
+    linkability : highest rate at which some adversary links a target with the right record
+    inference : highest gain in guessing; None where nothing sensitive is released that could be guessed
+
+    References
+    ----------
+    Article 29 Data Protection Working Party (2014), Opinion 05/2014 on Anonymisation Techniques, section 2.2.2.
+    """
+
+    singling_out: float
+    linkability: float
+    inference: float | None
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A release under attack; for its custodian: counts are exact.
+
+    Attributes
+    ----------
+    shape, method : of the release
+    k : matches that the guarantee leaves to whoever it covers
+    seed : of the sample of targets and of what is known of them
+    targets : patients looked for
+    records : released records, or patients behind chunks
+    is_known_who : whether a crosswalk said whose each record is; else rates take for granted that targets who match
+        were released
+    levels : adversaries, in the order of what they know
+    inferences : one for each sensitive column; of code sets one for a further code
+    """
+
+    shape: str
+    method: str
+    k: int
+    seed: int
+    targets: int
+    records: int
+    is_known_who: bool
+    levels: tuple[Level, ...]
+    inferences: tuple[Inference, ...] = ()
+
+    @property
+    def guess(self) -> float:
+        """The chance to point at the right record without knowing anything."""
+        return 1 / self.records if self.records else 0.0
+
+    @property
+    def broken(self) -> int:
+        """Targets that the guarantee covers and that fewer than k records match, at the knowledge with the most."""
+        return max((level.broken for level in self.levels), default=0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every target that the guarantee covers matches no record, or k or more."""
+        return self.broken == 0
+
+    @property
+    def criteria(self) -> ThreeCriteria:
+        """Singling out, linkability and inference, each as a number."""
+        found = [level.released for level in self.levels if level.released.targets]
+        gains = [inference.gain for inference in self.inferences]
+        return ThreeCriteria(
+            max((each.alone / each.targets for each in found), default=0.0),
+            max((each.rate for each in found), default=0.0),
+            max(gains) if gains else None,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return all numbers as plain values, for the custodian: counts are exact."""
+        head = {name: value for name, value in asdict(self).items() if name not in ("levels", "inferences")}
+        inferences = [asdict(each) | {"gain": each.gain} for each in self.inferences]
+        return head | {
+            "guess": self.guess,
+            "holds": self.holds,
+            "broken": self.broken,
+            "levels": [asdict(level) for level in self.levels],
+            "inferences": inferences,
+            "criteria": asdict(self.criteria),
+        }
+
+    def as_manifest(self) -> dict[str, Any]:
+        """Return what may stand in a release: no counts below k, nothing of the data as they were."""
+        from .told import section
+
+        return section(self)
+
+
+def found_among(sights: Sights, k: int) -> Found:
+    """Add up what one adversary saw of each target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen = Sights(np.array([4, 0, 1]), np.array([4, 0, 1]), np.array([1, 0, 0]))
+    >>> found_among(seen, 3)
+    Found(targets=3, none=1, fewer=1, enough=1, alone=1, least=1, rate=0.08333333333333333, confidence=0.625, \
+false_matches=0.3333333333333333)
+    """
+    matches, least = sights.matches, sights.least
+    has_any = matches > 0
+    chances = np.divide(1.0, matches, out=np.zeros(matches.size), where=has_any)
+    is_wrong = has_any & (sights.own == ELSEWHERE)
+    is_known = not np.any(sights.own == UNKNOWN)
+    n = matches.size
+    return Found(
+        targets=n,
+        none=int(np.sum(~has_any)),
+        fewer=int(np.sum(has_any & (least < k))),
+        enough=int(np.sum(has_any & (least >= k))),
+        alone=int(np.sum(matches == 1)),
+        least=int(least[has_any].min()) if has_any.any() else 0,
+        rate=math.fsum(chances[~is_wrong]) / n if n else 0.0,
+        confidence=math.fsum(chances) / int(has_any.sum()) if has_any.any() else 0.0,
+        false_matches=int(is_wrong.sum()) / n if n and is_known else (0.0 if is_known else None),
+    )
+
+
+def level_of(
+    known: str, released: Sights, original: Sights, covered: Sequence[bool], k: int, limit: float | None
+) -> Level:
+    """Return what an adversary found, and whether the guarantee kept.
+
+    Parameters
+    ----------
+    covered : for each target, whether the guarantee is about somebody who knows this
+    """
+    found = found_among(released, k)
+    is_covered = np.array(covered, dtype=np.bool_)
+    broken = int(np.sum(is_covered & (released.least > 0) & (released.least < k)))
+    if limit is not None:
+        within = not is_above(found.fewer / max(1, found.targets), found.targets, limit)
+        broken = 0 if within and not is_above(found.rate, found.targets, limit) else found.fewer
+    return Level(known, found, found_among(original, k), int(is_covered.sum()), broken, limit)
+
+
+def is_above(share: float, n: int, limit: float) -> bool:
+    """Return whether a share of so many targets is above a bound by more than chance."""
+    error = math.sqrt(share * (1 - share) / max(1, n)) + 1 / max(1, n)
+    return share - STANDARD_ERRORS * error > limit

@@ -1,0 +1,129 @@
+"""Records with one label in each column, among which somebody with known values is looked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Sight
+from .opened import NOT_KNOWN
+
+Floats = np.typing.NDArray[np.float64]
+NEAR = 1e-9
+"""By how much two distances may differ and still be the same."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nearest:
+    """A column of averages: who knows a number takes the records whose average is nearest.
+
+    Attributes
+    ----------
+    averages : (n_groups,) not a number where none is told
+    numbers : (n_values,) the values that patients have; not a number where missing
+    """
+
+    averages: Floats
+    numbers: Floats
+
+    def among(self, groups: Integers, value: int) -> Integers:
+        """Return those of some groups whose average is nearest to a value; without an average any value may be."""
+        told = self.averages[groups]
+        if np.isnan(self.numbers[value]):
+            return groups[np.isnan(told)]
+        distance = np.abs(told - self.numbers[value])
+        least = np.nanmin(distance, initial=np.inf)
+        near: Integers = groups[np.isnan(told) | (distance <= least + NEAR)]
+        return near
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labelled:
+    """Records in groups that are alike in all columns.
+
+    Attributes
+    ----------
+    labels : by column, (n_groups,) number of the label
+    sizes : (n_groups,) records of each
+    values : by column, (n_patients,) number of the value that is known of each patient
+    fits : by column and value, the labels that may stand for it
+    own : (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
+    nearest : columns of averages, by their place; their labels are not looked at
+    """
+
+    labels: tuple[Integers, ...]
+    sizes: Integers
+    values: tuple[Integers, ...]
+    fits: tuple[Sequence[tuple[int, ...]], ...]
+    own: Integers
+    nearest: Mapping[int, Nearest] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        orders = tuple(np.argsort(labels, kind="stable") for labels in self.labels)
+        starts = tuple(np.searchsorted(np.sort(labels), np.arange(labels.max(initial=0) + 2)) for labels in self.labels)
+        object.__setattr__(self, "_orders", orders)
+        object.__setattr__(self, "_starts", starts)
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the groups whose labels may stand for the known values of a target."""
+        exact = [(column, self.fits[column][self.values[column][target]]) for column in known]
+        exact = [(column, wanted) for column, wanted in exact if column not in self.nearest]
+        alive = np.arange(self.sizes.size)
+        if exact:
+            exact.sort(key=lambda each: self._count(*each))
+            alive = self._with(*exact[0])
+        for column, wanted in exact[1:]:
+            alive = alive[np.isin(self.labels[column][alive], wanted)]
+        for column in known:
+            if column in self.nearest:
+                alive = self.nearest[column].among(alive, int(self.values[column][target]))
+        return alive
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows some columns of a target."""
+        found = self.groups(target, known)
+        return sight_of(found, self.sizes, int(self.own[target]))
+
+    def _count(self, column: int, wanted: Sequence[int]) -> int:
+        starts: Integers = self._starts[column]  # type: ignore[attr-defined]
+        return sum(int(starts[label + 1] - starts[label]) for label in wanted)
+
+    def _with(self, column: int, wanted: Sequence[int]) -> Integers:
+        """The groups that have one of these labels."""
+        order, starts = self._orders[column], self._starts[column]  # type: ignore[attr-defined]
+        parts = [order[starts[label] : starts[label + 1]] for label in wanted]
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
+
+
+def sight_of(groups: Integers, sizes: Integers, own: int) -> Sight:
+    """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
+    is_there = own >= 0 and bool(np.any(groups == own))
+    where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
+    matches = int(sizes[groups].sum())
+    return Sight(matches, matches, where)
+
+
+def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:
+    """Return the distinct texts, missing first and the rest in the order of their UTF-8 bytes, and each cell's number.
+
+    Examples
+    --------
+    >>> numbered(pl.Series(["b", None, "a", "b"]))[1].tolist()
+    [2, 0, 1, 2]
+    """
+    values = [None, *text.drop_nulls().unique().sort().to_list()]
+    numbers = text.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    return values, numbers
+
+
+def grouped(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integers, ...], Integers, Integers]:
+    """Return the columns of the distinct rows, how many records have each, and the group of each record."""
+    if not columns:
+        return (), np.full(1, n_records, dtype=np.int64), np.zeros(n_records, dtype=np.int64)
+    key, width = np.zeros(n_records, dtype=np.int64), 0
+    for column in columns:
+        key, width = key * (int(column.max(initial=0)) + 1) + column, width + 1
+        key = np.unique(key, return_inverse=True)[1]
+    _, first, group, sizes = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    return tuple(column[first] for column in columns), sizes.astype(np.int64), group.astype(np.int64)

@@ -1,0 +1,272 @@
+"""Several releases in one folder under attack: somebody knows the same patient in all of them.
+
+Each part is protected by itself. The parts are linkable if whoever looks for a patient in two of them is left with
+fewer candidates than the guarantee of one says: since what both release as recorded fits together in few records only,
+or since numbers of records tell whose they are.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+
+from .adversary import ALL, Adversary, Integers, sample_targets
+from .figures import Attack, is_above
+from .opened import Opened, Traces
+
+SHARED = 0.5
+"""Share of the values of a column that must occur in another one for the two to be taken for the same thing."""
+
+MOST_COMPARED = 100_000
+"""Pairs of combinations of values that are compared for one patient; where there are more, nothing is narrowed down."""
+
+Combination = tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What leads from the records of one part to those of another.
+
+    Attributes
+    ----------
+    first, second : names of the parts
+    columns : pairs of columns that are released as recorded in both and hold the same values
+    targets : patients looked for in both
+    fewer : of these, patients of whom fewer than k records are left, in the first part or the second, where only
+        records count that have a partner in the other part
+    least : fewest records left, where any are
+    joined : records, of those looked at in both parts, that have at least one partner in the other part but fewer than
+        k, whoever they are
+    same_numbers : share of the patients whose records have the same number in both; None where that is not known
+    has_same_numbers : whether that is more than one in k, by more than chance
+    """
+
+    first: str
+    second: str
+    columns: tuple[tuple[str, str], ...]
+    targets: int
+    fewer: int
+    least: int
+    joined: int
+    same_numbers: float | None
+    has_same_numbers: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether the parts are not linkable."""
+        return not self.fewer and not self.joined and not self.has_same_numbers
+
+
+@dataclass(frozen=True)
+class PartsAttack:
+    """Several parts under attack, each by itself and two by two.
+
+    Attributes
+    ----------
+    parts : names of the parts, and what was found in each
+    links : between every two parts that have records and ids
+    not_compared : pairs of parts that have none, by name
+    """
+
+    parts: tuple[tuple[str, Attack], ...]
+    links: tuple[Link, ...]
+    not_compared: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def broken(self) -> int:
+        """Targets for whom a guarantee does not hold, in the part or the pair of parts with the most."""
+        return max(
+            [found.broken for _, found in self.parts] + [max(link.fewer, link.joined) for link in self.links], default=0
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee of each part holds, and no two are linkable."""
+        return all(found.holds for _, found in self.parts) and all(link.holds for link in self.links)
+
+    def summary(self) -> dict[str, Any]:
+        """Return all numbers as plain values, for the custodian: counts are exact."""
+        return {
+            "holds": self.holds,
+            "parts": {name: found.summary() for name, found in self.parts},
+            "links": [asdict(link) | {"holds": link.holds} for link in self.links],
+            "not_compared": [list(pair) for pair in self.not_compared],
+        }
+
+
+def link_parts(
+    opened: Sequence[tuple[str, Opened]], attacks: Sequence[Attack], *, budget: int, seed: int
+) -> PartsAttack:
+    """Look for links between every two parts.
+
+    Parameters
+    ----------
+    opened : the parts, by name
+    attacks : what was found in each
+    budget : patients looked for in each pair of parts; a random sample where there are more
+
+    Raises
+    ------
+    InputError
+        Two parts have one name.
+    """
+    names = [name for name, _ in opened]
+    if len(set(names)) != len(names):
+        raise InputError("Two parts have the same name. Give each its own.")
+    links, left = [], []
+    for first, second in combinations(opened, 2):
+        if _can_be_compared(first[1], second[1]):
+            links.append(_link(first, second, budget, seed))
+        else:
+            left.append((first[0], second[0]))
+    return PartsAttack(tuple(zip(names, attacks, strict=True)), tuple(links), tuple(left))
+
+
+def _can_be_compared(first: Opened, second: Opened) -> bool:
+    return all(part.traces is not None and part.ids is not None for part in (first, second))
+
+
+def _link(first: tuple[str, Opened], second: tuple[str, Opened], budget: int, seed: int) -> Link:
+    (name, one), (other, two) = first, second
+    assert one.traces is not None
+    assert two.traces is not None
+    both = _patients_in_both(one, two)
+    columns = _comparable(one.traces, two.traces)
+    views = (_View(one.traces, [a for a, _ in columns]), _View(two.traces, [b for _, b in columns]))
+    k = (one.k, two.k)
+    left = []
+    for target in sample_targets(len(both), budget, seed).tolist():
+        found = [view.matches(int(both[target, side]), seed) for side, view in enumerate(views)]
+        if found[0] is not None and found[1] is not None:
+            left.append(_with_partners(found[0], found[1]))
+    fewer = sum(any(0 < count < least for count, least in zip(counts, k, strict=True)) for counts in left)
+    numbers = _same_numbers(one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]])
+    share = None if numbers is None else numbers[0] / max(1, numbers[1])
+    return Link(
+        name,
+        other,
+        tuple(columns),
+        len(left),
+        fewer,
+        min((count for counts in left for count in counts if count), default=0),
+        sum(_joined(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
+        share,
+        numbers is not None and is_above(share or 0.0, numbers[1], 1 / max(1, *k)),
+    )
+
+
+def _patients_in_both(one: Opened, two: Opened) -> Integers:
+    """The places of the patients of both originals, (n_patients, 2)."""
+    frames = [
+        pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
+        for place, ids in (("one", one.ids), ("two", two.ids))
+        if ids is not None
+    ]
+    joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
+    places: Integers = joined.select("one", "two").to_numpy().astype(np.int64)
+    return places
+
+
+def _comparable(one: Traces, two: Traces) -> list[tuple[str, str]]:
+    """Pairs of columns with one name, or most of whose values are the same."""
+    values = [{name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()} for each in (one, two)]
+    found = []
+    for name, texts in sorted(values[0].items()):
+        for other, others in sorted(values[1].items()):
+            fewest = min(len(texts), len(others))
+            if fewest and (name == other or len(texts & others) > SHARED * fewest):
+                found.append((name, other))
+    return found
+
+
+def _same_numbers(one: Integers, two: Integers) -> tuple[int, int] | None:
+    """How many patients have records with the same number, of how many; None where it is not known whose they are."""
+    known = (one >= 0) & (two >= 0)
+    return (int(np.sum(one[known] == two[known])), int(known.sum())) if known.any() else None
+
+
+class _View:
+    """One part as the adversary sees it: who fits, and what is recorded of them."""
+
+    def __init__(self, traces: Traces, columns: Sequence[str]) -> None:
+        self.traces = traces
+        self.order = np.argsort(traces.groups, kind="stable")
+        ordered = traces.groups[self.order]
+        self.starts = np.searchsorted(ordered, np.arange(int(ordered[-1]) + 2)) if ordered.size else np.zeros(1)
+        self.recorded = [traces.recorded[column].to_list() for column in columns]
+
+    def matches(self, target: int, seed: int) -> Counter[Combination] | None:
+        """Return what is recorded of the records that fit, as often; None where the guarantee covers no knowledge."""
+        known = _covered_knowledge(self.traces.adversary, target, seed)
+        if known is None:
+            return None
+        groups = self.traces.released.groups(target, known)
+        parts = [self.order[int(self.starts[group]) : int(self.starts[group + 1])] for group in groups.tolist()]
+        return Counter(self.combination(row) for part in parts for row in part.tolist())
+
+    def partners(self, wanted: Combination) -> int:
+        """Return how many records agree with a combination of values."""
+        found = np.arange(self.order.size)
+        for rows, texts in zip(self._rows_with, wanted, strict=True):
+            if texts:
+                having = [rows[text] for text in (*texts, None) if text in rows]
+                found = np.intersect1d(found, np.concatenate(having)) if having else found[:0]
+        return int(found.size)
+
+    @cached_property
+    def _rows_with(self) -> list[dict[str | None, Integers]]:
+        """By column, the records that have each value; those with none under None."""
+        found = []
+        for column in self.recorded:
+            rows: dict[str | None, list[int]] = {}
+            for row, texts in enumerate(column):
+                told = {text for text in texts or () if text is not None}
+                for text in told or {None}:
+                    rows.setdefault(text, []).append(row)
+            found.append({text: np.array(some, dtype=np.int64) for text, some in rows.items()})
+        return found
+
+    def combination(self, row: int) -> Combination:
+        return tuple(frozenset(text for text in column[row] or () if text is not None) for column in self.recorded)
+
+
+def _joined(one: _View, two: _View, k: int, budget: int, seed: int) -> int:
+    """How many records of one part have a partner in the other, but fewer than k; of a sample where there are more."""
+    counts: dict[Combination, int] = {}
+    found = 0
+    for row in sample_targets(one.order.size, budget, seed).tolist():
+        own = one.combination(row)
+        if own not in counts:
+            counts[own] = two.partners(own)
+        found += 0 < counts[own] < k
+    return found
+
+
+def _covered_knowledge(adversary: Adversary, target: int, seed: int) -> list[int] | None:
+    """The most that may be known of a target for the guarantee still to be about it."""
+    steps = sorted(adversary.steps, key=lambda step: (step.items is ALL, step.items or 0), reverse=True)
+    for step in steps:
+        known = adversary.known(target, step, seed)
+        if known and adversary.covers(target, known):
+            return known
+    return None
+
+
+def _with_partners(one: Counter[Combination], two: Counter[Combination]) -> tuple[int, int]:
+    """How many records of each part have a partner in the other that agrees with them in all that both record."""
+    if len(one) * len(two) > MOST_COMPARED:
+        return one.total(), two.total()
+    pairs = [(a, b) for a in one for b in two if _agree(a, b)]
+    return sum(one[a] for a in {a for a, _ in pairs}), sum(two[b] for b in {b for _, b in pairs})
+
+
+def _agree(one: Combination, two: Combination) -> bool:
+    """Whether two records may be of one patient: what is missing in one of them says nothing."""
+    return all(not a or not b or not a.isdisjoint(b) for a, b in zip(one, two, strict=True))

@@ -1,0 +1,181 @@
+"""A released table under attack: somebody knows some or all quasi-identifiers of a patient, exactly."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.hierarchy import ROOT, Hierarchy, Ladder
+from cloister.io import as_text
+from cloister.release_folder import data_file, read_data, stated
+from cloister.results import Manifest
+from cloister.tabular.data import Role
+from cloister.tabular.manifest import promise_of, rules_of
+from cloister.tabular.recheck import delimiter_of, source_of
+from cloister.tabular.verification.promise import Promise
+
+from .adversary import Adversary, Integers, Knowledge
+from .inference import Sensitive
+from .labelled import Labelled, Nearest, grouped, numbered
+from .opened import GONE, NOT_KNOWN, Opened, Traces, patient_ids, released_of
+
+QI = "quasi-identifier"
+
+
+def open_table(
+    folder: Path,
+    manifest: Manifest,
+    original: pl.DataFrame,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    crosswalk: pl.DataFrame | None = None,
+    reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
+) -> Opened:
+    """Open a release of a table.
+
+    Parameters
+    ----------
+    original : what it was made from, in the form in which it was protected
+    hierarchies : those that came from files
+    crosswalk : written with the release, where it is known
+    reduced : from the data file to that form
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+    """
+    promise, k = stated(lambda: (promise_of(manifest), _class_size(manifest)), "a table")
+    frame = reduced(read_released(folder, manifest, promise))
+    source = source_of(original, manifest, promise, hierarchies or {})
+    columns, n_patients = list(promise.levels), original.height
+    ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
+    rows = np.full(n_patients, NOT_KNOWN, dtype=np.int64)
+    if crosswalk is not None and ids is not None and promise.id is not None:
+        rows = released_of(crosswalk, ids, frame[promise.id])
+    known = [numbered(as_text(source.frame[column])) for column in columns]
+    released, groups = _released(frame, promise, source.ladders, known, rows)
+    everybody, _ = _as_recorded(known, n_patients)
+    adversary = Adversary(
+        steps=_steps(len(columns)),
+        n_items=np.full(n_patients, len(columns)),
+        released=released,
+        original=everybody,
+        covers=lambda _target, _known: True,
+    )
+    recorded = {c: as_text(frame[c]) for c, role in _roles(manifest).items() if role in (Role.SENSITIVE, Role.KEPT)}
+    sensitive = [
+        Sensitive(column, as_text(original[column]), groups, text, released, adversary)
+        for column, text in recorded.items()
+        if _roles(manifest)[column] == Role.SENSITIVE
+    ]
+    return Opened(
+        shape="table",
+        method=str(manifest["method"]),
+        k=k,
+        n_patients=n_patients,
+        n_released=frame.height,
+        is_known_who=not np.any(rows == NOT_KNOWN),
+        adversaries=(adversary,),
+        sensitive=tuple(sensitive),
+        ids=None if ids is None else patient_ids(ids, n_patients),
+        traces=Traces(
+            released,
+            adversary,
+            groups,
+            {column: text.to_frame().select(pl.concat_list(column)).to_series() for column, text in recorded.items()},
+            rows,
+        ),
+    )
+
+
+def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.DataFrame:
+    """Return the released records; rows of suppressed ones are set aside.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or does not have the columns that the manifest states.
+    """
+    name = data_file(manifest)
+    if name is None:
+        raise InputError("The release names no data file, or two.", file="release.json")
+    frame = read_data(folder / name, delimiter_of(manifest, name))
+    if tuple(frame.columns) != promise.columns:
+        raise InputError(f"{name} does not have the columns that release.json declares.", file=name)
+    if not promise.stars:
+        return frame
+    others = [as_text(frame[column]) == ROOT for column in promise.columns if column != promise.id]
+    is_suppressed = np.logical_and.reduce([column.fill_null(False).to_numpy() for column in others])
+    return frame.filter(~pl.Series(is_suppressed))
+
+
+def _class_size(manifest: Manifest) -> int:
+    return max(rule.class_size for rule in rules_of(manifest))
+
+
+def _roles(manifest: Manifest) -> dict[str, str]:
+    return {column: described["role"] for column, described in manifest["columns"].items()}
+
+
+def _steps(n_columns: int) -> tuple[Knowledge, ...]:
+    """One column, two, ... all."""
+    some = [Knowledge(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
+    return (*some, Knowledge(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
+
+
+def _released(
+    frame: pl.DataFrame,
+    promise: Promise,
+    ladders: Mapping[str, Ladder],
+    known: Sequence[tuple[list[str | None], Integers]],
+    rows: Integers,
+) -> tuple[Labelled, Integers]:
+    """The released records, and the group of each."""
+    shown = [numbered(as_text(frame[column])) for column in promise.levels]
+    labels, sizes, group = grouped([numbers for _, numbers in shown], frame.height)
+    fits: list[list[tuple[int, ...]]] = []
+    nearest = {}
+    for place, (column, highest) in enumerate(promise.levels.items()):
+        values, texts = known[place][0], shown[place][0]
+        if column in promise.averaged:
+            told = np.array([_number(text) for text in texts])
+            nearest[place] = Nearest(told[labels[place]], np.array([_number(value) for value in values]))
+            fits.append([()] * len(values))
+        else:
+            levels = promise.recoded.get(column, (highest,))
+            fits.append(labels_of(values, ladders[column], levels, texts))
+    own = np.where(rows >= 0, group[rows] if frame.height else GONE, rows)
+    return Labelled(labels, sizes, tuple(numbers for _, numbers in known), tuple(fits), own, nearest), group
+
+
+def labels_of(
+    values: Sequence[str | None], ladder: Ladder, levels: Sequence[int], shown: Sequence[str | None]
+) -> list[tuple[int, ...]]:
+    """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
+    place = {value: at for at, value in enumerate(ladder.values)}
+    number = {text: at for at, text in enumerate(shown)}
+    found = []
+    for value in values:
+        at = place.get(value)
+        texts = set() if at is None else {ladder.labels[level][at] for level in levels}
+        found.append(tuple(sorted(number[text] for text in texts if text in number)))
+    return found
+
+
+def _number(text: str | None) -> float:
+    """The number that a cell holds; not a number where it is empty or holds none."""
+    try:
+        return float("nan") if text is None else float(Fraction(text))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return float("nan")
+
+
+def _as_recorded(known: Sequence[tuple[list[str | None], Integers]], n_patients: int) -> tuple[Labelled, Integers]:
+    """The original records, each known to be its patient's, and the group of each."""
+    values = tuple(numbers for _, numbers in known)
+    labels, sizes, group = grouped(values, n_patients)
+    fits = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
+    return Labelled(labels, sizes, values, fits, group), group

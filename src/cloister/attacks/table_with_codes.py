@@ -1,0 +1,148 @@
+"""A table with codes under attack: somebody knows quasi-identifiers of a patient, and codes beside all of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.disassociation.clusters_file import read_clusters
+from cloister.codesets.disassociation.data import Disassociation
+from cloister.hierarchy import Hierarchy, Ladder
+from cloister.io import as_text
+from cloister.release_folder import CLUSTERS, WITH_CODES, stated
+from cloister.results import Manifest
+from cloister.table_with_codes.data import CodesAsked, ReadCodes
+from cloister.table_with_codes.presence import read_codes, with_presence
+from cloister.tabular.manifest import promise_of
+from cloister.tabular.recheck import source_of
+from cloister.tabular.verification.promise import Promise
+
+from .adversary import Adversary, Integers, Sight
+from .chunks import InChunks, numbers_in
+from .codes import code_steps
+from .holders import Holders, as_recorded
+from .labelled import Labelled, numbered, sight_of
+from .opened import NOT_KNOWN, Opened
+from .table import labels_of, open_table
+
+NO_TARGET = -1
+"""In place of a number of items: the patient is not looked for."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InClasses:
+    """Chunks inside classes of a table: all quasi-identifiers are known, and some codes.
+
+    Attributes
+    ----------
+    classes : the classes that have codes, one group each
+    chunks : the clusters in them
+    place : (n_patients,) the patient's place among those with codes
+    """
+
+    classes: Labelled
+    chunks: InChunks
+    place: Integers
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
+        who = int(self.place[target])
+        candidates = self.chunks.fitting(self.chunks.known_codes(who, known))
+        fitting = self.classes.groups(target, range(len(self.classes.labels)))
+        candidates[~np.isin(self.chunks.released.class_of, fitting)] = 0
+        return self.chunks.sight(who, candidates)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BesideRows:
+    """The table and its codes as they were recorded.
+
+    Attributes
+    ----------
+    table : the records by their quasi-identifiers; its groups are of those alone
+    holders : the records that have codes
+    place, records : (n_patients,) the patient's place among these, and the patient at each place
+    """
+
+    table: Labelled
+    holders: Holders
+    place: Integers
+    records: Integers
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
+        held = self.records[self.holders.groups(int(self.place[target]), known)]
+        alike = held[self.table.own[held] == self.table.own[target]]
+        return sight_of(alike, np.ones(self.place.size, dtype=np.int64), target)
+
+
+def open_table_with_codes(
+    folder: Path,
+    manifest: Manifest,
+    original: pl.DataFrame,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    crosswalk: pl.DataFrame | None = None,
+    missing: Sequence[str] = (),
+) -> Opened:
+    """Open a release of a table with a column of codes.
+
+    Parameters
+    ----------
+    missing : texts in the original that stand for a missing code
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+    """
+    column = stated(lambda: str(manifest[WITH_CODES]["column"]), "a table with codes")
+    reduced = with_presence(original, column, missing)
+    opened = open_table(
+        folder, manifest, reduced, hierarchies, crosswalk, lambda frame: with_presence(frame, column, missing)
+    )
+    released = read_clusters(folder / CLUSTERS)
+    promise = promise_of(manifest)
+    source = source_of(reduced, manifest, promise, hierarchies or {})
+    read = read_codes(original, CodesAsked(column, missing=tuple(missing)), "the original")
+    place = np.full(original.height, NO_TARGET, dtype=np.int64)
+    place[read.records] = np.arange(read.records.size)
+    n_codes = np.full(original.height, NO_TARGET, dtype=np.int64)
+    n_codes[read.records] = np.diff(read.codes.offsets)
+    table = opened.adversaries[0].original
+    assert isinstance(table, Labelled)
+    beside = Adversary(
+        steps=code_steps(released.m, "all quasi-identifiers and "),
+        n_items=n_codes,
+        released=InClasses(_classes(released, reduced, promise, source.ladders), _chunks(released, read), place),
+        original=BesideRows(table, as_recorded(read.codes), place, read.records),
+        covers=lambda _target, known: len(known) <= released.m,
+    )
+    return replace(opened, adversaries=(*opened.adversaries, beside))
+
+
+def _chunks(released: Disassociation, read: ReadCodes) -> InChunks:
+    """The clusters; who is in which is not told."""
+    unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)
+    return InChunks(released, read.codes, numbers_in(released, read.codes), unknown)
+
+
+def _classes(
+    released: Disassociation, frame: pl.DataFrame, promise: Promise, ladders: Mapping[str, Ladder]
+) -> Labelled:
+    """The classes of the clusters, by the labels that the file names."""
+    labels, values, fits = [], [], []
+    for place, column in enumerate(released.class_columns):
+        texts, own = numbered(pl.Series([row[place] for row in released.classes], dtype=pl.String))
+        known, numbers = numbered(as_text(frame[column]))
+        labels.append(own)
+        values.append(numbers)
+        if column in promise.averaged:  # an average may be that of any number
+            fits.append([tuple(range(len(texts)))] * len(known))
+        else:
+            levels = promise.recoded.get(column, (promise.levels[column],))
+            fits.append(labels_of(known, ladders[column], levels, texts))
+    sizes = np.ones(len(released.classes), dtype=np.int64)
+    nobody = np.full(frame.height, NOT_KNOWN, dtype=np.int64)
+    return Labelled(tuple(labels), sizes, tuple(values), tuple(fits), nobody)

@@ -1,0 +1,283 @@
+"""Trajectories under attack: somebody knows some or all (code, age) pairs of a patient, or their codes alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
+from cloister.release_folder import SIDE, WITH_SIDE, data_file, delimiter_told, read_data
+from cloister.results import Manifest
+from cloister.trajectories.data import Trajectories
+from cloister.trajectories.data_file import AGE, CODE, ID
+from cloister.trajectories.domain import fitted
+from cloister.trajectories.recheck import TrajectoriesOriginal
+from cloister.trajectories.stated import Stated, read_stated
+
+from .adversary import Adversary, Integers, Knowledge, Sight
+from .inference import Sensitive
+from .labelled import numbered, sight_of
+from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+
+NUMBERS = (1, 2, 3)
+"""Pairs, or codes, that adversaries know, besides all."""
+
+Numbers = NDArray[np.int64]
+FIRST = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sequences:
+    """Sequences of labels, alike ones together, in which known pairs are looked for.
+
+    Attributes
+    ----------
+    sizes : (n_groups,) patients with each sequence
+    by_code : for each code label, the rows with it: sequence, place in it and age label, in this order
+    code_labels, age_labels : for each code and each age of the original, the labels that may stand for it
+    trajectories : what is known of patients
+    own : (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
+    """
+
+    sizes: Integers
+    by_code: Sequence[tuple[Integers, Integers, Integers]]
+    code_labels: Sequence[Integers]
+    age_labels: Sequence[Integers]
+    trajectories: Trajectories
+    own: Integers
+
+    def pairs(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the sequences in which the known pairs of a target may stand, one after another, each in one place."""
+        begin, theirs = int(self.trajectories.offsets[target]), self.trajectories
+        last = np.full(self.sizes.size, FIRST, dtype=np.int64)
+        for pair in sorted(begin + item for item in known):
+            sequence, place = self._rows(int(theirs.codes[pair]), self.age_labels[theirs.ages[pair]])
+            after = place > last[sequence]
+            earliest = np.full(self.sizes.size, np.iinfo(np.int64).max, dtype=np.int64)
+            np.minimum.at(earliest, sequence[after], place[after])
+            last = earliest
+        return np.flatnonzero(last < np.iinfo(np.int64).max)
+
+    def some(self, codes: Sequence[int]) -> Integers:
+        """Return the sequences in which each of these codes may stand, at whatever age."""
+        alive = np.ones(self.sizes.size, dtype=np.bool_)
+        for code in codes:
+            has = np.zeros(self.sizes.size, dtype=np.bool_)
+            has[self._rows(code, None)[0]] = True
+            alive &= has
+        return np.flatnonzero(alive)
+
+    def _rows(self, code: int, ages: Integers | None) -> tuple[Integers, Integers]:
+        """Sequence and place of the rows that may stand for a code, at one of these age labels or at any."""
+        found = [self.by_code[label] for label in self.code_labels[code].tolist()]
+        if not found:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        sequence, place, age = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if ages is None:
+            return sequence, place
+        fits = np.isin(age, ages)
+        return sequence[fits], place[fits]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByPairs:
+    """Sequences looked through by whoever knows pairs: codes with their ages."""
+
+    among: Sequences
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the sequences that fit."""
+        return self.among.pairs(target, known)
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows some pairs of a target."""
+        return sight_of(self.groups(target, known), self.among.sizes, int(self.among.own[target]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByCodes:
+    """Sequences looked through by whoever knows codes without their ages.
+
+    Attributes
+    ----------
+    among : the sequences
+    codes : of each patient the distinct codes
+    """
+
+    among: Sequences
+    codes: Sequence[Integers]
+
+    def look(self, target: int, known: Sequence[int]) -> Sight:
+        """Return what somebody sees who knows some codes of a target."""
+        found = self.among.some([int(self.codes[target][item]) for item in known])
+        return sight_of(found, self.among.sizes, int(self.among.own[target]))
+
+
+def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOriginal) -> Opened:
+    """Open a release of trajectories.
+
+    Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+    """
+    asked = read_stated(manifest)
+    frame = _read(folder, manifest)
+    codes = _hierarchy(asked.code_hierarchy, asked.kinds[0], original.code_hierarchy, "--code-hierarchy")
+    ages = _hierarchy(asked.age_hierarchy, asked.kinds[1], original.age_hierarchy, "--age-hierarchy")
+    domain = fitted(original.given.trajectories, codes, ages, asked.unknown)
+    theirs = domain.trajectories
+    ids = patient_ids(theirs.ids, theirs.n_patients)
+    n_released = int(frame[ID].n_unique())
+    rows = np.full(theirs.n_patients, NOT_KNOWN, dtype=np.int64)
+    if original.crosswalk is not None:
+        rows = released_of(original.crosswalk, ids, pl.Series(np.arange(1, n_released + 1)).cast(pl.String))
+    ladders = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
+    released, groups = _released(frame, ladders, theirs, rows)
+    recorded = _as_recorded(theirs)
+    distinct = [np.unique(own).astype(np.int64) for own in np.split(theirs.codes, theirs.offsets[1:-1])]
+    by_pairs = Adversary(_steps("pair", ""), np.diff(theirs.offsets), ByPairs(released), ByPairs(recorded), _always)
+    by_codes = Adversary(
+        _steps("code", " without ages"),
+        np.array([each.size for each in distinct], dtype=np.int64),
+        ByCodes(released, distinct),
+        ByCodes(recorded, distinct),
+        _always,
+    )
+    side = read_side(folder, manifest)
+    return Opened(
+        shape="trajectories",
+        method=str(manifest["method"]),
+        k=asked.k,
+        n_patients=theirs.n_patients,
+        n_released=n_released,
+        is_known_who=not np.any(rows == NOT_KNOWN),
+        adversaries=(by_codes, by_pairs),
+        sensitive=_sensitive(asked, original, side, groups, by_pairs),
+        ids=None if theirs.ids is None else ids,
+        traces=Traces(ByPairs(released), by_pairs, groups, _lists(side), rows),
+    )
+
+
+def _always(_target: int, _known: Sequence[int]) -> bool:
+    """The guarantee is about whatever is known of a trajectory."""
+    return True
+
+
+def _steps(item: str, how: str) -> tuple[Knowledge, ...]:
+    some = [Knowledge(f"{n} {item}{'s' if n > 1 else ''}{how}", n) for n in NUMBERS]
+    return (*some, Knowledge(f"all {item}s{how}", None))
+
+
+def _read(folder: Path, manifest: Manifest) -> pl.DataFrame:
+    name = data_file(manifest)
+    frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest)).cast(pl.String)
+    numbers = frame[ID].cast(pl.Int64, strict=False) if frame.columns == [ID, CODE, AGE] else None
+    if numbers is None or numbers.null_count() or not numbers.is_sorted() or frame.height == 0:
+        raise InputError("The data file does not hold numbered patients with their codes and ages.", file=name)
+    return frame.with_columns(numbers)
+
+
+def read_side(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
+    """Return what rides along, one row a released patient."""
+    if WITH_SIDE not in manifest:
+        return None
+    return read_data(folder / SIDE, delimiter_told(manifest) or ",").cast(pl.String).drop(ID)
+
+
+def _lists(side: pl.DataFrame | None) -> dict[str, pl.Series]:
+    if side is None:
+        return {}
+    return {column: side.select(pl.concat_list(column)).to_series() for column in side.columns}
+
+
+def _sensitive(
+    asked: Stated,
+    original: TrajectoriesOriginal,
+    side: pl.DataFrame | None,
+    groups: Integers,
+    adversary: Adversary,
+) -> tuple[Sensitive, ...]:
+    """The sensitive column of what rides along, where there is one and the original of it is given."""
+    column = None if asked.diversity is None else asked.diversity.column
+    given = original.given.side
+    if column is None or side is None or given is None or column not in side.columns:
+        return ()
+    assert isinstance(adversary.released, ByPairs)
+    truth = given.frame[column].cast(pl.String)
+    return (Sensitive(column, truth, groups, side[column], adversary.released, adversary),)
+
+
+def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:
+    if kind != "file":
+        return parse_hierarchy(spec)
+    if given is None:
+        raise InputError(f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {option}.")
+    return given
+
+
+def _released(
+    frame: pl.DataFrame, ladders: tuple[Ladder, Ladder], theirs: Trajectories, rows: Integers
+) -> tuple[Sequences, Integers]:
+    """The released sequences, and that of each released patient."""
+    (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
+    starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
+    code_labels = _labels(theirs.vocabulary, ladders[0], code_texts)
+    age_labels = _labels(theirs.age_values, ladders[1], age_texts)
+    offsets = np.append(starts, frame.height)
+    return _sequences(offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: _own(rows, groups))
+
+
+def _own(rows: Integers, groups: Integers) -> Integers:
+    return np.where(rows >= 0, groups[rows], rows)
+
+
+def _as_recorded(theirs: Trajectories) -> Sequences:
+    """The original sequences, each known to be its patient's."""
+    labels = tuple(
+        [np.array([number]) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values)
+    )
+    codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
+    return _sequences(theirs.offsets, codes, ages, (labels[0], labels[1]), theirs, lambda groups: groups)[0]
+
+
+def _sequences(
+    offsets: Integers,
+    codes: Integers,
+    ages: Integers,
+    labels: tuple[Sequence[Integers], Sequence[Integers]],
+    theirs: Trajectories,
+    own: Callable[[Integers], Integers],
+) -> tuple[Sequences, Integers]:
+    """Put sequences that are alike together; return the group of each as well."""
+    pairs = np.stack([codes, ages], axis=1).astype(np.int32)
+    known: dict[bytes, int] = {}
+    bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
+    groups = np.array([known.setdefault(pairs[a:b].tobytes(), len(known)) for a, b in bounds], dtype=np.int64)
+    _, first = np.unique(groups, return_index=True)
+    rows = np.concatenate([np.arange(*bounds[at]) for at in first.tolist()])
+    lengths = np.array([bounds[at][1] - bounds[at][0] for at in first.tolist()], dtype=np.int64)
+    sequence = np.repeat(np.arange(first.size), lengths)
+    place = np.arange(rows.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    order = np.argsort(codes[rows], kind="stable")
+    cuts = np.searchsorted(codes[rows][order], np.arange(1, int(codes.max(initial=0)) + 1))
+    columns = [np.split(column[order], cuts) for column in (sequence, place, ages[rows])]
+    by_code = list(zip(*columns, strict=True))
+    return Sequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups
+
+
+def _labels(values: Sequence[str], ladder: Ladder, shown: Sequence[str | None]) -> list[Integers]:
+    """The numbers of the labels that may stand for each value, at whatever level."""
+    place = {value: at for at, value in enumerate(ladder.values)}
+    number: Mapping[str | None, int] = {text: at for at, text in enumerate(shown) if text is not None}
+    found = []
+    for value in values:
+        texts = {labels[place[value]] for labels in ladder.labels}
+        found.append(np.array(sorted(number[text] for text in texts if text in number), dtype=np.int64))
+    return found

@@ -1,0 +1,195 @@
+"""What a user's own tests can ask of what was released, recounted in plain Python.
+
+Nothing here knows how cloister protects or verifies: a frame and a promise go in, and an `AssertionError` comes out
+where the promise does not hold. Its message has names of columns and counts, never a value. Frames are pandas, Polars
+or PyArrow tables. Missing is a value like any other, whether it is None, null or NaN. Nothing released is no release:
+where there are no rows, every assertion fails.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+Row = tuple[Hashable, ...]
+
+
+def assert_k_anonymous(frame: Any, quasi_identifiers: Sequence[str], k: int) -> None:
+    """Assert that each combination of quasi-identifiers that occurs is that of at least k rows.
+
+    Parameters
+    ----------
+    frame : one row a patient
+    quasi_identifiers : columns, at least one
+    k : from 1
+
+    Raises
+    ------
+    AssertionError
+        It does not hold, or there are no rows.
+    ValueError
+        There is no such column, or none was named.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> assert_k_anonymous(pl.DataFrame({"age": [30, 30, 40, 40], "sex": ["F", "F", "M", "M"]}), ["age", "sex"], k=2)
+    """
+    classes = Counter(_rows(frame, quasi_identifiers))
+    _assert_large(classes, k, f"combinations of {', '.join(quasi_identifiers)}", "rows")
+
+
+def assert_l_diverse(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, values: int) -> None:
+    """Assert that rows with the same quasi-identifiers have at least so many different sensitive values.
+
+    Parameters
+    ----------
+    frame : one row a patient
+    quasi_identifiers : columns, at least one
+    sensitive : column; a missing value does not count, since it hides nothing
+    values : from 1
+
+    Raises
+    ------
+    AssertionError, ValueError
+        As of `assert_k_anonymous`.
+    """
+    found: defaultdict[Row, set[Hashable]] = defaultdict(set)
+    for key, (value,) in zip(_rows(frame, quasi_identifiers), _rows(frame, [sensitive]), strict=True):
+        found[key] |= {value} - {None}
+    counts = {key: len(own) for key, own in found.items()}
+    _assert_large(counts, values, f"combinations of {', '.join(quasi_identifiers)}", f"values of {sensitive}")
+
+
+def assert_every_patient_shares(frame: Any, patient: str, k: int, columns: Sequence[str] | None = None) -> None:
+    """Assert that each patient has the same rows, in the same order, as at least k - 1 others.
+
+    Parameters
+    ----------
+    frame : any number of rows a patient, such as released trajectories
+    patient : column of ids
+    k : patients, from 1
+    columns : what is compared; all columns but ``patient`` if not given
+
+    Raises
+    ------
+    AssertionError, ValueError
+        As of `assert_k_anonymous`.
+    """
+    compared = [name for name in _names(frame) if name != patient] if columns is None else columns
+    own: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    for (key,), row in zip(_rows(frame, [patient]), _rows(frame, compared), strict=True):
+        own[key].append(row)
+    _assert_large(Counter(tuple(rows) for rows in own.values()), k, "sequences", "patients")
+
+
+def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k: int) -> None:
+    """Assert that any m or fewer codes that stand together in a record do so in at least k records (k^m-anonymity).
+
+    Parameters
+    ----------
+    records : the codes, or generalized terms, of each patient; one that is repeated counts once
+    m : most codes that somebody knows, from 1
+    k : from 1
+
+    Raises
+    ------
+    AssertionError
+        It does not hold, or there are no codes.
+
+    Examples
+    --------
+    >>> assert_combinations_are_shared([["401", "250"], ["401", "250"], ["401"]], m=2, k=2)
+    """
+    sets = [sorted(set(record)) for record in records]
+    counts = Counter(known for record in sets for size in range(1, m + 1) for known in combinations(record, size))
+    _assert_large(counts, k, f"combinations of at most {m} codes", "records")
+
+
+def assert_cannot_be_joined(one: Any, other: Any, columns: Sequence[str], k: int) -> None:
+    """Assert that what two frames share leads from no row of one to fewer than k rows of the other.
+
+    Parameters
+    ----------
+    one, other : one row a patient each
+    columns : that both have, at least one
+    k : from 1
+
+    Raises
+    ------
+    AssertionError
+        Some values that occur in both are those of fewer than k rows in one of them, or one has no rows.
+    ValueError
+        There is no such column, or none was named.
+    """
+    counts = [Counter(_rows(frame, columns)) for frame in (one, other)]
+    if not all(counts):
+        raise AssertionError("There are no rows in one of the frames.")
+    both = {key: min(counts[0][key], counts[1][key]) for key in counts[0] if key in counts[1]}
+    if both:
+        _assert_large(both, k, f"combinations of {', '.join(columns)} in both", "rows")
+
+
+def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
+    """Assert that none of these values stands, as a whole word, in a text file of a folder or of one below it.
+
+    Parameters
+    ----------
+    values : such as names and record numbers of the original; empty ones are passed over
+    folder : such as that of a release; Parquet files are no text, and are not looked into
+
+    Raises
+    ------
+    AssertionError
+        Some do: their number, and names of files. Or there are no files.
+    """
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    if not files:
+        raise AssertionError("There are no files in that folder.")
+    wanted = {value for value in values if value}
+    found = {path.name: count for path in files if (count := _words_in(path, wanted))}
+    if found:
+        told = ", ".join(f"{count} in {name}" for name, count in found.items())
+        raise AssertionError(f"Of {len(wanted)} values that must not be there, there are {told}.")
+
+
+def _words_in(path: Path, wanted: set[str]) -> int:
+    text = path.read_bytes().decode(errors="replace")
+    words = (rf"(?<![^\W_]){re.escape(value)}(?![^\W_])" for value in wanted if value in text)
+    return sum(re.search(word, text) is not None for word in words)
+
+
+def _assert_large(counts: "dict[Any, int]", least: int, of_what: str, in_what: str) -> None:
+    if not counts:
+        raise AssertionError(f"There are no {of_what}, as there are no rows.")
+    small = sum(count < least for count in counts.values())
+    if small:
+        raise AssertionError(
+            f"{small:,} of {len(counts):,} {of_what} have fewer than {least:,} {in_what} (the smallest "
+            f"{min(counts.values()):,})."
+        )
+
+
+def _names(frame: Any) -> list[str]:
+    import narwhals as nw  # 0.1 s
+
+    return list(nw.from_native(frame, eager_only=True).columns)
+
+
+def _rows(frame: Any, columns: Sequence[str]) -> list[Row]:
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    absent = [name for name in columns if name not in table.columns]
+    if absent or not columns:
+        raise ValueError(f"The frame has no column {absent[0]!r}." if absent else "Name one column at least.")
+    lists = [[_plain(value) for value in table[name].to_list()] for name in columns]
+    return list(zip(*lists, strict=True))
+
+
+def _plain(value: Any) -> Hashable:
+    """A value that equals itself: NaN and pandas' own missing values become None."""
+    is_missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+    return None if is_missing else value

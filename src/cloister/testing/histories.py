@@ -1,0 +1,178 @@
+"""What the made-up patients have, and in which years of their lives it was recorded."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .conditions import CLUSTERS, PERSISTENCE, Condition, conditions, number_of
+from .draws import Draws, Shares, Whole
+from .people import People
+
+CLUSTER_SHARES = {
+    "metabolic": (0.0, 0.02, 0.12, 0.35, 0.5, 0.45),
+    "heart": (0.02, 0.02, 0.05, 0.2, 0.4, 0.5),
+    "lung": (0.1, 0.12, 0.12, 0.2, 0.28, 0.25),
+    "joints": (0.0, 0.05, 0.15, 0.35, 0.45, 0.45),
+    "mind": (0.0, 0.1, 0.3, 0.28, 0.2, 0.2),
+    "cancer": (0.01, 0.01, 0.03, 0.1, 0.2, 0.2),
+}
+"""Patients with a cluster of conditions, by bands of ages."""
+
+INSIDE, OUTSIDE = 1.9, 0.5
+"""How much more, or less, common a condition is in who has its cluster, or has not."""
+
+HEART_IF_METABOLIC = 1.5
+FRAILTY = (0.35, 0.7, 1.0, 1.4, 2.2)
+FRAILTY_WEIGHTS = (20, 25, 25, 20, 10)
+MOST_YEARS = 8
+YEARS_WEIGHTS = (24, 22, 18, 13, 9, 6, 5, 3)
+"""Years of records before admission, from 1 on."""
+
+SINCE_ALWAYS = 0.5
+"""Chronic conditions that began before the records do."""
+
+CODED_OTHERWISE = 0.12
+"""Records that have the most frequent code of a condition instead of the patient's own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Had:
+    """Which patients have which conditions, sorted by patient.
+
+    Attributes
+    ----------
+    patient, condition : (n,) who has what, each pair once, each patient at least once
+    variant : (n,) which of its codes
+    is_main : (n,) whether it is what the patient was admitted for
+    """
+
+    patient: Whole = field(repr=False)
+    condition: Whole = field(repr=False)
+    variant: Whole = field(repr=False)
+    is_main: NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What was recorded of patients, one row a code and year, sorted by patient and age.
+
+    Attributes
+    ----------
+    patient, condition, variant : (n,)
+    years_ago : (n,) whole years between the age at the record and the age at admission
+    is_main : (n,) whether it is what the patient was admitted for, in the year of admission
+    """
+
+    patient: Whole = field(repr=False)
+    condition: Whole = field(repr=False)
+    variant: Whole = field(repr=False)
+    years_ago: Whole = field(repr=False)
+    is_main: NDArray[np.bool_] = field(repr=False)
+
+
+def had(seed: int, people: People) -> Had:
+    """Return the conditions of patients: more of those of their clusters, and of all if they are frail."""
+    draws = Draws(seed, "conditions")
+    frailty = np.array(FRAILTY)[draws.places(people.n, FRAILTY_WEIGHTS)]
+    factors = _cluster_factors(draws, people)
+    found: list[Whole] = []
+    for condition in conditions():
+        chance = condition.by_band[people.band] * frailty * factors.get(condition.cluster, 1.0)
+        if condition.sex:
+            chance *= people.is_woman if condition.sex == "F" else ~people.is_woman
+        found.append(np.flatnonzero(draws.shares(people.n) < chance))
+    found = _with_healthy(people, found)
+    patient, number = _by_patient(found)
+    variant = _variants(draws, number)
+    return Had(patient, number, variant, _main(draws, patient, number))
+
+
+def _cluster_factors(draws: Draws, people: People) -> dict[str, Shares]:
+    factors: dict[str, Shares] = {}
+    is_metabolic = np.zeros(people.n, dtype=bool)
+    for cluster in CLUSTERS:
+        chance = np.array(CLUSTER_SHARES[cluster])[people.band]
+        if cluster == "heart":
+            chance = chance * np.where(is_metabolic, HEART_IF_METABOLIC, 1.0)
+        inside = draws.shares(people.n) < chance
+        is_metabolic = inside if cluster == "metabolic" else is_metabolic
+        factors[cluster] = np.where(inside, INSIDE, OUTSIDE)
+    return factors
+
+
+def _with_healthy(people: People, found: list[Whole]) -> list[Whole]:
+    """Give those who have nothing an examination."""
+    has = np.zeros(people.n, dtype=bool)
+    for own in found:
+        has[own] = True
+    for name, wanted in (("well child", people.band < 2), ("general examination", people.band >= 2)):
+        number = number_of(name)
+        found[number] = np.concatenate((found[number], np.flatnonzero(~has & wanted)))
+    return found
+
+
+def _by_patient(found: list[Whole]) -> tuple[Whole, Whole]:
+    patient = np.concatenate(found)
+    condition = np.repeat(np.arange(len(found)), [own.size for own in found])
+    order = np.argsort(patient, kind="stable")
+    return patient[order], condition[order]
+
+
+def _variants(draws: Draws, condition: Whole) -> Whole:
+    """Which code of a condition a patient has: the first twice as often as the second, and so on."""
+    reached = _reached(conditions())
+    share = draws.shares(condition.size)
+    variant = np.zeros(condition.size, dtype=np.int64)
+    for place in range(reached.shape[1]):
+        variant += share >= reached[condition, place]
+    return variant
+
+
+def _reached(known: tuple[Condition, ...]) -> Shares:
+    """Shares of the codes of each condition up to each code but the last of all; 1 behind its own last."""
+    most = max(len(condition.icd9) for condition in known)
+    reached = np.ones((len(known), most - 1))
+    for number, condition in enumerate(known):
+        weights = 0.5 ** np.arange(len(condition.icd9))
+        reached[number, : weights.size - 1] = (np.cumsum(weights) / weights.sum())[:-1]
+    return reached
+
+
+def _main(draws: Draws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
+    """Mark what each patient was admitted for: something that is a disease, if there is one."""
+    is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[condition]
+    order = np.lexsort((draws.shares(patient.size) + is_other, patient))
+    marked = np.zeros(patient.size, dtype=bool)
+    marked[order[np.diff(patient[order], prepend=-1) != 0]] = True
+    return marked
+
+
+def records(seed: int, people: People, had: Had) -> Records:
+    """Return what was recorded of patients in the years up to admission.
+
+    Chronic conditions are recorded again in most years after they began, others seldom or never.
+    """
+    draws = Draws(seed, "visits")
+    persistence = np.array([PERSISTENCE[condition.course] for condition in conditions()])[had.condition]
+    years = np.minimum(draws.places(people.n, YEARS_WEIGHTS), people.age)[had.patient]
+    always = (draws.shares(years.size) < SINCE_ALWAYS) & (persistence == PERSISTENCE["chronic"])
+    first = np.where(always, years, draws.below(years + 1))
+    found = []
+    for ago in range(MOST_YEARS):
+        again = (ago < first) & (draws.shares(first.size) < persistence)
+        now = had.is_main & (ago == 0)
+        found.append(np.flatnonzero((ago == first) | again | now))
+    row = np.concatenate(found)
+    years_ago = np.repeat(np.arange(MOST_YEARS), [own.size for own in found])
+    patient = had.patient[row]
+    order = np.argsort(patient * MOST_YEARS + (MOST_YEARS - 1 - years_ago), kind="stable")
+    row, years_ago = row[order], years_ago[order]
+    otherwise = (draws.shares(row.size) < CODED_OTHERWISE) & ~had.is_main[row]
+    return Records(
+        patient=had.patient[row],
+        condition=had.condition[row],
+        variant=np.where(otherwise, 0, had.variant[row]),
+        years_ago=years_ago,
+        is_main=had.is_main[row] & (years_ago == 0),
+    )

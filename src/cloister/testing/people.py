@@ -1,0 +1,120 @@
+"""Who the made-up patients are: age, sex, where they live, when they were in hospital, and what is in their samples."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from .conditions import AGE_BANDS
+from .draws import Draws, Whole
+
+SEXES = np.array(["F", "M"])
+AGE_GROUP = 5
+AGE_WEIGHTS = (30, 14, 13, 30, 52, 60, 62, 56, 48, 44, 50, 62, 78, 90, 92, 82, 64, 42, 20, 6, 1)
+"""Patients by groups of five years: few children, young adults, and more of the old."""
+
+WOMEN_OF_100 = (49, 51, 66, 51, 53, 60)
+"""By the bands of `AGE_BANDS`."""
+
+ETHNICITIES = ("White", "Black", "Asian", "Hispanic", "Other", None)
+ETHNICITY_WEIGHTS = (58, 14, 7, 14, 4, 3)
+ZIP_AREAS = ("021", "100", "606", "770", "941", "981")
+ZIP_WEIGHTS = (30, 25, 20, 12, 8, 5)
+STREETS = 40
+FIRST_DAY, DAYS = np.datetime64("2024-01-01"), 731
+YEAR = 365
+SITES = (("A", "G", 62), ("C", "T", 55), ("G", "A", 80), ("T", "C", 71), ("A", "C", 90), ("G", "T", 50))
+"""The two letters of each site of the sample, and how many of 100 chromosomes have the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The patients in the order of the files.
+
+    Attributes
+    ----------
+    ids : (n,) record numbers, each another
+    age : (n,) whole years when admitted
+    band : (n,) bands of ages
+    is_woman : (n,)
+    admitted : (n,) dates
+    since_birthday : (n,) days from the last birthday to admission
+    zip, ethnicity : (n,) text, ethnicity null where unknown
+    """
+
+    ids: pl.Series = field(repr=False)
+    age: Whole = field(repr=False)
+    band: Whole = field(repr=False)
+    is_woman: NDArray[np.bool_] = field(repr=False)
+    admitted: NDArray[np.datetime64] = field(repr=False)
+    since_birthday: Whole = field(repr=False)
+    zip: pl.Series = field(repr=False)
+    ethnicity: pl.Series = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of patients."""
+        return self.age.size
+
+    @property
+    def sex(self) -> pl.Series:
+        """`F` or `M`."""
+        return chosen(SEXES, 1 - self.is_woman.astype(np.int64))
+
+
+def people(seed: int, n: int) -> People:
+    """Return n patients. All shares are made up."""
+    draws = Draws(seed, "people")
+    numbers = draws.order(n) * 10 + draws.below(np.full(n, 10))
+    age = draws.places(n, AGE_WEIGHTS) * AGE_GROUP + draws.below(np.full(n, AGE_GROUP))
+    band = np.searchsorted(AGE_BANDS, age, side="right")
+    is_woman = draws.shares(n) < (np.array(WOMEN_OF_100) / 100)[band]
+    admitted = FIRST_DAY + draws.below(np.full(n, DAYS))
+    area, street = draws.places(n, ZIP_WEIGHTS), draws.below(np.full(n, STREETS))
+    zips = [f"{front}{number:02d}" for front in ZIP_AREAS for number in range(STREETS)]
+    return People(
+        ids="M" + pl.Series(numbers).cast(pl.String).str.zfill(7),
+        age=age,
+        band=band,
+        is_woman=is_woman,
+        admitted=admitted,
+        since_birthday=draws.below(np.full(n, YEAR)),
+        zip=chosen(zips, area * STREETS + street),
+        ethnicity=chosen(ETHNICITIES, draws.places(n, ETHNICITY_WEIGHTS)),
+    )
+
+
+def birth_dates(people: People) -> pl.Series:
+    """Return dates of birth by which everybody has their age on the day of admission."""
+    birthday = last_birthday(people)
+    month = birthday.astype("datetime64[M]")
+    day = (birthday - month.astype("datetime64[D]")).astype(np.int64)
+    born = month - 12 * people.age
+    return pl.Series(born.astype("datetime64[D]") + day)
+
+
+def last_birthday(people: People) -> NDArray[np.datetime64]:
+    """Return the last birthday before admission; nobody has it on 29 February."""
+    birthday = people.admitted - people.since_birthday
+    month = birthday.astype("datetime64[M]")
+    is_leap_day = (month.astype(np.int64) % 12 == 1) & ((birthday - month.astype("datetime64[D]")).astype(int) == 28)
+    moved: NDArray[np.datetime64] = birthday - is_leap_day.astype(np.int64)
+    return moved
+
+
+def genotypes(seed: int, n: int) -> pl.Series:
+    """Return for each patient the letters of both chromosomes at six sites, as `AGCCGG...`; shares are made up."""
+    draws = Draws(seed, "samples")
+    pairs = []
+    for first, second, of_100 in SITES:
+        copies = (draws.shares(n) < of_100 / 100).astype(np.int64) + (draws.shares(n) < of_100 / 100)
+        pairs.append(chosen((second * 2, first + second, first * 2), copies))
+    return pl.select(pl.concat_str(pairs)).to_series()
+
+
+def chosen(
+    names: "np.ndarray[tuple[int], np.dtype[np.str_]] | list[str] | tuple[str | None, ...]", at: Whole
+) -> pl.Series:
+    """Return the names at these places."""
+    return pl.Series(list(names), dtype=pl.String).gather(at)

@@ -1,0 +1,287 @@
+"""Attacking releases from Python: what adversaries of growing knowledge find."""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.attacks.chunks import open_chunks
+from cloister.attacks.claims import open_claims
+from cloister.attacks.codes import open_codes
+from cloister.attacks.figures import Attack
+from cloister.attacks.opened import Opened
+from cloister.attacks.parts import PartsAttack, link_parts
+from cloister.attacks.simulation import BUDGET, simulate
+from cloister.attacks.table import open_table
+from cloister.attacks.table_with_codes import open_table_with_codes
+from cloister.attacks.trajectories import open_trajectories
+from cloister.claims.data import Claims
+from cloister.claims.recheck import ClaimsOriginal
+from cloister.codesets.data import CodeSets
+from cloister.codesets.expectation import CodesExpectation, CodesOriginal
+from cloister.codesets.generalization.data import Method, VisitsFile
+from cloister.codesets.request import GivenCodes
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
+from cloister.io import from_native, read_table
+from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
+from cloister.release import Release
+from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
+from cloister.results import Manifest
+from cloister.trajectories.recheck import TrajectoriesOriginal
+from cloister.trajectories.request import GivenTrajectories
+from cloister.trajectories.sequences import Trajectories
+
+FOLDER = "release"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is given of an original beside the data.
+
+    Attributes
+    ----------
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
+    crosswalk : a table, or the file of one
+    plan, side, privacy, visit : as of `attack`
+    words : how files are read
+    """
+
+    hierarchies: Mapping[str, Hierarchy] | None = None
+    crosswalk: Any = None
+    plan: str | Path | None = None
+    side: str | Path | None = None
+    privacy: Any = None
+    visit: str | None = None
+    words: Words = Words()  # noqa: RUF009  (frozen)
+
+    def secret(self) -> pl.DataFrame | None:
+        """Return the crosswalk."""
+        if isinstance(self.crosswalk, str | Path):
+            return read_table(self.crosswalk).frame
+        return None if self.crosswalk is None else from_native(self.crosswalk).frame
+
+
+def attack(
+    release: Release | str | Path,
+    original: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    crosswalk: Any = None,
+    plan: str | Path | None = None,
+    side: str | Path | None = None,
+    privacy: Any = None,
+    visit: str | None = None,
+    missing: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    targets: int = BUDGET,
+    seed: int = 0,
+) -> Attack:
+    """Look for patients of the original in a release, as adversaries who know more and more of them.
+
+    Parameters
+    ----------
+    release : a release, or the folder of one; what is looked through is what stands in its files
+    original : what it was made from: a dataframe, `CodeSets`, `Trajectories` or `Claims`, or the file, of claims the
+        two files
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
+    crosswalk : the secret map that was written with the release, as a table or its file: whose each record is; a
+        release that was not written has its own
+    plan : of claims given as files, the plan that the release was made by
+    side : of trajectories given as a file, the file of what rides along
+    privacy : of generalized code sets, the privacy policy, where the release names one that is not in it
+    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    missing, encoding, delimiter : how files are read
+    targets : patients looked for; a random sample where there are more
+    seed : of the sample, and of what is known of each patient
+
+    Returns
+    -------
+    Attack
+        ``holds`` says whether everybody whom the guarantee covers matches no record, or k or more; for the custodian,
+        as counts are exact.
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+
+    Examples
+    --------
+    >>> import polars as pl, cloister as cl
+    >>> frame = pl.DataFrame({"age": [39, 39, 40, 41], "sex": ["F", "F", "M", "M"]})
+    >>> release = cl.anonymize(frame, quasi_identifiers={"age": cl.intervals(2), "sex": cl.suppress()},
+    ...                        rules=[cl.KAnonymity(2)])
+    >>> found = cl.attack(release, frame)
+    >>> found.holds, found.levels[-1].original.alone, found.levels[-1].released.alone
+    (True, 2, 0)
+    """
+    check_targets(targets, seed)
+    words = Words(tuple(missing), encoding, delimiter)
+    known = Known(hierarchies, crosswalk, plan, side, privacy, visit, words)
+    return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)
+
+
+def check_targets(targets: int, seed: int) -> None:
+    """Refuse numbers that no attack has.
+
+    Raises
+    ------
+    InputError
+        They are none.
+    """
+    for name, number, least in (("targets", targets, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
+
+
+def open_release(release: Release | str | Path, original: Any, known: Known, seed: int = 0) -> Opened:
+    """Open a release and its original for an attack.
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+    """
+    if not isinstance(release, Release):
+        place = Path(release)
+        if not os.path.isdir(place):
+            raise InputError(f"There is no folder {place.name}.", file=place.name)
+        return open_folder(place, read_manifest(place), original, known, seed)
+    if known.crosswalk is None:
+        known = replace(known, crosswalk=release.custody.crosswalk)
+    with tempfile.TemporaryDirectory(prefix="cloister-") as private:  # mode 0700; what is in it may be released
+        folder = Path(private) / FOLDER
+        return open_folder(folder, release.write(folder), original, known, seed)
+
+
+def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int = 0) -> Opened:
+    """Open a folder that holds the files of a release.
+
+    Parameters
+    ----------
+    manifest : of the release; it need not be in the folder yet
+
+    Raises
+    ------
+    InputError
+        The files cannot be read, or what is given does not fit them.
+    """
+    shape = manifest.get("shape")
+    if shape == "codes":
+        return _codes(folder, manifest, original, known)
+    if shape == "trajectories":
+        return _trajectories(folder, manifest, original, known)
+    if shape == "claims":
+        return _claims(folder, manifest, original, known, seed)
+    if shape != "table":
+        raise InputError(
+            f"{folder.name} is not a release of a shape that this version can attack: table, codes, trajectories, "
+            "claims."
+        )
+    frame = _frame(original, manifest, known.words)
+    if WITH_CODES in manifest:
+        missing = known.words.missing
+        return open_table_with_codes(folder, manifest, frame, known.hierarchies, known.secret(), missing)
+    return open_table(folder, manifest, frame, known.hierarchies, known.secret())
+
+
+def _frame(original: Any, manifest: Manifest, words: Words) -> pl.DataFrame:
+    if not isinstance(original, str | Path):
+        return from_native(original).frame
+    return read_table(
+        original,
+        missing=words.missing,
+        encoding=words.encoding,
+        delimiter=words.delimiter,
+        usual_delimiter=delimiter_told(manifest),
+    ).frame
+
+
+def _codes(folder: Path, manifest: Manifest, original: Any, known: Known) -> Opened:
+    if isinstance(original, CodeSets):
+        original = GivenCodes(original)
+    if not isinstance(original, GivenCodes):
+        read = original_codes(manifest, original, None, known.words)
+        assert read is not None
+        original = read.given
+    given = CodesOriginal(original, known.secret())
+    if manifest.get("method") not in tuple(Method):
+        return open_chunks(folder, manifest, given)
+    words = known.words
+    visits = VisitsFile(
+        known.visit,
+        **code_columns(manifest),
+        encoding=words.encoding,
+        delimiter=words.delimiter,
+        missing=tuple(words.missing),
+    )
+    return open_codes(folder, manifest, given, CodesExpectation(privacy=known.privacy, visits=visits))
+
+
+def _trajectories(folder: Path, manifest: Manifest, original: Any, known: Known) -> Opened:
+    hierarchies = known.hierarchies or {}
+    if isinstance(original, Trajectories):
+        original = GivenTrajectories(original)
+    if isinstance(original, GivenTrajectories):
+        given = TrajectoriesOriginal(original, known.secret(), hierarchies.get("code"), hierarchies.get("age"))
+        return open_trajectories(folder, manifest, given)
+    read = original_trajectories(manifest, original, None, known.side, hierarchies, known.words)
+    assert read is not None
+    given = TrajectoriesOriginal(read.given, known.secret(), read.code_hierarchy, read.age_hierarchy)
+    return open_trajectories(folder, manifest, given)
+
+
+def _claims(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int) -> Opened:
+    if isinstance(original, Claims):
+        return open_claims(folder, manifest, ClaimsOriginal(original, known.secret()), seed)
+    read = original_claims(original, known.plan, None, known.words)
+    assert read is not None
+    return open_claims(folder, manifest, ClaimsOriginal(read.claims, known.secret()), seed)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One release of several that are handed over together, and what it was made from.
+
+    Attributes
+    ----------
+    name : of the part
+    release : a release, or its folder
+    original : as of `attack`
+    known : what else is given of the original
+    """
+
+    name: str
+    release: Release | str | Path
+    original: Any
+    known: Known = Known()
+
+
+def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
+    """Attack several releases as somebody who knows the same patient in all of them.
+
+    Parameters
+    ----------
+    parts : the releases; originals name their patients by the same ids
+    targets, seed : as of `attack`
+
+    Returns
+    -------
+    PartsAttack
+        What was found in each part, and what leads from one to another.
+
+    Raises
+    ------
+    InputError
+        A release cannot be read, or what is given does not fit it.
+    """
+    check_targets(targets, seed)
+    opened = [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
+    found = [simulate(each, budget=targets, seed=seed) for _, each in opened]
+    return link_parts(opened, found, budget=targets, seed=seed)

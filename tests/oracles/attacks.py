@@ -1,0 +1,93 @@
+"""Compatibility by its definition, slow: which released records somebody may be behind, read from the released text.
+
+A label is read as a person would: ``[40-49]`` is an interval, ``021**`` a prefix, ``*`` anything, ``(a,b)`` one or more
+of these codes. Written from what the files say, without any code of the package.
+"""
+
+import re
+from collections import Counter
+from itertools import combinations
+
+
+def covers(label, value):
+    """Whether a label may stand for a value."""
+    if label == "*":
+        return True
+    if label is None or value is None:
+        return label is None and value is None
+    interval = re.fullmatch(r"\[(\d+)-(\d+)\]", label)
+    if interval and value.isdigit():
+        return int(interval[1]) <= int(value) <= int(interval[2])
+    if label.startswith(">="):
+        return (value.isdigit() and int(value) >= int(label[2:])) or value == label
+    if label.endswith("*"):
+        return len(label) == len(value) and value.startswith(label.rstrip("*"))
+    return label == value
+
+
+def rows_like(rows, known):
+    """Released rows, as dictionaries, whose labels cover all known values."""
+    return [row for row in rows if all(covers(row[column], value) for column, value in known.items())]
+
+
+def term_codes(term):
+    """The codes that a term stands for."""
+    return set(term[1:-1].split(",")) if term.startswith("(") else {term}
+
+
+def records_with(cells, codes):
+    """Released records that have a term for each code; a code of no term says nothing."""
+    terms = [[term_codes(term) for term in cell.split()] for cell in cells]
+    released = set().union(*(codes for record in terms for codes in record))
+    return [
+        record for record in terms if all(any(code in term for term in record) for code in codes if code in released)
+    ]
+
+
+def candidates(clusters, codes):
+    """For each cluster of ``clusters.json`` the fewest subrecords of a chunk that may be somebody's; 0: not there."""
+    joints, members = clusters["joint_clusters"], []
+    for joint in joints:
+        members.append({*joint["clusters"], *(one for inner in joint["joint"] for one in members[inner])})
+    found = []
+    for number, cluster in enumerate(clusters["clusters"]):
+        own = cluster["record_chunks"]
+        elsewhere = set(cluster["item_chunk"]).union(*(chunk["domain"] for chunk in own))
+        shared = [chunk for chunk in clusters["shared_chunks"] if number in members[chunk["joint"]]]
+        counts, left = [], set(codes)
+        for chunk, banned in [(chunk, set()) for chunk in own] + [(chunk, elsewhere) for chunk in shared]:
+            here = left & set(chunk["domain"]) - banned
+            if here:
+                counts.append(sum(here <= set(subrecord) for subrecord in chunk["subrecords"]))
+                left -= here
+        if left & set(cluster["item_chunk"]):
+            counts.append(cluster["size"])
+            left -= set(cluster["item_chunk"])
+        found.append(0 if left else min(counts, default=cluster["size"]))
+    return found
+
+
+def sequences_with(sequences, pairs, under):
+    """Released sequences in which the pairs, in order of age and code, may stand at places that ascend.
+
+    ``under`` gives the codes that each label of a code stands for.
+    """
+    wanted = sorted(pairs, key=lambda pair: (int(pair[1]), pair[0]))
+    return [
+        sequence
+        for sequence in sequences
+        if any(
+            all(code in under[label] and covers(age, at) for (label, age), (code, at) in zip(some, wanted, strict=True))
+            for some in combinations(sequence, len(wanted))
+        )
+    ]
+
+
+def patients_with(patients, cell, drawn):
+    """Released patients, each a pair of a cell and one list of values a column, with a cell and all values drawn."""
+    return [
+        patient
+        for patient in patients
+        if patient[0] == cell
+        and all(not Counter(wanted) - Counter(held) for wanted, held in zip(drawn, patient[1], strict=True))
+    ]

@@ -1,0 +1,72 @@
+"""Claims under attack: the adversary of the plan, who knows more and more of a patient's claims."""
+
+import polars as pl
+import pytest
+from tests.claims_files import write_files
+from tests.oracles.attacks import patients_with
+
+from cloister.attacks.claims import ABSENT, STEPS, Histories
+from cloister.claims.data import Claims
+from cloister.claims.plan import ClaimsPlan
+from cloister.errors import InputError
+from cloister.flow.claims import protect_claims
+from cloister.verbs.attack import Known, attack, open_release
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Patients with claims, and a release of them."""
+    folder = write_files(tmp_path_factory.mktemp("claims"), n_patients=120)
+    plan = ClaimsPlan.read(folder / "plan.toml")
+    claims = Claims.read(folder / "patients.csv", folder / "claims.csv", plan)
+    return folder, claims, protect_claims(claims)
+
+
+def test_claims_stand_an_attack_by_the_adversary_of_the_plan(made):
+    """Risk and share below k are within the threshold for what the plan expects; in raw data many match one."""
+    folder, claims, release = made
+    found = attack(release, claims)
+
+    assert found.holds
+    assert [level.known for level in found.levels] == list(STEPS)
+    assert [level.limit for level in found.levels] == [None, None, 0.1, None]
+    assert found.is_known_who
+    assert found.levels[2].released.rate <= 0.1
+    assert found.levels[2].original.alone > 60
+    release.write(folder / "release")
+    with pytest.raises(InputError, match="plan that they were released by is needed"):
+        attack(folder / "release", (folder / "patients.csv", folder / "claims.csv"))
+    files = (folder / "patients.csv", folder / "claims.csv")
+    blind = attack(folder / "release", files, plan=folder / "plan.toml")
+    assert not blind.is_known_who
+    assert [level.released.none for level in blind.levels] == [level.released.none for level in found.levels]
+
+
+def test_matches_are_the_patients_who_have_all_that_is_known(made):
+    """A released patient matches who is alike in the columns of patients and has every value as often as known."""
+    _, claims, release = made
+    (adversary,) = open_release(release, claims, Known()).adversaries
+    seen = adversary.released
+    assert isinstance(seen, Histories)
+    names = [name for name, told in release.manifest["columns"]["patients"].items() if told["role"].startswith("quasi")]
+    columns = [name for name, told in release.manifest["columns"]["claims"].items() if told["role"].startswith("quasi")]
+    held = release.claims.group_by(release.claims.columns[0]).agg(columns)
+    by_id = {row[0]: [[text for text in values if text is not None] for values in row[1:]] for row in held.rows()}
+    ids = release.patients[release.patients.columns[0]].to_list()
+    cells = release.patients.select(names).rows()
+    patients = [(cell, by_id.get(number, [[] for _ in columns])) for number, cell in zip(ids, cells, strict=True)]
+    texts = [sorted(release.claims[column].drop_nulls().unique()) for column in columns]
+    matched = 0
+    for target in range(40):
+        row = int(seen.own[target])
+        if row < 0:
+            continue
+        for step in (1, 2, 3, 4):
+            known = [seen.values[place][seen.drawn.claims(target, place, step)] for place in range(len(columns))]
+            drawn = [[names[value - 1] for value in own if value > 0] for names, own in zip(texts, known, strict=True)]
+            unknown = any((own == ABSENT).any() for own in known)
+            expected = 0 if unknown else len(patients_with(patients, cells[row], drawn))
+            assert adversary.released.look(target, range(step)).matches == expected
+            matched += expected
+    assert matched > 0
+    assert pl.Series(seen.own).max() == len(patients) - 1

@@ -1,0 +1,126 @@
+"""What stands of an attack in a release, and what leads from one release to another."""
+
+import json
+
+import polars as pl
+import pytest
+
+import cloister as cl
+from cloister.attacks.adversary import Sights
+from cloister.attacks.figures import Attack, Inference, Level, found_among, level_of
+from cloister.errors import InputError
+from cloister.manifest_attack import is_attack_told
+from cloister.verbs.attack import Known, Part, attack_parts
+
+K = 4
+AGES = [20 + number % 40 for number in range(80)]
+PEOPLE = pl.DataFrame({"id": [f"p{number}" for number in range(80)], "age": AGES, "sex": ["F", "M"] * 40})
+AGE, SEX = {"age": cl.intervals(10, 20)}, {"sex": cl.suppress()}
+
+
+def sights(counts):
+    """Matches that are there, everywhere the own record among them."""
+    column = pl.Series(counts, dtype=pl.Int64).to_numpy()
+    return Sights(column, column, (column > 0).astype("int64"))
+
+
+def attack_with(*levels, inferences=()):
+    """An attack with these matches at each level."""
+    found = tuple(
+        level_of(f"{n} codes", sights(m), sights(m), [True] * len(m), K, None) for n, m in enumerate(levels, 2)
+    )
+    return Attack("codes", "cba", K, 0, 10, 100, True, found, tuple(inferences))
+
+
+def test_counts_below_k_are_kept_back():
+    """Shares that tell of fewer than k targets, or differ by fewer, are null; rates then are upper bounds."""
+    few = attack_with([0, 0] + [8] * 8).as_manifest()["levels"][0]
+    many = attack_with([0] * 4 + [8] * 6).as_manifest()["levels"][0]
+    near = attack_with([0] * 4 + [8] * 6, [0] * 5 + [8] * 5).as_manifest()["levels"]
+
+    assert (few["matched"], few["rate"]) == (None, 0.13)
+    assert (many["matched"], many["rate"]) == (0.6, 0.08)
+    assert [level["matched"] for level in near] == [None, 0.5]
+    assert attack_with([1] * 2 + [8] * 8).as_manifest()["criteria"]["singling_out"] is None
+
+
+def test_a_section_says_nothing_of_the_original_and_has_one_form():
+    """No figure of the raw data is in it; other words, keys or finer numbers are no section of ours."""
+    found = attack_with([5] * 10, inferences=[Inference("dx", 10, 0.6, 0.4, 0.0)])
+    told = {"columns": {"dx": {}}, "attack": found.as_manifest()}
+
+    assert "original" not in json.dumps(told)
+    assert is_attack_told(told)
+    for change in (
+        {"holds": False},
+        {"guess": 0.001},
+        {"targets": 1.5},
+        {"note": "p17"},
+        {"inferences": [{"column": "p17", "accuracy": None, "baseline": None, "certain": None}]},
+        {"levels": [told["attack"]["levels"][0] | {"known": "p17"}]},
+        {"criteria": {"singling_out": 0.123, "linkability": 0, "inference": None}},
+    ):
+        assert not is_attack_told(told | {"attack": told["attack"] | change})
+
+
+def test_a_target_with_too_few_matches_breaks_the_guarantee():
+    """One covered target with fewer than k matches is enough; one who is not covered is none."""
+    seen = sights([9, 3, 0])
+    broken = level_of("1 code", seen, seen, [True, True, True], K, None)
+    outside = level_of("1 code", seen, seen, [True, False, True], K, None)
+
+    assert (broken.broken, outside.broken) == (1, 0)
+    assert isinstance(broken, Level)
+    assert found_among(seen, K).fewer == 1
+
+
+def release_of(columns, k=K, **options):
+    """A release of the people by some columns."""
+    frame = PEOPLE.with_columns(ward=pl.Series([str(number) for number in range(80)])) if options else PEOPLE
+    kept = frame.select("id", *columns, *([] if not options else ["ward"]))
+    return cl.anonymize(kept, quasi_identifiers=columns, rules=[cl.KAnonymity(k)], id="id", **options), kept
+
+
+def test_parts_with_nothing_in_common_are_not_linkable():
+    """Two tables of the same patients that record nothing alike leave k candidates in each."""
+    parts = [Part(name, *release_of(columns)) for name, columns in (("ages", AGE), ("sexes", SEX))]
+    found = attack_parts(parts)
+    (link,) = found.links
+
+    assert found.holds
+    assert (link.columns, link.fewer, link.joined, link.targets) == ((), 0, 0, 80)
+    assert link.least >= K
+    assert found.summary()["parts"].keys() == {"ages", "sexes"}
+
+
+def test_parts_that_record_the_same_value_are_linkable():
+    """A value that both parts release as recorded, other for every patient, joins their records one by one."""
+    parts = [Part(name, *release_of(columns, keep=["ward"])) for name, columns in (("ages", AGE), ("sexes", SEX))]
+    found = attack_parts(parts)
+    (link,) = found.links
+
+    assert not found.holds
+    assert link.columns == (("ward", "ward"),)
+    assert link.joined == 160
+    assert all(part.holds for _, part in found.parts)
+
+
+def test_parts_with_the_same_numbers_are_linkable():
+    """Records numbered alike in two parts are found out where crosswalks say whose they are."""
+    release, kept = release_of(AGE)
+    found = attack_parts([Part("one", release, kept, Known()), Part("two", release, kept, Known())])
+
+    assert found.links[0].same_numbers == 1.0
+    assert not found.holds
+    with pytest.raises(InputError, match="same name"):
+        attack_parts([Part("one", release, kept), Part("one", release, kept)])
+
+
+def test_parts_without_records_are_not_compared():
+    """Chunks have no records that could be joined; that is said."""
+    codes = cl.CodeSets.from_records([["001", "002"]] * 40 + [["001"]] * 40, ids=PEOPLE["id"])
+    release, kept = release_of(AGE)
+    found = attack_parts([Part("ages", release, kept), Part("codes", cl.disassociate(codes, k=K), codes)])
+
+    assert found.not_compared == (("ages", "codes"),)
+    assert found.holds

@@ -1,0 +1,109 @@
+"""``attack``, and ``protect --attack``: what is said, what is told in a release, and the exit codes."""
+
+import json
+
+import pytest
+from tests.claims_files import write_files
+
+from cloister.cli.main import run
+
+QI = ("--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Patients, their codes and their timelines, forty of each; two of them have what nobody else has."""
+    monkeypatch.chdir(tmp_path)
+    people = [f"Q{n:03d},{30 + 10 * (n % 2) + n % 3},{'FM'[n % 2]},0213{n % 2},{'xyz'[n % 3]}\n" for n in range(38)]
+    people += ["Q900,77,F,99999,x\n", "Q901,88,M,88888,y\n"]
+    codes = [f"Q{n:03d},{('401.9 250.00', '401.9', '250.00 272.4')[n % 3]}\n" for n in range(40)]
+    pairs = [f"Q{n:03d},{('401.9', '401.1')[n % 2]},{40 + n % 4}\n" for n in range(40)]
+    (tmp_path / "people.csv").write_text("mrn,age,sex,zip,dx\n" + "".join(people))
+    (tmp_path / "codes.csv").write_text("id,codes\n" + "".join(codes))
+    (tmp_path / "visits.csv").write_text("id,code,age\n" + "".join(pairs))
+    return tmp_path
+
+
+SHAPES = {
+    "table": ("table", "people.csv", "--id", "mrn", "--sensitive", "dx", *QI, "--suppression", "0.2"),
+    "mondrian": ("table", "people.csv", "--id", "mrn", "--sensitive", "dx", *QI, "--method", "mondrian"),
+    "codes": ("codes", "codes.csv", "--method", "disassociation"),
+    "generalized": ("codes", "codes.csv", "--method", "cba"),
+    "trajectories": ("trajectories", "visits.csv"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_an_attack_stands_in_release_and_report(files, capsys, name):
+    """With --attack the release says how it stood; it verifies, and no value or small count is in it."""
+    words = [*SHAPES[name], "-k", "4", "--out", "release", "--attack", "--crosswalk", "crosswalk.csv", "--quiet"]
+    assert run(["protect", *words]) == 0
+    told = json.loads((files / "release" / "release.json").read_text())["attack"]
+    report = (files / "release" / "report.html").read_text()
+
+    assert told["holds"] is True
+    assert "were looked for in the released files" in report
+    assert all(level["known"] in report for level in told["levels"])
+    assert run(["verify", "release", "--quiet"]) == 0
+    original = ["--original", SHAPES[name][1], "--crosswalk", "crosswalk.csv"]
+    assert run(["attack", "release", *original, "--json"]) == 0
+    exact = json.loads(capsys.readouterr().out)
+    assert exact["holds"] is True
+    assert exact["is_known_who"] is True
+    assert [level["known"] for level in exact["levels"]] == [level["known"] for level in told["levels"]]
+    assert run(["attack", "release", *original]) == 0
+    shown = capsys.readouterr()
+    assert "For the custodian alone" in shown.out
+    assert not {word for word in ("Q900", "99999", "401.9") if word in shown.out + shown.err + json.dumps(told)}
+
+
+def test_claims_are_attacked_as_they_are_written(tmp_path, capsys):
+    """``protect claims --attack`` and ``attack`` with both files and the plan."""
+    files = write_files(tmp_path, n_patients=80)
+    places = [str(files / name) for name in ("patients.csv", "claims.csv", "plan.toml", "release")]
+    words = [*places[:2], "--plan", places[2], "--out", places[3], "--attack", "--quiet"]
+    assert run(["protect", "claims", *words]) == 0
+    assert run(["verify", places[3], "--quiet"]) == 0
+
+    assert run(["attack", places[3], places[1], "--original", places[0], "--plan", places[2]]) == 0
+    assert "holds on average" in capsys.readouterr().out
+
+
+def test_a_release_that_does_not_hold_is_found_out(files, capsys):
+    """Where a class lost records, the exit code is 1, and how many targets it concerns is said, not who."""
+    assert run(["protect", *SHAPES["table"], "-k", "4", "--out", "release", "--quiet"]) == 0
+    data = files / "release" / "data.csv"
+    lines = data.read_text().splitlines(keepends=True)
+    kept = [line for line in lines[1:] if line.split(",")[1:4] != lines[1].split(",")[1:4]]
+    data.write_text("".join([lines[0], lines[1], *kept]))
+
+    assert run(["attack", "release", "--original", "people.csv"]) == 1
+    shown = capsys.readouterr().out
+    assert "does NOT hold" in shown
+    assert "Q0" not in shown
+    assert run(["attack", "release", "--original", "people.csv", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["broken"] > 0
+    told = json.loads((files / "release" / "release.json").read_text())
+    (files / "release" / "release.json").write_text(json.dumps(told | {"attack": {"note": "Q900"}}))
+    assert run(["verify", "release"]) == 1
+    assert "wrong attack" in capsys.readouterr().err
+
+
+def test_the_parts_of_a_job_are_attacked_together(files, capsys):
+    """Each part needs its original; what leads from one to another is said."""
+    job = files / "job"
+    job.mkdir()
+    parts = [{"name": name, "folder": name} for name in ("people", "visits")]
+    (job / "release.json").write_text(json.dumps({"schema": 1, "shape": "job", "parts": parts}))
+    for name, words in (("people", SHAPES["table"]), ("visits", SHAPES["trajectories"])):
+        assert run(["protect", *words, "-k", "4", "--out", f"job/{name}", "--quiet"]) == 0
+    originals = ["--original", "people=people.csv", "--original", "visits=visits.csv"]
+
+    assert run(["attack", "job", *originals]) == 0
+    assert "people + visits" in capsys.readouterr().out
+    assert run(["attack", "job", *originals[:2]]) == 2
+    assert "The part visits has no original" in capsys.readouterr().err
+    assert run(["attack", "job", "--original", "people.csv"]) == 2
+    assert "PART=FILE" in capsys.readouterr().err
+    assert run(["attack", "nowhere", "--original", "people.csv"]) == 2
+    assert run(["attack", "job/people", "--original", "people.csv", "--targets", "0"]) == 2

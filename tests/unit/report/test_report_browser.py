@@ -1,0 +1,88 @@
+"""The report in a real browser, where there is one: no script, no network, a silent console, no sideways scroll."""
+
+import re
+import shutil
+import socket
+import subprocess
+import threading
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((path for path in map(shutil.which, NAMES) if path), None)
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
+    *(
+        "--disable-default-apps",
+        "--disable-domain-reliability",
+        "--disable-dev-shm-usage",
+        "--no-pings",
+        "--disable-features=NetworkTimeServiceQuerying,OptimizationHints,MediaRouter,Translate",
+    ),
+    *("--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget=4000"),
+)
+WIDTHS = (320, 360, 1280)
+
+FRAME = '<iframe sandbox="allow-same-origin" style="width:{width}px;height:900px" src="file://{path}"></iframe>'
+"""A report without the right to run a script; only the page around it may, to measure it."""
+
+AROUND = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>measured</title></head><body>{frames}<pre></pre>
+<script>
+addEventListener("load", () => {{
+  document.querySelector("pre").textContent = [...document.querySelectorAll("iframe")].map(frame => {{
+    const page = frame.contentDocument, root = page.documentElement, svg = page.querySelector("svg");
+    const wider = root.scrollWidth - root.clientWidth, drawn = svg.getBoundingClientRect().width > 99;
+    return [wider, page.querySelectorAll("h2").length, drawn].join(" ");
+  }}).join("|");
+}});
+</script></body></html>"""
+
+OWN = re.compile(r"^[A-Z]+ (https?://)?[a-z0-9.-]+\.(google|googleapis|gvt1)\.com[:/]")
+"""What the browser asks for by itself, whatever it shows. A page cannot: its policy allows no address, and what is
+refused is told on the console."""
+
+
+class Proxy:
+    """Where all requests of the browser would go; it answers none and remembers the host that each asks for."""
+
+    def __init__(self):
+        self.asked, self.server = [], socket.create_server(("127.0.0.1", 0))
+        self.address = "{}:{}".format(*self.server.getsockname())
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            with connection:
+                self.asked.append(connection.recv(4096).partition(b"\r\n")[0].decode("latin-1"))
+
+
+@pytest.mark.skipif(BROWSER is None, reason=f"no browser is here: none of {', '.join(NAMES)}")
+def test_every_report_in_a_browser(releases, tmp_path):
+    """The reports of all shapes open at three widths: whole, silent, alone, and no wider than the window."""
+    pages = [place / name / "report.html" for place in releases.values() for name in ("release", "secret")]
+    frames = [FRAME.format(width=width, path=page) for page in pages for width in WIDTHS]
+    (tmp_path / "around.html").write_text(AROUND.format(frames="".join(frames)))
+    proxy = Proxy()
+    places = (f"--user-data-dir={tmp_path / 'browser'}", f"--proxy-server={proxy.address}")
+    command = [
+        BROWSER,
+        *FLAGS,
+        *places,
+        "--proxy-bypass-list=<-loopback>",
+        "--dump-dom",
+        f"file://{tmp_path}/around.html",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    proxy.server.close()
+    measured = re.search(r"<pre>([^<]*)</pre>", run.stdout)
+
+    assert measured is not None, run.stderr[-2000:]
+    parts = {"release": 9, "secret": 10}
+    assert measured[1].split("|") == [f"0 {parts[page.parent.name]} true" for page in pages for _ in WIDTHS]
+    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
+    assert [line for line in proxy.asked if not OWN.search(line)] == []
