@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from cloister.codesets.generalization.release import GeneralizedCodesRelease
     from cloister.codesets.policy import UtilityPolicy
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
+    from cloister.exploration.comparison import Comparison
+    from cloister.exploration.outcome import Exploration
     from cloister.hierarchy import (
         Hierarchy,
         dates,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from cloister.verbs.assess import assess
     from cloister.verbs.claims import deidentify_claims
     from cloister.verbs.codes import disassociate, generalize_codes
+    from cloister.verbs.explore import compare, explore
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
 
@@ -70,10 +73,12 @@ __all__ = [
     "CodeSets",
     "CodesAssessment",
     "CodesRelease",
+    "Comparison",
     "DeltaDisclosure",
     "DeltaPresence",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "Exploration",
     "GeneralizedCodesRelease",
     "GuaranteeViolation",
     "Hierarchy",
@@ -98,9 +103,11 @@ __all__ = [
     "anonymize",
     "anonymize_trajectories",
     "assess",
+    "compare",
     "dates",
     "deidentify_claims",
     "disassociate",
+    "explore",
     "generalize_codes",
     "hierarchy_file",
     "hierarchy_rows",
@@ -123,6 +130,8 @@ _HOME = {
     "codesets.generalization.release": ("GeneralizedCodesRelease",),
     "codesets.policy": ("UtilityPolicy",),
     "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
+    "exploration.comparison": ("Comparison",),
+    "exploration.outcome": ("Exploration",),
     "hierarchy": (
         "Hierarchy",
         "dates",
@@ -161,6 +170,7 @@ _HOME = {
     "verbs.assess": ("assess",),
     "verbs.claims": ("deidentify_claims",),
     "verbs.codes": ("disassociate", "generalize_codes"),
+    "verbs.explore": ("compare", "explore"),
     "verbs.tables": ("anonymize",),
     "verbs.trajectories": ("anonymize_trajectories",),
 }

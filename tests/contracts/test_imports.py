@@ -111,12 +111,24 @@ ALLOWED = {
         "codesets",
         "claims",
     },
+    "exploration": {"exploration", "", "errors", "results", "io", "report", "release", "release_folder", "jobs"},
     "recheck": {"errors", "results", "io", "hierarchy", "privacy", "release_folder", "manifest_head", "jobs", *SHAPES},
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
+SEEN_BY_CLI |= {
+    *SHAPES,
+    "release_folder",
+    "risk",
+    "stopwatch",
+    "search",
+    "testing",
+    "recheck",
+    "jobs",
+    "exploration",
+    "typed_toml",
+}
 
 
 def room(path):

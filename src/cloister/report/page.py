@@ -6,9 +6,11 @@ from typing import Any
 
 from cloister.results import Manifest
 
+from .scatter import scatter
+
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
 TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
-TEMPLATES = (TABLE, CODES, GENERALIZED, TRAJECTORIES, CLAIMS, "table_codes.html", "job.html", "style.css")
+ENDING = ".j2"
 
 
 @cache
@@ -16,10 +18,9 @@ def environment() -> Any:
     """Return what fills the templates in."""
     from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
 
-    folder = files("cloister.report")
-    sources = {name: folder.joinpath(f"{name}.j2").read_text(encoding="utf-8") for name in TEMPLATES}
+    templates = [file for file in files("cloister.report").iterdir() if file.name.endswith(ENDING)]
     environment = Environment(
-        loader=DictLoader(sources),
+        loader=DictLoader({file.name.removesuffix(ENDING): file.read_text(encoding="utf-8") for file in templates}),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -27,6 +28,7 @@ def environment() -> Any:
     )
     environment.filters["number"] = _number
     environment.filters["percent"] = _percent
+    environment.filters["scatter"] = scatter
     return environment
 
 
