@@ -26,7 +26,7 @@ EXAMPLES = {
         "--out exploration"
     ),
 }
-OF_A_RELEASE = {"out", "overwrite", "internal", "crosswalk", "values_to", "ids"}
+OF_A_RELEASE = {"out", "overwrite", "internal", "crosswalk", "values_to", "ids", "attack"}
 """Options of ``protect`` about where a release goes, of which there is none here."""
 
 app = typer.Typer(
