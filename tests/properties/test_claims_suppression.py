@@ -169,7 +169,7 @@ def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
 
     def measured(high):
         share = RiskFigures(10_000, int(10_000 * high), 0, 0.01, 0.0)
-        return lambda *given: (rounds.append(given[-1]), ReleaseRisk(share, share, share))[1]
+        return lambda *given: (rounds.append(given[-1]), ReleaseRisk(share, share, share, share))[1]
 
     for high, message, last in ((0.5, "hardly lowers the risk: after 2 rounds", 2), (0.21, "After 12 rounds", 12)):
         rounds.clear()

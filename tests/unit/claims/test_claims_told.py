@@ -27,20 +27,22 @@ RARE = ("800.1", "811.0", "820.2", "835.0", "190.1")
 OF_PATIENTS, OF_CLAIMS = ["mrn", "born", "sex"], ["mrn", "date", "dx", "pos", "doctor", "note"]
 LEVELS = PLAN.replace('age = "age"', 'age = "age@4-4"').replace('dx = "diagnosis"\n[t', 'dx = "diagnosis@2-2"\n[t')
 TREATMENTS = {
-    "cells": ("none", 0.4, "bounded"),
-    "claims": ("none", 0.4, "bounded"),
-    "patients": (90, 0.13, "waived"),
+    "cells": ("none", 0.4, "bounded", 3),
+    "claims": ("none", 0.4, "bounded", 3),
+    "patients": (90, 0.13, "waived", 0),
 }
-"""Truncation, highest flag rate before suppression and who believes flags, by which each leaves out a few patients."""
+"""Truncation, highest flag rate before suppression, who believes flags, patients of a sex of their own: by these each
+leaves out a few patients."""
 
 
-def people(hiv=25, alcohol=30, both=1, seed=2):
-    """250 patients, five of them rare, and besides: excluded by one rule or both, and four without claims."""
+def people(hiv=25, alcohol=30, both=1, seed=2, of_own_sex=0):
+    """250 patients, five rare ones, some of an own sex; and excluded by one rule or both, and four without claims."""
     draw, patients, events = random.Random(seed), [], []
 
     def add(kind, codes):
         own = f"{kind}{len(patients)}"
-        patients.append((own, f"{draw.randint(1945, 1994)}-06-15", draw.choice("FM")))
+        born, sex = f"{draw.randint(1945, 1994)}-06-15", draw.choice("FM")
+        patients.append((own, born, "U" if 250 <= len(patients) < 250 + of_own_sex else sex))
         for code in codes:
             day, place = f"2024-0{draw.randint(1, 9)}-11", draw.choice(("Office", "Inpatient Hospital", "elsewhere"))
             events.append((own, day, code, place, f"D{draw.randint(1, 9)}", "n"))
@@ -119,12 +121,13 @@ def subtracted(manifest, files):
 @pytest.mark.parametrize("treatment", ["cells", "claims", "patients"])
 def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     """With few left out by each treatment, few with two reasons and few without claims, no difference is 1 to k - 1."""
-    truncation, most, tolerant = TREATMENTS[treatment]
-    text = LEVELS.replace('["none", 90]', json.dumps([truncation]))
+    truncation, most, tolerant, few = TREATMENTS[treatment]
+    levels = LEVELS.replace('sex = "suppress"', 'sex = "suppress@0-0"') if few else LEVELS
+    text = levels.replace('["none", 90]', json.dumps([truncation]))
     text = text.replace("power = 3", f'power = 2\ntolerant = "{tolerant}"')
     text = text.replace("repeats = 5", "repeats = 2")
     text += f'draws = 1000\nmax_suppression = {most}\n[suppression]\nmost_removed = 0.3\ntreatment = "{treatment}"\n'
-    release = protect_claims(claims(people(), text))
+    release = protect_claims(claims(people(of_own_sex=few), text))
     manifest, secret = release.manifest, release.custody.figures
 
     assert secret["records"]["lost"][:2] == [54, 4]
