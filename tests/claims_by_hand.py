@@ -1,5 +1,7 @@
 """The same release for the oracle and for cloister: plain lists of labels, and arrays."""
 
+from collections import Counter
+
 import numpy as np
 from tests.oracles.claims import Tables
 
@@ -51,6 +53,22 @@ def every_draw(released, power):
         np.array(values, dtype=np.int32),
     )
     return draws, plainly
+
+
+def labels_drawn(draws, released, levels):
+    """Each draw as the oracle reads it: the patient, and for each column of claims a count of labels."""
+    e = released.encoded
+    tables = plain(released, [0] * len(levels))
+    values = [np.argsort(neighbours(column)) for column in e.claims]
+    found = []
+    for d, i in enumerate(draws.patients.tolist()):
+        wanted = []
+        for h, (column, level) in enumerate(zip(e.claims, levels[len(e.patients) :])):
+            own = draws.values[draws.starts[d, h] : draws.starts[d, h + 1]]
+            assert all(column.labels[0][values[h][value]] in tables.known[i][h] for value in own)
+            wanted.append(Counter(column.labels[level][column.levels[level][values[h][value]]] for value in own))
+        found.append((i, wanted))
+    return found
 
 
 def matching_of(released, power, threads=1):

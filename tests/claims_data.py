@@ -42,6 +42,7 @@ pos = "place"
 spec = "specialty"
 length_of_stay = "length-of-stay"
 days_since_first_claim = "days-since-first-claim"
+pay_delay = "pay-delay"
 """
 PATIENTS = [("P1", "1950-06-15", "F"), ("P2", "1980-01-01", "M"), ("P3", "2008-01-10", "F"), ("P4", None, "M")]
 CLAIMS = [

@@ -100,8 +100,8 @@ STAGES = (
 
 
 def marked(folder):
-    """Files in which one patient's id and provider, a remark that is dropped, and people's names are the marker."""
-    claims = f"{MARKER},2024-03-11,401.9,Office,{MARKER},n0\n"
+    """Files in which a patient's id, provider and diagnosis, a remark and names of people are the marker."""
+    claims = f"{MARKER},2024-03-11,{MARKER},Office,{MARKER},n0\n"
     plan = FILES_PLAN.replace('note = "keep"', 'note = "drop"') + '[population]\npatients = "register.csv"\n'
     write_files(folder, plan=plan, last=[f"{MARKER},1970-01-01,F\n", claims])
     (folder / "register.csv").write_text("name,sex\n" + 400 * f"{MARKER},F\n{MARKER},M\n")
@@ -124,7 +124,7 @@ PROTECT = ("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.to
 
 
 def test_a_release_of_claims(tmp_path, monkeypatch, capsys, caplog):
-    """Ids of patients and providers, and what is dropped, stand nowhere in a release, nor in what is said of it."""
+    """Ids, what is dropped, and what is no diagnosis stand nowhere in a release, nor in what is said of it."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.chdir(tmp_path)
     marked(tmp_path)

@@ -6,6 +6,7 @@ Written from section 5 of the appendix of the Heritage Health Prize de-identific
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
+from math import comb
 
 
 class Tables:
@@ -54,6 +55,36 @@ class Tables:
         """Patients who fit, or would but for what is said to be missing."""
         return sum(self.tolerates(j, wanted) for j in self.alike(i))
 
+    def likeliest_size(self, i, wanted):
+        """Of those who fit, how many are likeliest to be who was drawn so, if the patient is one of them; else 0."""
+        chances = {j: self._chance(j, wanted) for j in self.alike(i) if self.holds(j, wanted)}
+        best = [j for j, chance in chances.items() if chance == max(chances.values())]
+        return len(best) if i in best else 0
+
+    def nearest_size(self, i, wanted):
+        """Of those tolerated, how many lack fewest values, if the patient is one of them; else 0."""
+        lacking = {
+            j: sum(sum((need - self._has(j, h)).values()) for h, need in enumerate(wanted))
+            for j in self.alike(i)
+            if self.tolerates(j, wanted)
+        }
+        best = [j for j, n in lacking.items() if n == min(lacking.values())]
+        return len(best) if i in best else 0
+
+    def _chance(self, j, wanted):
+        """Share of all samples of this size of a patient's released values that are these."""
+        chance = Fraction(1)
+        for h, need in enumerate(wanted):
+            has = self._has(j, h)
+            chance /= comb(sum(has.values()), sum(need.values()))
+            for label, times in need.items():
+                chance *= comb(has[label], times)
+        return chance
+
+    def holders(self, h, label):
+        """Released patients who have a label in a column of claims."""
+        return [j for j, present in enumerate(self.present) if present and self._has(j, h)[label]]
+
     def _has(self, j, h):
         return Counter(label for label in self.released[j][h] if label is not None)
 
@@ -86,3 +117,48 @@ def exact_tolerant_risk(tables, power):
             size = tables.tolerant_size(i, tables.labels(i, sample))
             total += Fraction(1, size * len(samples) * len(people))
     return total
+
+
+def risk_of_draw(tables, i, wanted, k):
+    """Risk of one draw of a patient for the paper's adversary and for the tolerant one, 0 where k or more fit.
+
+    Where nobody fits, the tolerant one may take only who lacks fewest values, if he finds more that way.
+    """
+    size, tolerant = tables.class_size(i, wanted), tables.tolerant_size(i, wanted)
+    if size == 0:
+        tolerant = min(tolerant, tables.nearest_size(i, wanted) or tolerant)
+    held = tables.holds(i, wanted)
+    return Fraction(1, size) if held and size < k else 0, Fraction(1, tolerant) if tolerant < k else 0
+
+
+def fewest_who_make_up(figures, excess):
+    """Those with the highest figures, the first of equal ones, one by one until they sum up to an excess."""
+    chosen, total = [], 0
+    while excess > 0 and total < excess:
+        left = [i for i, figure in enumerate(figures) if figure > 0 and i not in chosen]
+        if not left:
+            break
+        chosen.append(max(left, key=lambda i: (figures[i], -i)))
+        total += figures[chosen[-1]]
+    return set(chosen)
+
+
+def without_rare_labels(tables, k):
+    """Patients and labels of claims that are left when labels of fewer than k patients go, one at a time."""
+    while True:
+        people = [j for j, present in enumerate(tables.present) if present]
+        for h in range(len(tables.released[0]) if tables.released else 0):
+            for label in {label for j in people for label in tables.released[j][h] if label is not None}:
+                if len(tables.holders(h, label)) < k:
+                    for j in people:
+                        tables.released[j][h] = [own for own in tables.released[j][h] if own != label]
+        rare = [
+            j
+            for j in people
+            for place, label in enumerate(tables.patients[j])
+            if label is not None and sum(tables.patients[other][place] == label for other in people) < k
+        ]
+        if not rare:
+            return tables
+        for j in rare:
+            tables.present[j] = False

@@ -19,9 +19,9 @@ from cloister.claims.data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
 from cloister.claims.manifest import plan_told
 from cloister.claims.original import original_of
 from cloister.claims.prepare import prepare
+from cloister.claims.promise import Promise
 from cloister.claims.recheck import ClaimsOriginal
 from cloister.claims.stated import read_promise
-from cloister.claims.verify import Promise
 from cloister.claims.verify_original import Original
 from cloister.claims.verify_simulation import History, powers
 from cloister.errors import InputError

@@ -94,6 +94,18 @@ def adversary_power(
     return AdversaryPower(names, simpson.reshape(shape), eta, cap, power.reshape(shape))
 
 
+def power_at(
+    claims: EncodedClaims, highest: int, rounding: Rounding, basis: Literal["raw", "node"], levels: Sequence[int]
+) -> NDArray[np.int32]:
+    """Return the power against a release at some levels of claims, (n_patients, n_columns).
+
+    The paper works the power out of the values as generalized. Where codes differ a lot and their groups do not, that
+    is far more than by the codes; so with the basis ``raw`` it is the higher of both, with ``node`` the paper's.
+    """
+    power = adversary_power(claims, highest, rounding, levels).of_patients
+    return power if basis == "node" else np.maximum(power, adversary_power(claims, highest, rounding).of_patients)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Spread:
     """Of one quasi-identifier, by patient: values not missing (N), and pairs of equal ones, n(n - 1) summed."""

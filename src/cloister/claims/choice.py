@@ -14,7 +14,7 @@ from .knowledge import Knowledge
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
 from .losses import level_losses
 from .matching import Matching
-from .node_risk import Basis, NodeRisk, RiskFigures
+from .node_risk import Basis, NodeRisk, RiskFigures, risk_of
 from .released import Released
 from .risk_settings import PowerAt, RiskSettings
 
@@ -99,7 +99,7 @@ class Choice:
 
 
 class _Level:
-    """One truncation level, ready to be searched."""
+    """One truncation level, ready to be searched: its lists of patients are made once."""
 
     def __init__(
         self, released: Released, knowledge: Knowledge, settings: RiskSettings, power_at: PowerAt | None
@@ -107,18 +107,19 @@ class _Level:
         self.released = released
         self.knowledge = knowledge
         self.settings = settings
+        self.max_sup = settings.max_sup
         self.power_at = power_at
         self.matching = Matching(released, knowledge.cap, settings.threads)
         self.raw = NodeRisk(self.matching, knowledge, settings.k, Basis.RAW)
 
     def is_candidate(self, levels: Node) -> bool:
         """Whether a node passes with misses decided on base values, inherited by coarser nodes."""
-        return self.raw.flag_rate(levels, self.settings.max_sup, self.settings.search_repeats).is_candidate
+        return self.raw.flag_rate(levels, self.max_sup, self.settings.search_repeats).is_candidate
 
     def is_accepted(self, levels: Node) -> bool:
         """Whether it also passes the paper's own test, with misses decided on its own values."""
         risk = self.by_node(levels)
-        return risk.flag_rate(levels, self.settings.max_sup, self.settings.search_repeats).is_candidate
+        return risk.flag_rate(levels, self.max_sup, self.settings.search_repeats).is_candidate
 
     def by_node(self, levels: Node) -> NodeRisk:
         """The paper's test of a node."""
@@ -131,8 +132,98 @@ class _Level:
         return NodeRisk(matching, knowledge, self.settings.k, Basis.NODE)
 
     def test(self, levels: Node, loss: float) -> NodeTest:
-        """Figures of a node by both tests."""
-        return NodeTest(levels, loss, self.raw.figures(levels), self.by_node(levels).figures(levels))
+        """Figures of a node by both tests; classes are counted once where both make the same draws."""
+        draws, node = self.knowledge.repeat(0), self.by_node(levels)
+        sizes = node.class_sizes(levels, node.knowledge.repeat(0))
+        if self.power_at is None:
+            # what base values hold, coarser ones hold as well
+            raw = np.where(self.matching.contained([0] * len(levels), draws), sizes, 0)
+        else:
+            raw = self.raw.class_sizes(levels, draws)
+        return NodeTest(levels, loss, self._figures(raw), self._figures(sizes))
+
+    def _figures(self, sizes: NDArray[np.int64]) -> RiskFigures:
+        return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < self.settings.k), sizes == 0)
+
+
+class Chooser:
+    """The choice of a truncation level and a node, by any MaxSup: what is drawn and counted for one serves the others.
+
+    Parameters
+    ----------
+    truncation : of step 7, from base values
+    power : (n_patients, n_columns) adversary's power from base values
+    bounds : lowest and highest level of each column
+    weights : of the columns in the loss
+    power_at : the power as computed from the values of a node, for the paper's test; ``power`` if not given
+    """
+
+    def __init__(
+        self,
+        encoded: EncodedClaims,
+        truncation: Truncating,
+        power: NDArray[np.int32],
+        settings: RiskSettings,
+        *,
+        bounds: Bounds | None = None,
+        weights: Sequence[float] | None = None,
+        power_at: PowerAt | None = None,
+    ) -> None:
+        self.encoded, self.truncation, self.settings = encoded, truncation, settings
+        self.bounds = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
+        self.weights, self.power_at = weights, power_at
+        self._knowledge = Knowledge(encoded, power, settings.seed, draws=settings.draws)
+        self._budget = Budget(settings.search_nodes, settings.search_seconds)
+        self._levels: dict[float, _Level] = {}
+
+    def choose(self, max_sup: float) -> Choice:
+        """Return what `choose_node` does, with this MaxSup.
+
+        Raises
+        ------
+        NoSafeRelease
+            No node of any truncation level passes, or none was found before the search had to end.
+        """
+        tried: list[TruncationTried] = []
+        best: tuple[Node, float, float] | None = None
+        percentiles = sorted(set(self.settings.truncation), reverse=True)
+        for percentile in percentiles:
+            level = self._level(percentile, max_sup)
+            result = _search(level, self.bounds, self.weights, np.inf if best is None else best[2], self._budget)
+            if result.levels is not None:
+                best = result.levels, percentile, result.loss
+            limit = None if percentile >= NO_TRUNCATION else self.truncation.limit(percentile)
+            tried.append(TruncationTried(percentile, limit, int((~level.released.claims).sum()), result))
+            if self._budget.is_spent:
+                break
+        is_optimal = len(tried) == len(percentiles) and all(one.result.is_complete for one in tried)
+        if best is None:
+            raise _none_found(tried, max_sup, is_complete=is_optimal)
+        levels, percentile, loss = best
+        level = self._level(percentile, max_sup)
+        around = _around(level, levels, self.bounds, self.weights)
+        return Choice(levels, percentile, loss, level.released, tuple(tried), around, is_optimal)
+
+    def _level(self, percentile: float, max_sup: float) -> _Level:
+        if percentile not in self._levels:
+            released = Released.everything(self.encoded, self.truncation.kept(percentile))
+            self._levels[percentile] = _Level(released, self._knowledge, self.settings, self.power_at)
+        level = self._levels[percentile]
+        level.max_sup = max_sup
+        return level
+
+
+def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete: bool) -> NoSafeRelease:
+    """Say that no node passes, or that none was found in time."""
+    if not is_complete:
+        return NoSafeRelease(
+            f"The search ended by search.nodes or search.time_limit_s after {sum(one.n_asked for one in tried)} nodes, "
+            f"none of which has a flag rate of at most {max_sup:g}. Allow more, or coarser levels alone."
+        )
+    return NoSafeRelease(
+        f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
+        f"{max_sup:g}. Allow coarser levels, truncate more, raise risk.max_suppression, or remove columns."
+    )
 
 
 def choose_node(
@@ -157,47 +248,15 @@ def choose_node(
 
     Parameters
     ----------
-    truncation : of step 7, from base values
-    power : (n_patients, n_columns) adversary's power from base values
-    bounds : lowest and highest level of each column
-    weights : of the columns in the loss
-    power_at : the power as computed from the values of a node, for the paper's test; ``power`` if not given
+    truncation, power, bounds, weights, power_at : as for `Chooser`
 
     Raises
     ------
     NoSafeRelease
         No node of any truncation level passes, or none was found before the search had to end.
     """
-    limits = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
-    knowledge = Knowledge(encoded, power, settings.seed, draws=settings.draws)
-    budget = Budget(settings.search_nodes, settings.search_seconds)
-    tried: list[TruncationTried] = []
-    best: tuple[Node, float, float] | None = None
-    for percentile in sorted(set(settings.truncation), reverse=True):
-        released = Released.everything(encoded, truncation.kept(percentile))
-        level = _Level(released, knowledge, settings, power_at)
-        result = _search(level, limits, weights, np.inf if best is None else best[2], budget)
-        if result.levels is not None:
-            best = result.levels, percentile, result.loss
-        limit = None if percentile >= NO_TRUNCATION else truncation.limit(percentile)
-        tried.append(TruncationTried(percentile, limit, int((~released.claims).sum()), result))
-        if budget.is_spent:
-            break
-    is_optimal = len(tried) == len(set(settings.truncation)) and all(one.result.is_complete for one in tried)
-    if best is None and not is_optimal:
-        raise NoSafeRelease(
-            f"The search ended by search.nodes or search.time_limit_s after {sum(one.n_asked for one in tried)} nodes, "
-            f"none of which has a flag rate of at most {settings.max_sup:g}. Allow more, or coarser levels alone."
-        )
-    if best is None:
-        raise NoSafeRelease(
-            f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
-            f"{settings.max_sup:g}. Allow coarser levels, truncate more, raise risk.max_suppression, or remove columns."
-        )
-    levels, percentile, loss = best
-    released = Released.everything(encoded, truncation.kept(percentile))
-    around = _around(_Level(released, knowledge, settings, power_at), levels, limits, weights)
-    return Choice(levels, percentile, loss, released, tuple(tried), around, is_optimal)
+    chooser = Chooser(encoded, truncation, power, settings, bounds=bounds, weights=weights, power_at=power_at)
+    return chooser.choose(settings.max_sup)
 
 
 def _search(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -140,3 +140,23 @@ class WrittenClaims:
     def of(self, table: str) -> pl.DataFrame:
         """The rows of one file."""
         return self.patients if table == PATIENTS else self.claims
+
+
+class Filed(Protocol):
+    """Two files and what their columns are, as laid out to be written or as read back."""
+
+    @property
+    def files(self) -> WrittenClaims:
+        """The two files."""
+
+    @property
+    def form(self) -> ClaimsForm:
+        """Their columns."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReadBack:
+    """Two files as read back; see `Filed`."""
+
+    files: WrittenClaims
+    form: ClaimsForm

@@ -4,9 +4,9 @@ import polars as pl
 
 from cloister.errors import InputError
 
-ISO = r"^\s*(\d{4}-\d{2}-\d{2})(?:[T ]|\s*$)"
-COMPACT = r"^\s*(\d{8})\s*$"
-WHOLE = r"^\s*(\d{1,9})(?:\.\d*)?\s*$"
+ISO = r"^\s*([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]|\s*$)"
+COMPACT = r"^\s*([0-9]{8})\s*$"
+WHOLE = r"^\s*([0-9]{1,9})(?:\.[0-9]*)?\s*$"
 
 
 def days_in(text: pl.Series) -> pl.Series:

@@ -8,6 +8,7 @@ from cloister.errors import InputError
 
 from .data import PATIENT, Claims
 from .dates import dates_of, numbers_of
+from .ladders import MOST_DELAY
 from .plan import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR
 from .steps import StepLine, Stepped
 
@@ -21,7 +22,7 @@ def derived(data: Claims) -> Stepped:
 
     * ``days_since_first_claim``: days from the patient's first claim that remains to the claim.
     * ``length_of_stay``: days from the claim's date to its end, at least 1; missing where the end is.
-    * ``pay_delay``: days from the claim's date to its payment, at least 0.
+    * ``pay_delay``: days from the claim's date to its payment, at least 0 and at most 3,650.
     * ``year``: calendar year of the claim.
     * ``age``: years at the first claim, from the date of birth, else from the year of birth; missing of patients
       without claims. At least 0.
@@ -69,7 +70,8 @@ def _length_of_stay(data: Claims) -> pl.Series:
 
 
 def _pay_delay(data: Claims) -> pl.Series:
-    return (_dates(data, "paid-date", PAY_DELAY) - _dates(data, "date", PAY_DELAY)).dt.total_days().clip(lower_bound=0)
+    days = (_dates(data, "paid-date", PAY_DELAY) - _dates(data, "date", PAY_DELAY)).dt.total_days()
+    return days.clip(0, MOST_DELAY)
 
 
 def years_of(data: Claims) -> pl.Series:

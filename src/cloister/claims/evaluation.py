@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .adversaries import Attacked, Power
-from .adversary import AdversaryPower, adversary_power
+from .adversary import AdversaryPower, power_at
 from .choice import Choice, NodeTest
 from .data import Claims
 from .data_file import CLAIMS, PATIENTS
@@ -45,6 +45,7 @@ def evaluate(prepared: Prepared, protected: ProtectedClaims, population: Populat
     return sensitivity(
         attacked,
         suppression.risk,
+        suppression.likeliest,
         powers={most: _power(protected, data, most) for most in POWERS},
         when=_ranks_in_time(data, encoding),
         people=None if population is None else _people(population, prepared, protected),
@@ -54,8 +55,8 @@ def evaluate(prepared: Prepared, protected: ProtectedClaims, population: Populat
 
 def _power(protected: ProtectedClaims, data: Claims, most: int) -> Power:
     claims, adversary = protected.encoding.claims, data.plan.adversary
-    own = protected.suppression.levels[len(claims.patients) :] if adversary.basis == "node" else None
-    return adversary_power(claims, most, adversary.rounding, own).of_patients
+    own = protected.suppression.levels[len(claims.patients) :]
+    return power_at(claims, most, adversary.rounding, adversary.basis, own)
 
 
 def _people(population: Population, prepared: Prepared, protected: ProtectedClaims) -> PeopleCounted:

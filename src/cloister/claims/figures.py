@@ -1,22 +1,25 @@
 """The figures of a release of claims: those for the recipient, and those for the custodian alone."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .as_released import as_released
-from .choice import Choice
+from .compared import Compared, compared, compared_told
 from .data import Claims
 from .data_file import CLAIMS, QUASI
 from .evaluation import DIGITS, around_told, attacks_told, evaluate, told_of
+from .losses import loss_of_released, weights_of
 from .manifest import levels_told, records_of
 from .plan import ClaimsPlan
 from .population import Population
 from .prepare import Prepared
 from .protect import ProtectedClaims
 from .sensitivity import Sensitivity
-from .steps import StepLine
+from .step_sentences import truncated
+from .steps import WITHHELD, StepLine
+from .steps_told import early_lines, suppression_line, truncation_line
 from .written import Laid
 
 ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
@@ -48,6 +51,8 @@ def risk_told(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> dict[
             "highest": round(risk.believing_flags, DIGITS),
             "limit": plan.adversary.tolerant,
         },
+        "likeliest": {**told_of(protected.suppression.likeliest), "limit": plan.adversary.likeliest},
+        "known": protected.known,
         "as_released": told_of(as_released(laid, plan.adversary, settings)),
     }
 
@@ -71,18 +76,18 @@ def work_out(
     k, suppression = protected.settings.k, protected.suppression
     attacks = evaluate(prepared, protected, population)
     lines = [*prepared.lines, *_later_lines(protected, data.plan), _last_line(attacks)]
-    lost = [line.total or 0 for line in prepared.lines if line.step.split(" ", 1)[1] in LEAVING]
-    lost.append(int(suppression.patients.sum()))
-    loss = math.ceil(100 * suppression.loss) / 100
+    leaving = [line for line in prepared.lines if line.step.split(" ", 1)[1] in LEAVING]
+    lost = [*(line.total or 0 for line in leaving), int(suppression.patients.sum())]
+    is_withheld = any(line.told(k)["total"] == WITHHELD for line in leaving)
+    told_apart = compared(prepared, laid, k)
     told = {
-        "records": records_of(data.n_patients, laid.files.patients.height, lost, k)
+        "records": records_of(data.n_patients, laid.files.patients.height, lost, k, is_withheld=is_withheld)
         | {"claims": laid.files.claims.height},
-        "utility": {"loss": loss, "exact": False, "labels": _labels(laid)},
+        "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": _labels(laid)},
         "risk": dict(risk),
-        "choice": _choice(protected.choice, laid, k)
-        | {"around": around_told(protected.choice, protected.encoding.claims)},
-        "steps": [line.told(k) for line in lines],
-        "representativeness": prepared.representativeness.told(k),
+        "choice": _choice(protected, laid) | {"around": around_told(protected.choice, protected.encoding.claims)},
+        "steps": [line.told(k) for line in _told_lines(lines, told_apart, prepared, protected, laid)],
+        "representativeness": compared_told(prepared, laid, told_apart, k),
         "sensitivity": attacks_told(attacks, protected.adversary),
     }
     exact = {
@@ -91,6 +96,8 @@ def work_out(
         "loss": suppression.loss,
         "rounds": suppression.rounds,
         "before_suppression": told_of(suppression.before.exact),
+        "representativeness": prepared.representativeness.exact(),
+        "claims_lost": {_percentile(one.percentile): one.claims_lost for one in protected.choice.tried},
     }
     return ClaimsFigures(told, exact)
 
@@ -99,12 +106,36 @@ LEAVING = ("high-risk patients", "patients without claims")
 """Steps whose total is of patients who are left out."""
 
 
+def _told_lines(
+    lines: Sequence[StepLine],
+    told_apart: Sequence[Compared],
+    prepared: Prepared,
+    protected: ProtectedClaims,
+    laid: Laid,
+) -> list[StepLine]:
+    """The same lines, counting what is released."""
+    later = {line.step: line for line in lines[len(prepared.lines) :]}
+    later |= {"7 truncation": truncation_line(later["7 truncation"], protected)}
+    later |= {"11 suppression": suppression_line(later["11 suppression"], protected, laid)}
+    return [*early_lines(prepared, laid, [one.variable for one in told_apart]), *later.values()]
+
+
+def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
+    """The loss, rounded up; where fewer than k patients were suppressed, that of the others alone."""
+    found, loss = protected.suppression, protected.suppression.loss
+    if 0 < int(found.patients.sum()) < protected.settings.k:
+        loss = loss_of_released(found.released, found.levels, weights_of(protected.encoding.claims, plan.weights))
+    return math.ceil(100 * loss) / 100
+
+
 def _labels(laid: Laid) -> dict[str, int]:
     return {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
 
 
-def _choice(choice: Choice, laid: Laid, k: int) -> dict[str, Any]:
+def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
+    choice = protected.choice
     return {
+        "max_suppression": protected.settings.max_sup,
         "truncation": _percentile(choice.truncation),
         "levels": levels_told(laid.form),
         "optimal": choice.is_optimal,
@@ -112,7 +143,6 @@ def _choice(choice: Choice, laid: Laid, k: int) -> dict[str, Any]:
         "tried": [
             {
                 "truncation": _percentile(one.percentile),
-                "claims_lost": f"<{k}" if 0 < one.claims_lost < k else one.claims_lost,
                 "checked": one.result.checked,
                 "found": one.result.levels is not None,
             }
@@ -137,11 +167,11 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
     choice, suppression, settings = protected.choice, protected.suppression, protected.settings
     n_people = protected.encoding.claims.n_patients
     cut = int((~choice.released.claims).sum())
-    how = "Nothing was truncated."
-    if choice.truncation < 100:
-        how = f"Claims were cut to the {choice.truncation:g}th percentile of claims per {plan.truncation.per}."
+    how = truncated(plan, _percentile(choice.truncation))
     tried = sum(one.result.checked for one in choice.tried)
     ended = "" if choice.is_optimal else f" {ENDED}"
+    asked, used = plan.risk.max_suppression, settings.max_sup
+    lower = "" if asked == used else f" With max_suppression {asked:g}, as asked, suppression did not suffice."
     hidden = {
         "patients left out": int(suppression.patients.sum()),
         "cells suppressed": int(suppression.cells.sum()),
@@ -152,7 +182,7 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         StepLine(
             "8 adversary power",
             f"At most {plan.adversary.power} values of each quasi-identifier of claims are known, "
-            f"{float(protected.power.mean()):.1f} in the mean.",
+            f"{protected.known:.1f} in the mean.",
         ),
         StepLine(
             "9 node risk",
@@ -161,7 +191,8 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         ),
         StepLine(
             "10 search",
-            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels.{ended}",
+            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels; "
+            f"max_suppression {used:g}.{lower}{ended}",
         ),
         StepLine(
             "11 suppression",

@@ -74,12 +74,13 @@ def _settings(people: list[Guess], events: list[Guess]) -> tuple[dict[str, Any],
             of_patients[AGE] = "age"
         if "end-date" in other and "length-of-stay" not in other:
             of_claims[LENGTH_OF_STAY] = "length-of-stay"
-    delay = [PAY_DELAY] if {"date", "paid-date"} <= other.keys() and "pay-delay" not in other else []
+    if {"date", "paid-date"} <= other.keys() and "pay-delay" not in other:
+        of_claims[PAY_DELAY] = "pay-delay"
     if "length-of-stay" in other or LENGTH_OF_STAY in of_claims:
         of_patients[DAYS_IN_HOSPITAL] = "days-in-hospital"
     settings = {
         "derived_of_patients": [*of_patients],
-        "derived_of_claims": [*of_claims, *delay],
+        "derived_of_claims": [*of_claims],
         "qi_of_patients": _hierarchies(people) | of_patients,
         "qi_of_claims": _hierarchies(events) | of_claims,
         "grouped": [role for role in ("place", "specialty") if role in other],

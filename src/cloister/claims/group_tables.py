@@ -20,10 +20,14 @@ from cloister.io.text import load_text
 OTHER = "OTHER"
 RANGED = ("diagnosis", "procedure")
 NAMED = ("place", "specialty")
+ANY = "?"
 
 
 class CodeRange(NamedTuple):
-    """All codes whose first characters lie from ``first`` to ``last``, which are equally long; empty: all codes."""
+    """All codes whose first characters lie from ``first`` to ``last``, which are equally long; empty: all codes.
+
+    A ``?`` in ``first`` stands for any character there.
+    """
 
     name: str
     first: str
@@ -31,12 +35,18 @@ class CodeRange(NamedTuple):
 
     def holds(self, code: str) -> bool:
         """Whether a code, upper case and without dot, is in the range."""
-        return len(code) >= len(self.first) and self.first <= code[: len(self.first)] <= self.last
+        if len(code) < len(self.first):
+            return False
+        if ANY not in self.first:
+            return self.first <= code[: len(self.first)] <= self.last
+        told = [place for place, character in enumerate(self.first) if character != ANY]
+        first, here, last = (tuple(text[place] for place in told) for text in (self.first, code, self.last))
+        return first <= here <= last
 
     @property
     def width(self) -> int:
         """How many beginnings of codes lie in the range."""
-        digits = [int("".join(filter(str.isdigit, end)) or 0) for end in (self.first, self.last)]
+        digits = [int("".join(filter(str.isdecimal, end)) or 0) for end in (self.first, self.last)]
         return digits[1] - digits[0] + 1
 
 
@@ -87,9 +97,9 @@ def plain(code: str) -> str:
 
 
 def words(name: str) -> str:
-    """Return a name in lower case with single spaces for all else than letters and digits; `7` is `07`."""
+    """Return a name in lower case with single spaces for all else than letters and digits; `7` and `007` are `07`."""
     told = " ".join(re.findall(r"[0-9a-z]+", name.lower()))
-    return told.zfill(2) if told.isdigit() else told
+    return (told.lstrip("0") or "0").zfill(2) if told.isdigit() else told
 
 
 def groups_of(role: str, tables: Mapping[str, str] | None = None) -> Groups:
@@ -129,10 +139,14 @@ def coarser_groups() -> dict[tuple[str, str], str]:
 
 
 class ExclusionRule(NamedTuple):
-    """What makes a patient high-risk: a code of some kind (diagnosis, procedure, place) in a range; see `CodeRange`."""
+    """What makes a patient high-risk: a code of some kind (diagnosis, procedure, place) in a range; see `CodeRange`.
+
+    ``coding`` says of which coding diagnoses must be, `icd9` or `icd10`; None: of any.
+    """
 
     kind: str
     range: CodeRange
+    coding: str | None = None
 
 
 @lru_cache(maxsize=1)
@@ -149,19 +163,22 @@ def exclusion_rules() -> tuple[str, ...]:
 def read_exclusions(file: str) -> tuple[ExclusionRule, ...]:
     """Return the list in a CSV file with the columns rule, kind, first, last (empty where one code is meant).
 
+    A column ``coding``, if there is one, says of a diagnosis that `icd9` or `icd10` is meant; without, both are.
+
     Raises
     ------
     InputError
-        A column is not there, a kind is unknown, or the ends of a range are not equally long.
+        A column is not there, a kind or coding is unknown, or the ends of a range are not equally long.
     """
     path = Path(file)
     rows = _read_csv(path, ("rule", "kind", "first"))
     for number, row in enumerate(rows, start=1):
         first, last = plain(row["first"]), plain(row.get("last") or row["first"])
-        if row["kind"] not in ("diagnosis", "procedure", "place") or not first or len(first) != len(last):
+        known = row["kind"] in ("diagnosis", "procedure", "place") and row.get("coding", "") in ("", "icd9", "icd10")
+        if not known or not first or len(first) != len(last):
             raise InputError(
-                f"{path.name}: record {number} is no rule. It needs a kind (diagnosis, procedure or place) and the "
-                "first and last beginnings of codes, equally long.",
+                f"{path.name}: record {number} is no rule. It needs a kind (diagnosis, procedure or place), the "
+                "first and last beginnings of codes, equally long, and of a coding, if any, icd9 or icd10.",
                 file=path.name,
                 row=number,
             )
@@ -170,7 +187,11 @@ def read_exclusions(file: str) -> tuple[ExclusionRule, ...]:
 
 def _exclusions(rows: Iterable[Mapping[str, str]]) -> tuple[ExclusionRule, ...]:
     return tuple(
-        ExclusionRule(row["kind"], CodeRange(row["rule"], plain(row["first"]), plain(row.get("last") or row["first"])))
+        ExclusionRule(
+            row["kind"],
+            CodeRange(row["rule"], plain(row["first"]), plain(row.get("last") or row["first"])),
+            (row.get("coding") or None) if row["kind"] == "diagnosis" else None,
+        )
         for row in rows
     )
 

@@ -6,6 +6,7 @@ import polars as pl
 
 from cloister.errors import InputError
 
+from .codes import without_no_codes
 from .data import Claims
 from .dates import numbers_of
 from .group_tables import OTHER, groups_of
@@ -16,15 +17,16 @@ from .steps import StepLine, Stepped
 def grouping(data: Claims) -> Stepped:
     """Replace diagnoses, procedures, places and specialties by their groups, where the plan asks for it.
 
-    Columns that are not replaced here can still be grouped by their hierarchy, whose levels hold the same groups.
-    Missing stays missing.
+    Columns that are not replaced here can still be grouped by their hierarchy, whose levels hold the same groups;
+    what is no code in them gets one label, see `without_no_codes`. Missing stays missing.
 
     References
     ----------
     El Emam et al. (2012), JMIR 14(1):e33, appendix, sections 7 to 10.
     """
-    claims, plan = data.claims, data.plan
-    counts: dict[str, int] = {}
+    plan = data.plan
+    claims, without = without_no_codes(data.claims, plan)
+    counts = {f"{column!r} not a code": count for column, count in without.items()}
     grouped: list[str] = []
     for role in plan.grouping.columns:
         column = plan.claim_column(role)

@@ -10,7 +10,12 @@ import polars as pl
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
 
+from .codes import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
+from .contents import is_name, is_sex
 from .dates import days_in, whole_numbers_in
+from .group_tables import NameGroups, shipped_groups, words
+from .ladders import MOST_DAYS, NO_CODE
+from .representativeness import starts_of
 
 Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "member_id", "memberid", "desynpuf_id", "mrn")
@@ -76,8 +81,14 @@ def are_ages(values: Sequence[str]) -> bool:
     return bool(values) and all(re.fullmatch(r"[0-9]{1,3}", value) and int(value) <= OLDEST for value in values)
 
 
+def _age_bands(values: Sequence[str]) -> bool:
+    """Bands such as `70-79` and `80+`, single years between them or not."""
+    return are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list())
+
+
 def _days(values: Sequence[str]) -> bool:
-    return bool(values) and not whole_numbers_in(pl.Series(values)).null_count()
+    numbers = whole_numbers_in(pl.Series(values))
+    return bool(values) and not numbers.null_count() and all(number <= MOST_DAYS for number in numbers)
 
 
 def are_few(values: Sequence[str]) -> bool:
@@ -95,16 +106,51 @@ def are_icd10(values: Sequence[str]) -> bool:
     return bool(values) and not icd10().outside(values)
 
 
+def _sexes(values: Sequence[str]) -> bool:
+    return 0 < len(values) <= FEW and all(map(is_sex, values))
+
+
+def _names(values: Sequence[str]) -> bool:
+    return bool(values) and all(map(is_name, values))
+
+
+def _in_groups(role: str) -> Callable[[Sequence[str]], bool]:
+    """At least every second name stands in our table of groups; the others become OTHER."""
+
+    def content(values: Sequence[str]) -> bool:
+        groups = shipped_groups(role)
+        assert isinstance(groups, NameGroups)
+        return most(values, lambda value: words(value) in groups.group_of, 0.5)
+
+    return content
+
+
+def _diagnoses(codings: frozenset[str]) -> Callable[[Sequence[str]], bool]:
+    """Nearly all are codes of one of these codings."""
+    return lambda values: _few_of(values, none_of("diagnosis", values, codings))
+
+
+def _some_diagnoses(values: Sequence[str]) -> bool:
+    """Every second one is a code of some coding: enough to look through them, too little to release them."""
+    codes = {code for value in values for code in codes_in(value)}
+    return bool(codes) and 2 * len(none_of("diagnosis", sorted(codes))) <= len(codes)
+
+
+def _few_of(values: Sequence[str], wrong: set[str]) -> bool:
+    return bool(values) and len(wrong) <= (1 - NEARLY_ALL) * len(values)
+
+
 def _cpt(values: Sequence[str]) -> bool:
     """Procedure codes of five characters, among which may be revenue codes of three digits."""
-    whole = [value for value in values if re.fullmatch(r"[0-9A-Za-z][0-9]{3}[0-9A-Za-z]|[0-9]{3}", value)]
-    return len(whole) >= NEARLY_ALL * len(values) and 2 * sum(len(value) == 5 for value in whole) > len(values)
+    long = sum(len(value.strip()) == 5 for value in values)
+    return _few_of(values, none_of("procedure", values)) and 2 * long > len(values)
 
 
 def _listed(content: Callable[[Sequence[str]], bool]) -> Callable[[Sequence[str]], bool]:
-    """Lists, separated by spaces, of what ``content`` is about."""
+    """Lists, separated by spaces, commas, semicolons or bars, of what ``content`` is about."""
     return lambda values: (
-        any(" " in value for value in values) and content(sorted({code for value in values for code in value.split()}))
+        any(SEPARATORS.search(value.strip()) for value in values)
+        and content(sorted({code for value in values for code in codes_in(value)}))
     )
 
 
@@ -112,31 +158,34 @@ def _anything(values: Sequence[str]) -> bool:
     return bool(values)
 
 
+DIAGNOSIS = r"icd_?(9|10)(?!.*proc)|diag|(^|_)dx"
 OF_PATIENTS = (
     _sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
     _sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
     _sign("age", r"^age", are_ages, "age"),
-    _sign("sex", r"sex|gender", are_few, "suppress"),
+    _sign("age", r"^age", _age_bands, "suppress"),
+    _sign("sex", r"sex|gender", _sexes, "suppress"),
     _sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
-    _sign("quasi-identifier", r"race|ethnic|state|region|county|marital|zip|postal|language|religion", _anything),
+    _sign("quasi-identifier", r"race|ethnic|state|region|county|marital|zip|postal|language|religion", _names),
 )
 OF_CLAIMS = (
     _sign("drop", r"claim_?(id|no|number)|^clm_id", _anything),
     _sign("paid-date", r"(paid|pay|payment).*(date|dt)", are_dates),
-    _sign("pay-delay", r"pay_?delay", _days),
+    _sign("pay-delay", r"pay_?delay", _days, "pay-delay"),
     _sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", are_dates),
     _sign(
         "date",
         r"^date$|service.*(date|dt)|from.*(date|dt)|start.*(date|dt)|admi.*(date|dt)|claim.*(date|dt)",
         are_dates,
     ),
-    _sign("diagnoses", r"icd_?9(?!.*proc)|diag|(^|_)dx", _listed(are_icd9)),
-    _sign("diagnosis", r"icd_?9(?!.*proc)|diag|(^|_)dx", are_icd9, "diagnosis"),
-    _sign("diagnosis", r"icd_?10(?!.*proc)|diag|(^|_)dx", are_icd10, "icd10"),
+    _sign("diagnoses", DIAGNOSIS, _listed(_diagnoses(BOTH))),
+    _sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["diagnosis"]), "diagnosis"),
+    _sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["icd10"]), "icd10"),
+    _sign("diagnoses", DIAGNOSIS, _some_diagnoses),
     _sign("procedures", r"hcpcs|cpt|proc", _listed(_cpt)),
     _sign("procedure", r"hcpcs|cpt|proc", _cpt, "procedure"),
-    _sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _anything, "place"),
-    _sign("specialty", r"special", _anything, "specialty"),
+    _sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _in_groups("place"), "place"),
+    _sign("specialty", r"special", _in_groups("specialty"), "specialty"),
     _sign("length-of-stay", r"length_?of_?stay|(^|_)los($|_)", _days, "length-of-stay"),
     _sign("days-since-first-claim", r"days_?since|(^|_)dsf[cs]($|_)", _days, "days-since-first-claim"),
     _sign("vendor", r"vendor|facility|hospital_id|prvdr_num", _anything),
@@ -199,14 +248,30 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[
     values = as_text(frame[column]).drop_nulls().unique().sort().head(LOOKED_AT).to_list()
     for sign in named:
         if sign.content(values):
+            if sign.role in taken and sign.role in LISTS:
+                return Guess(column, LISTS[sign.role], "sure", f"another column is the {sign.role}; {LOOKED_THROUGH}")
             if sign.role in taken:
                 return Guess(column, "drop", "likely", f"another column is the {sign.role}")
             if sign.role == "quasi-identifier":
                 return Guess(column, sign.role, "likely", "by its name", _simple(values))
-            if sign.content is _anything:
-                return Guess(column, sign.role, "likely", "by its name", sign.hierarchy)
-            return Guess(column, sign.role, "sure", "by name and content", sign.hierarchy)
-    return Guess(column, "drop", "not sure", f"named like {named[0].role}, but its values are not")
+            if sign.content in (_anything, _some_diagnoses):
+                return Guess(column, sign.role, "likely", "by its name" + _of_codes(sign, values), sign.hierarchy)
+            return Guess(column, sign.role, "sure", "by name and content" + _of_codes(sign, values), sign.hierarchy)
+    unread = f"; not {LOOKED_THROUGH}" if named[0].role in (*LISTS, *LISTS.values()) else ""
+    return Guess(column, "drop", "not sure", f"named like {named[0].role}, but its values are not{unread}")
+
+
+LOOKED_THROUGH = "looked through for exclusions"
+
+
+def _of_codes(sign: _Sign, values: Sequence[str]) -> str:
+    """How many values are no codes of a column of codes; what becomes of one that is not released."""
+    if sign.role in LISTS.values():
+        return f"; {LOOKED_THROUGH}, never released"
+    if sign.role not in LISTS:
+        return ""
+    wrong = len(none_of(sign.role, values, CODINGS_OF.get(sign.hierarchy or "", BOTH)))
+    return f'; {wrong} of {len(values)} distinct values are not codes and become "{NO_CODE}"' if wrong else ""
 
 
 def _simple(values: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy import Hierarchy, Ladder, describe_builders, parse_hierarchy
 from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
@@ -18,6 +20,13 @@ from .group_tables import Groups, coarser_groups, groups_of, plain
 BOUNDS = re.compile(r"(?P<spec>.*?)(?P<bounds>@(?P<low>[0-9]{1,2})(-(?P<high>[0-9]{1,2}))?)?", re.DOTALL)
 DAYS = re.compile(r"[0-9]{1,9}")
 TOP_CODED = re.compile(r"[0-9]{1,9}\+")
+MOST_DAYS = 36_525
+"""A hundred years. What is above is no number of days but a date, or a mistake."""
+
+MOST_DELAY = 3_650
+NO_CODE = "no code"
+"""What step 6 writes in place of values of columns of codes that are none."""
+
 Level = Callable[[str], str]
 
 
@@ -66,8 +75,55 @@ class NamedHierarchy:
         return make_ladder(column, texts, missing, labels, [group_sizes(names) for names in labels], len(texts))
 
 
-def _is_days(text: str) -> bool:
+@dataclass(frozen=True)
+class CodesOrNone:
+    """A hierarchy of codes in which ``no code`` is one more value, with its own label up to the root."""
+
+    hierarchy: Hierarchy
+
+    @property
+    def kind(self) -> str:
+        """That of the codes."""
+        return self.hierarchy.kind
+
+    @property
+    def spec(self) -> str:
+        """That of the codes."""
+        return self.hierarchy.spec
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that it does not cover."""
+        return self.hierarchy.outside([value for value in values if value != NO_CODE])
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values.
+
+        Raises
+        ------
+        InputError
+            A value is neither a code nor ``no code``.
+        """
+        ladder = self.hierarchy.bind(column, [value for value in values if value != NO_CODE])
+        texts, missing = texts_in_order(values)
+        if NO_CODE not in texts:
+            return ladder
+        place = {text: number for number, text in enumerate(ladder.values)}
+        inside = range(1, ladder.n_levels - 1)
+        labels = [[NO_CODE if t == NO_CODE else ladder.labels[n][place[t]] or "" for t in texts] for n in inside]
+        leaves = [np.array([1 if t == NO_CODE else ladder.leaves[n][place[t]] for t in texts]) for n in inside]
+        return make_ladder(column, texts, missing, labels, leaves, ladder.n_leaves - missing + 1)
+
+
+def _is_numbers(text: str) -> bool:
     return DAYS.fullmatch(text) is not None or TOP_CODED.fullmatch(text) is not None
+
+
+def _days_up_to(most: int) -> Callable[[str], bool]:
+    return lambda text: _is_numbers(text) and int(text.removesuffix("+")) <= most
+
+
+def _needs(most: int) -> str:
+    return f"whole numbers of days from 0 to {most:,}"
 
 
 def _bands(*bands: tuple[int, str]) -> Level:
@@ -107,7 +163,7 @@ def _months(count: int) -> Level:
     return _every(30 * count, lambda place: f"[{place * count}-{(place + 1) * count}) months")
 
 
-AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_days, "whole numbers of years")
+AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_numbers, "whole numbers of years")
 DAYS_IN_HOSPITAL = NamedHierarchy(
     "days-in-hospital",
     (
@@ -130,15 +186,16 @@ LENGTH_OF_STAY = NamedHierarchy(
         ),
         _bands((0, "none"), (1, "1"), (2, "[2-6]"), (7, "7+")),
     ),
-    _is_days,
-    "whole numbers of days",
+    _days_up_to(MOST_DAYS),
+    _needs(MOST_DAYS),
 )
 DAYS_SINCE_FIRST = NamedHierarchy(
-    "days-since-first-claim", (_months(1), _months(3), _months(6)), _is_days, "whole numbers of days"
+    "days-since-first-claim", (_months(1), _months(3), _months(6)), _days_up_to(MOST_DAYS), _needs(MOST_DAYS)
 )
 WEEKS_SINCE_FIRST = NamedHierarchy(
-    "weeks-since-first-claim", (_every(7, lambda week: f"week {week}"),), _is_days, "whole numbers of days"
+    "weeks-since-first-claim", (_every(7, lambda week: f"week {week}"),), _days_up_to(MOST_DAYS), _needs(MOST_DAYS)
 )
+PAY_DELAY = NamedHierarchy("pay-delay", (_months(1), _months(3)), _days_up_to(MOST_DELAY), _needs(MOST_DELAY))
 
 
 def _coarser(role: str, groups: Groups | None) -> Level:
@@ -151,6 +208,8 @@ def _category(groups: Groups) -> Level:
     """The 3-digit category of an ICD-9 code (E codes: 4); apart from it, what of it belongs to another group."""
 
     def label(text: str) -> str:
+        if text == NO_CODE:
+            return text
         code = plain(text)
         category = code[: 4 if code.startswith("E") else 3]
         group = groups.group(text)
@@ -182,6 +241,7 @@ def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], Hierarchy]]
         "length-of-stay": lambda: LENGTH_OF_STAY,
         "days-since-first-claim": lambda: DAYS_SINCE_FIRST,
         "weeks-since-first-claim": lambda: WEEKS_SINCE_FIRST,
+        "pay-delay": lambda: PAY_DELAY,
         "diagnosis": lambda: _diagnosis(tables),
         "diagnosis-group": lambda: _grouped("diagnosis-group", "diagnosis"),
         "procedure": lambda: _procedure(tables),
@@ -189,6 +249,10 @@ def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], Hierarchy]]
         "place": lambda: _grouped("place", "place"),
         "specialty": lambda: _grouped("specialty", "specialty"),
     }
+
+
+OF_CODES = frozenset({"icd9", "icd10"})
+"""Builders that take codes alone."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +291,8 @@ def hierarchy_named(words: str, tables: Mapping[str, str]) -> BoundedHierarchy:
     usages = [usage for usage, _ in describe_builders()]
     refused = False
     try:
-        return BoundedHierarchy(parse_hierarchy(spec), low, high)
+        found = parse_hierarchy(spec)
+        return BoundedHierarchy(CodesOrNone(found) if spec in OF_CODES else found, low, high)
     except InputError:
         refused = ":" not in spec and "/" not in spec
         if not refused:

@@ -1,7 +1,7 @@
 """What a release of claims loses: the mean over columns of the mean loss of a cell, what is not released lost whole."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,22 @@ def level_losses(released: Released, weights: Sequence[float] | None = None) -> 
         fixed += weight * int((present & ~own).sum()) / n_cells
         by_level.append(weight * _rising(column, column.losses @ counts) / n_cells)
     return LevelLosses(fixed, tuple(by_level))
+
+
+def loss_of_released(released: Released, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
+    """Loss of a node over the patients who are released, as if there were no others."""
+    encoded = released.encoded
+    of_claims = np.repeat(released.patients, np.diff(encoded.offsets))
+    left = replace(
+        encoded,
+        patients=tuple(_only(column, released.patients) for column in encoded.patients),
+        claims=tuple(_only(column, of_claims) for column in encoded.claims),
+    )
+    return level_losses(replace(released, encoded=left), weights).of(levels)
+
+
+def _only(column: EncodedColumn, rows: NDArray[np.bool_]) -> EncodedColumn:
+    return replace(column, values=np.where(rows, column.values, np.int32(MISSING)))
 
 
 def weights_of(encoded: EncodedClaims, asked: Mapping[str, float]) -> list[float]:

@@ -35,7 +35,7 @@ def describe(data: Claims, form: ClaimsForm, verdict: Verdict, figures: Mapping[
         "records": figures["records"],
         "guarantee": {
             "rules": rules_of(asked),
-            "sentences": sentences_of(asked),
+            "sentences": sentences_of(asked, figures["risk"]["known"]),
             "verified": verdict.holds,
             "verified_how": verdict.how,
             "checks": list(verdict.checks),
@@ -62,6 +62,12 @@ def plan_told(plan: ClaimsPlan) -> dict[str, Any]:
     told["grouping"]["tables"] = {role: Path(file).name for role, file in plan.grouping.tables.items()}
     told["ids"]["patients"] = plan.ids.patients.partition(":")[0]
     return {name: _plain(part) for name, part in told.items()}
+
+
+def told_again(plan: ClaimsPlan) -> dict[str, Any]:
+    """Return a plan that was read from a manifest as the manifest told it."""
+    told: dict[str, Any] = _plain(dataclasses.asdict(plan))
+    return told
 
 
 def _words_told(words: str, plan: ClaimsPlan) -> str:
@@ -95,26 +101,39 @@ def rules_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
             "k": smallest_class(risk["threshold"]),
             "power": adversary["power"],
             "tolerant": adversary["tolerant"],
+            "likeliest": adversary["likeliest"],
+            "patients_of_a_label": smallest_class(risk["threshold"]),
         }
     ]
 
 
-def sentences_of(plan: Mapping[str, Any]) -> list[str]:
-    """Return what is promised, in words."""
+def sentences_of(plan: Mapping[str, Any], known: float) -> list[str]:
+    """Return what is promised, in words.
+
+    Parameters
+    ----------
+    known : values of a column that are known in the mean
+    """
     risk, power = plan["risk"], plan["adversary"]["power"]
     k = smallest_class(risk["threshold"])
     sentences = [
         "Whoever knows the quasi-identifiers of a patient and, of each quasi-identifier of claims by itself, up to "
-        f"{power} values of the patient, names the right patient with a chance of at most {risk['threshold']:g}, in "
-        "the mean over patients and what is known of them",
+        f"{power} values of the patient ({known:.1f} in the mean), and picks one of those who fit at random, names the "
+        f"right patient with a chance of at most {risk['threshold']:g}, in the mean over patients and what is known of "
+        "them",
         f"At most a share of {risk['threshold']:g} of such attacks leaves fewer than {k} candidates, the right one "
         "among them",
     ]
     if plan["adversary"]["tolerant"] == "bounded":
         sentences.append(
             "The first holds as well against somebody who lets values be missing where flags say that some were left "
-            "out"
+            "out, who then picks at random among those who fit, or among those who lack fewest values"
         )
+    if plan["adversary"]["likeliest"] == "bounded":
+        sentences.append(
+            "The first holds as well against somebody who picks the likeliest of those who fit, not one at random"
+        )
+    sentences.append(f"Each label of a quasi-identifier is held by at least {k} released patients")
     return sentences
 
 
@@ -131,14 +150,17 @@ def levels_told(form: ClaimsForm) -> dict[str, dict[str, int | None]]:
     }
 
 
-def records_of(n_in: int, n_released: int, lost: Sequence[int], k: int) -> dict[str, int | str]:
+def records_of(
+    n_in: int, n_released: int, lost: Sequence[int], k: int, *, is_withheld: bool = False
+) -> dict[str, int | str]:
     """Return how many patients there were and are; withheld where fewer than k of a step could be worked out.
 
     Parameters
     ----------
     lost : patients that each step left out
+    is_withheld : whether the total of a step is, which the number of patients in the source would tell
     """
-    hidden = any(0 < count < k for count in lost)
+    hidden = is_withheld or any(0 < count < k for count in lost)
     gone = n_in - n_released
     if not hidden:
         return {"in": n_in, "released": n_released, "suppressed": gone}

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.kernels.claim_candidates import Shown, count_likeliest, count_nearest, make_shown
 from cloister.kernels.claim_classes import (
     NO_LIMIT,
     Cells,
@@ -25,7 +26,7 @@ from cloister.kernels.claim_draws import Draws
 from cloister.kernels.claim_postings import joined_postings, make_postings
 
 from .encoded import MISSING, EncodedColumn
-from .numbering import neighbours, sorted_by_patient
+from .numbering import gather, neighbours, sorted_by_patient
 from .released import Released
 
 SPAN = 512
@@ -136,6 +137,38 @@ class Matching:
         )
         return found
 
+    def nearest(
+        self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_], most: int = NO_LIMIT
+    ) -> NDArray[np.int64]:
+        """Of those tolerated who lack fewest values, their number, (n_draws,); 0 where the patient lacks more.
+
+        Counted up to ``most``, at which some who lack fewer may not have been looked at.
+        """
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        cells, recoding = self.cells(levels), self.recoding(levels)
+        leeway = make_leeway(cells.of, self._room)
+        where = self._where(cells, draws, wanted)
+        self._run(
+            None,
+            found.size,
+            lambda part: count_nearest(self._postings, leeway, recoding, draws, where, part, found, most=most),
+        )
+        return found
+
+    def likeliest(self, levels: Levels, draws: Draws) -> NDArray[np.int64]:
+        """Of those who fit and of whom each draw is likeliest, their number, (n_draws,); 0 where the patient is none.
+
+        A draw is likely of a patient by the released values: the share of all samples of this size that are this one.
+        """
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        cells, recoding = self.cells(levels), self.recoding(levels)
+        self._run(
+            None,
+            found.size,
+            lambda part: count_likeliest(self._shown, self._postings, cells, recoding, draws, part, found),
+        )
+        return found
+
     def rarest(self, levels: Levels, draws: Draws) -> RarestValues:
         """The value of each draw that fewest released patients have."""
         columns, labels = np.full((2, draws.patients.size), MISSING, dtype=np.int64)
@@ -154,6 +187,15 @@ class Matching:
     @cached_property
     def _room(self) -> NDArray[np.int32]:
         return self.released.room()
+
+    @cached_property
+    def _shown(self) -> Shown:
+        encoded = self.released.encoded
+        parts = [
+            sorted_by_patient(self.released.values(h), encoded.owners, number, encoded.n_patients)
+            for h, number in enumerate(self._numbers)
+        ]
+        return make_shown(gather(parts))
 
     def _levels_of(self, h: int) -> list[NDArray[np.int64]]:
         """Label of each renumbered value of a column, by level."""

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
+from .derived import years_of
 from .ladders import hierarchy_named
 from .plan import HMAC
 from .verify_original import Original
@@ -28,7 +29,11 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> Original:
     }
     (name,) = plan.patient_columns("id")
     ids = prepared.patients[name] if plan.ids.patients.startswith(HMAC) else None
-    return Original(prepared.patients, prepared.claims, owners.to_numpy().astype(np.int64), hierarchies, origin, ids)
+    years = None
+    if plan.claim_column("date") is not None:
+        years = years_of(prepared).fill_null(0).to_numpy().astype(np.int64)
+    rows_of = owners.to_numpy().astype(np.int64)
+    return Original(prepared.patients, prepared.claims, rows_of, hierarchies, origin, years, ids)
 
 
 def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:
@@ -49,6 +54,8 @@ def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], 
 def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: pl.Series) -> NDArray[np.int64] | None:
     """Return the rows of released patients from the map that was written with a release; None where it does not fit.
 
+    A patient who is not among the prepared ones, since the plan leaves such patients out, has the row -1.
+
     Parameters
     ----------
     ids : as released, in released order
@@ -62,6 +69,6 @@ def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: 
     found = ids.alias("released").to_frame().join(told, on="released", how="left", maintain_order="left")
     found = found.join(numbers, on="original", how="left", maintain_order="left")
     found = found.join(rows, on=PATIENT, how="left", maintain_order="left")
-    if told.height != ids.len() or found.height != ids.len() or found["row"].null_count():
+    if told.height != ids.len() or found.height != ids.len() or found[PATIENT].null_count():
         return None
-    return found["row"].to_numpy().astype(np.int64)
+    return found["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)

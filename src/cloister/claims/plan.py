@@ -135,7 +135,8 @@ class TruncationPlan:
 
     __pydantic_config__: ClassVar = STRICT
     percentiles: tuple[Literal["none"] | float, ...] = key(
-        ("none", 99.0, 97.5, 95.0, 90.0), 'a list of "none" and numbers above 0 and below 100'
+        ("none", 99.0, 97.5, 95.0, 90.0),
+        'a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims',
     )
     per: Literal["patient", "patient-year"] = key("patient", "patient or patient-year")
 
@@ -147,13 +148,22 @@ class TruncationPlan:
 
 @dataclass(frozen=True)
 class AdversaryPlan:
-    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims."""
+    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims.
+
+    Attributes
+    ----------
+    power, rounding : most values known, and how the formula's numbers become whole
+    basis : ``raw``: the power is the higher of those by recorded values and by the levels chosen; ``node``: the latter
+    tolerant : whether the risk by who believes flags is limited
+    likeliest : whether the risk by who picks the likeliest of those who fit is limited, or told alone
+    """
 
     __pydantic_config__: ClassVar = STRICT
     power: int = key(5, "a whole number from 1 to 1000")
     rounding: Literal["ceil", "floor", "round"] = key("ceil", "ceil, floor or round")
     basis: Literal["raw", "node"] = key("raw", "raw or node")
     tolerant: Literal["bounded", "waived"] = key("bounded", "bounded or waived")
+    likeliest: Literal["told", "bounded"] = key("told", "told or bounded")
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,8 @@ class RiskPlan:
     Attributes
     ----------
     threshold : highest risk of a patient, in (0, 1]; classes need ``ceil(1 / threshold)`` patients
-    max_suppression : highest share of flagged patients, in (0, 1)
+    max_suppression : highest share of flagged patients, in (0, 1); halved, up to four times, where suppression does
+        not bring the risk of the levels chosen by it under the threshold
     seed : of the simulation
     repeats, draws : at most so many repeats of so many drawn patients, in the figures that are limited
     """
@@ -174,6 +185,21 @@ class RiskPlan:
     seed: int = key(0, "a whole number from 0 to below 2^32")
     repeats: int = key(1000, "a whole number from 1 to 1,000,000")
     draws: int = key(10_000, "a whole number from 1,000 to 1,000,000")
+
+
+HALVINGS = 4
+"""How often ``max_suppression`` is halved where suppression does not suffice."""
+
+
+def lowered(max_suppression: float) -> tuple[float, ...]:
+    """Return what ``max_suppression`` can come to: as asked first, the lowest last.
+
+    Examples
+    --------
+    >>> lowered(0.16)
+    (0.16, 0.08, 0.04, 0.02, 0.01)
+    """
+    return tuple(max_suppression / 2**times for times in range(HALVINGS + 1))
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,18 @@ from collections.abc import Iterator
 from cloister.errors import InputError, did_you_mean
 
 from .ladders import hierarchy_named, split_bounds
-from .plan import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS, SEVERAL, ClaimsPlan, ClaimsTablePlan, PatientsPlan
+from .plan import NEVER_RELEASED, PSEUDONYMS, SEVERAL, ClaimsPlan, ClaimsTablePlan, PatientsPlan
 
 Section = PatientsPlan | ClaimsTablePlan
-FREE = frozenset({*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop", "pay-delay"})
+FREE = frozenset({*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop"})
 """Roles of columns that need no hierarchy."""
 
 CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
 GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "place": "place", "specialty": "specialty"}
 """Hierarchies that begin at codes, and that begin at groups, with the role whose columns they are for."""
+
+CODED = frozenset({"diagnosis", "diagnoses", "procedure", "procedures", "place", "specialty", "sex", *PSEUDONYMS})
+"""Roles whose values are codes, names or ids, whatever they look like."""
 
 UNJOINED = (
     "ids.patients cannot be drop: the id is all that says whose claims are whose, and without it the files fall apart. "
@@ -30,6 +33,7 @@ def misfits(plan: ClaimsPlan) -> Iterator[str]:
         yield "claims.qi needs at least one quasi-identifier."
     yield from _grouping(plan)
     yield from _hierarchies(plan)
+    yield from _top_coding(plan)
     yield from _weights(plan)
     if plan.ids.patients == "drop":
         yield UNJOINED
@@ -49,16 +53,15 @@ def _roles(table: str, section: Section) -> Iterator[str]:
 def _quasi_identifiers(table: str, section: Section) -> Iterator[str]:
     """Every column that is released and neither an id nor kept has a hierarchy, and no other has one."""
     needed = {column for column, role in section.roles.items() if role not in FREE}
-    needed |= {*section.derived} - {PAY_DELAY}
-    possible = needed | {*section.derived} | {column for column, role in section.roles.items() if role == "pay-delay"}
+    needed |= {*section.derived}
     for column in section.qi:
-        if column not in possible:
-            hint = did_you_mean(column, possible)
+        if column not in needed:
+            hint = did_you_mean(column, needed)
             yield f"{table}.qi.{column} is no quasi-identifier by its role and no derived column.{hint}"
     for column in sorted(needed - section.qi.keys()):
         yield (
             f"column {column!r} of {table} is a quasi-identifier, but {table}.qi names no hierarchy for it. Name one, "
-            'as "suppress", or give it the role keep or drop.'
+            'as "suppress", or give it the role keep or drop (what is derived: take it out of derived).'
         )
 
 
@@ -87,6 +90,15 @@ def _hierarchies(plan: ClaimsPlan) -> Iterator[str]:
                 hierarchy_named(words, plan.grouping.tables)
             except InputError as error:
                 yield f"{table}.qi.{column}: {error.message}"
+
+
+def _top_coding(plan: ClaimsPlan) -> Iterator[str]:
+    """Large numbers get one label; codes are no numbers, though many look like one."""
+    for coding in plan.top_coding:
+        for section in (plan.claims, plan.patients):
+            role = section.roles.get(coding.column)
+            if role in CODED:
+                yield f"top_coding: column {coding.column!r} has the role {role}, and codes are not numbers to be cut."
 
 
 def _weights(plan: ClaimsPlan) -> Iterator[str]:

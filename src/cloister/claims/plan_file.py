@@ -66,6 +66,17 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
     return plan
 
 
+def parsed_plan(told: Mapping[str, Any]) -> ClaimsPlan:
+    """Return the plan that a manifest tells, in which files are names.
+
+    Raises
+    ------
+    InputError
+        It is no plan.
+    """
+    return typed(told, ClaimsPlan, "release.json", ("settings", "plan"))
+
+
 def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
     """The plan with the files it names as paths."""
 
@@ -120,7 +131,7 @@ def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
         "suppression.most_treated": 0 < suppression.most_treated <= 1,
         "suppression.most_removed": 0 < suppression.most_removed <= 1,
         "adversary.power": 1 <= plan.adversary.power <= 1000,
-        "truncation.percentiles": bool(plan.truncation.percentiles) and all(0 < level < 100 for level in percentiles),
+        "truncation.percentiles": bool(plan.truncation.percentiles) and all(50 <= level < 100 for level in percentiles),
         "search.nodes": search.nodes is None or search.nodes >= 1,
         "search.time_limit_s": search.time_limit_s is None or 0 < search.time_limit_s < math.inf,
         "grouping.tables": set(plan.grouping.tables) <= {*RANGED, *NAMED},

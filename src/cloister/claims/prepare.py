@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from .contents import check_contents
 from .data import Claims
 from .derived import derived
 from .exclusions import exclusions
@@ -21,11 +22,13 @@ class Prepared:
     claims : what remains, ready to be encoded
     lines : for the report, in the order of the steps
     representativeness : excluded against remaining patients
+    excluded : the patients whom step 2 took out, with what is derived of them
     """
 
     claims: Claims
     lines: tuple[StepLine, ...]
     representativeness: Representativeness
+    excluded: Claims
 
 
 def prepare(data: Claims) -> Prepared:
@@ -38,13 +41,15 @@ def prepare(data: Claims) -> Prepared:
     InputError
         A step cannot be done with these data or this plan.
     """
+    check_contents(data)
     renamed = pseudonyms(data)
     chosen = exclusions(renamed.claims)
     assert chosen.removed is not None
     cut = removals(chosen.claims)
     having = leave_out_without_claims(cut.claims)
     worked_out = derived(having.claims)
-    compared = representativeness(derived(chosen.removed).claims, worked_out.claims)
+    excluded = derived(chosen.removed).claims
+    compared = representativeness(excluded, worked_out.claims)
     grouped = grouping(worked_out.claims)
     topped = top_coding(grouped.claims)
     lines = (
@@ -57,4 +62,4 @@ def prepare(data: Claims) -> Prepared:
         grouped.line,
         topped.line,
     )
-    return Prepared(topped.claims, lines, compared)
+    return Prepared(topped.claims, lines, compared, excluded)

@@ -1,18 +1,19 @@
 """Steps 7 to 11 on numbers: truncation, adversary power, node risk, search, suppression."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .adversary import AdversaryPower, adversary_power
-from .choice import Choice, choose_node
+from .adversary import AdversaryPower, adversary_power, power_at
+from .choice import Choice, Chooser
 from .encode import Encoding
 from .encoded import EncodedClaims
 from .losses import weights_of
+from .max_suppression import choose_and_suppress
 from .plan import ClaimsPlan
 from .risk_settings import RiskSettings, Treatment
-from .suppression import Suppression, suppress
+from .suppression import Suppression
 from .truncation import truncation
 
 
@@ -26,7 +27,7 @@ class ProtectedClaims:
     adversary : what the adversary knows, from base values
     choice : truncation level and node
     suppression : what is left out of it, and the risk that is left
-    settings : as they were used
+    settings : as they were used; ``max_sup`` may be lower than the plan's
     power : (n_patients, n_columns) of the adversary that the release was made against
     """
 
@@ -36,6 +37,11 @@ class ProtectedClaims:
     suppression: Suppression
     settings: RiskSettings
     power: NDArray[np.int32]
+
+    @property
+    def known(self) -> float:
+        """Values of a column that are known in the mean over released patients and columns, to one decimal."""
+        return round(float(self.power[self.suppression.released.patients].mean()), 1)
 
 
 def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> RiskSettings:
@@ -63,6 +69,7 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
         most_treated=plan.suppression.most_treated,
         most_removed=plan.suppression.most_removed,
         is_tolerant_waived=plan.adversary.tolerant == "waived",
+        is_likeliest_bounded=plan.adversary.likeliest == "bounded",
         threads=threads,
     )
 
@@ -70,18 +77,24 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
 def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> ProtectedClaims:
     """Choose truncation and levels, and suppress until the risk is under the threshold.
 
+    Where suppression does not suffice, levels are chosen again with half the ``max_suppression``, up to four times.
+
     *Guarantee*: an adversary who knows of a patient all quasi-identifiers of patients and, of each quasi-identifier of
-    claims by itself, a few values, drawn at random before truncation, is right at most with the chance ``threshold`` in
-    the mean over patients; and at most so large a share of such attacks finds fewer than ``k`` candidates. Both hold at
-    the upper end of a 95 % interval, on draws by which nothing was chosen; the same for an adversary who believes the
-    flags, unless the plan waives it. Not promised: a limit for each single patient; anything against somebody who knows
+    claims by itself, a few values, drawn at random before truncation, and picks one of those who fit at random, is
+    right at most with the chance ``threshold`` in the mean over patients; and at most so large a share of such attacks
+    finds fewer than ``k`` candidates. Both hold at the upper end of a 95 % interval, on draws by which nothing was
+    chosen; the same for an adversary who believes the flags, unless the plan waives it, and for one who picks the
+    likeliest of those who fit where the plan says ``likeliest = "bounded"``. Each released label is held by ``k``
+    patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
+    is told); a limit for each single patient; anything against somebody who knows
     more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
-    columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`.
+    columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`, up to five
+    times.
 
     Raises
     ------
     NoSafeRelease
-        There is no such node, or suppression does not suffice.
+        There is no such node, or suppression does not suffice, however low ``max_suppression`` is.
 
     References
     ----------
@@ -91,14 +104,12 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     claims = encoding.claims
     adversary = adversary_power(claims, plan.adversary.power, plan.adversary.rounding)
     base = adversary.of_patients
-    at = _Power(claims, plan) if plan.adversary.basis == "node" else None
+    at = _Power(claims, plan)
     weights = weights_of(claims, plan.weights)
-    choice = choose_node(
-        claims, truncation(claims), base, settings, bounds=encoding.bounds, weights=weights, power_at=at
-    )
-    power = base if at is None else at(choice.levels)
-    suppression = suppress(choice.released, choice.levels, power, settings, weights)
-    return ProtectedClaims(encoding, adversary, choice, suppression, settings, power)
+    chooser = Chooser(claims, truncation(claims), base, settings, bounds=encoding.bounds, weights=weights, power_at=at)
+    chosen = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)
+    used = replace(settings, max_sup=chosen.max_sup)
+    return ProtectedClaims(encoding, adversary, chosen.choice, chosen.suppression, used, chosen.power)
 
 
 class _Power:
@@ -111,6 +122,6 @@ class _Power:
     def __call__(self, levels: tuple[int, ...]) -> NDArray[np.int32]:
         own = levels[len(self.claims.patients) :]
         if own not in self._known:
-            found = adversary_power(self.claims, self.plan.adversary.power, self.plan.adversary.rounding, own)
-            self._known[own] = found.of_patients
+            asked = self.plan.adversary
+            self._known[own] = power_at(self.claims, asked.power, asked.rounding, asked.basis, own)
         return self._known[own]

@@ -17,7 +17,7 @@ from cloister.io.text import load_bytes
 from cloister.release_folder import release_around
 
 from .data import Claims
-from .plan import HMAC, PSEUDONYMS
+from .plan import HMAC, PSEUDONYMS, ClaimsPlan
 from .plan_checks import UNJOINED
 from .steps import StepLine, Stepped
 
@@ -58,7 +58,7 @@ def pseudonyms(data: Claims) -> Stepped:
     result = data.with_frames(patients, claims)
     others = ", ".join(f"{role} {getattr(plan.ids, role)}" for role in sorted(PSEUDONYMS) if plan.claim_columns(role))
     done = f"Patients' ids are {how}." + (f" Other ids: {others}." if others else "")
-    return Stepped(result, StepLine("1 pseudonyms", done, counts=_group_sizes(result)))
+    return Stepped(result, StepLine("1 pseudonyms", done, counts=group_sizes(result.claims, plan)))
 
 
 def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -72,7 +72,7 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tupl
     numbers: dict[str, dict[str, int]] = {}
     frames = []
     for table, frame in (("patients", patients), ("claims", claims)):
-        for column, role in _released_pseudonyms(data, table):
+        for column, role in _released_pseudonyms(data.plan, table):
             if column in frame.columns:
                 key = f"{role} of {table}" if getattr(data.plan.ids, role) == "per-table" else role
                 frame = frame.with_columns(_by_appearance(frame[column], numbers.setdefault(key, {})))
@@ -86,10 +86,10 @@ def _by_appearance(ids: pl.Series, numbers: dict[str, int]) -> pl.Series:
     return ids.replace_strict(numbers, return_dtype=pl.Int64) if numbers else ids.cast(pl.Int64)
 
 
-def _released_pseudonyms(data: Claims, table: str) -> list[tuple[str, str]]:
-    roles = data.plan.patients.roles if table == "patients" else data.plan.claims.roles
+def _released_pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
+    roles = plan.patients.roles if table == "patients" else plan.claims.roles
     named = [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
-    return [(column, role) for column, role in named if getattr(data.plan.ids, role) != "drop"]
+    return [(column, role) for column, role in named if getattr(plan.ids, role) != "drop"]
 
 
 def _dropped(data: Claims, table: str) -> list[str]:
@@ -97,11 +97,11 @@ def _dropped(data: Claims, table: str) -> list[str]:
     return [column for column, role in roles.items() if role in PSEUDONYMS and getattr(data.plan.ids, role) == "drop"]
 
 
-def _group_sizes(data: Claims) -> dict[str, int]:
-    """How many pseudonyms of each column have how many claims."""
+def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
+    """How many pseudonyms of each column have how many of these claims."""
     counts: dict[str, int] = {}
-    for column, role in _released_pseudonyms(data, "claims"):
-        sizes = data.claims[column].drop_nulls().value_counts()["count"]
+    for column, role in _released_pseudonyms(plan, "claims"):
+        sizes = claims[column].drop_nulls().value_counts()["count"]
         for low, high in GROUP_SIZES:
             band = f"{low}+" if high is None else f"{low}" if low == high else f"{low}-{high}"
             counts[f"{role} {column!r} with {band} claims"] = int(((sizes >= low) & (sizes <= (high or 2**31))).sum())

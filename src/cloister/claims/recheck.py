@@ -9,19 +9,35 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_written_failures, read_table
-from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, stated
+from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, same, stated
 from cloister.report_check import Recount, Recounted, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
+from .compared import MOST_BANDS, compared, compared_told
 from .data import Claims
-from .data_file import CLAIMS, IDENTIFIER, NUMBER, PATIENTS, QUASI, WrittenClaims
+from .data_file import (
+    CLAIMS,
+    IDENTIFIER,
+    NUMBER,
+    PATIENTS,
+    QUASI,
+    SUPPRESSED,
+    TRUNCATED,
+    ReadBack,
+    WrittenClaims,
+)
+from .declared import is_declared, n_nodes
 from .ladders import hierarchy_named
 from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
 from .original import origin_from, original_of
-from .prepare import prepare
+from .prepare import Prepared, prepare
+from .promise import Promise
 from .stated import PROMISER, agreements, read_promise
-from .verify import Promise, verify
+from .steps_told import early_lines
+from .told_keys import parts_of
+from .told_texts import Facts, steps_are_ours
+from .verify import HOW, said, verify
 from .verify_original import Original
 from .verify_together import Register, population_agrees, together_agrees, voters_agree
 
@@ -31,6 +47,7 @@ CHECKED = (
     "the manifest does not contradict itself or the files",
     "the codebook lists what was released, and nothing else",
 )
+STEPS_AGAIN = "what is told of the steps before the search is what they do again"
 WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with --original"
 
 
@@ -70,15 +87,21 @@ def recheck_claims(
         files = _read(folder, manifest)
     except InputError as error:
         return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
-    secret = None if original is None else _secret(original, manifest, released_ids(files, promise))
-    verdict = verify(files, promise, secret)
-    failures = [*verdict.failures, *_contradictions(folder, manifest, promise, files)]
-    if original is not None and not _population_holds(original, manifest, promise, files):
+    failures = _contradictions(folder, manifest, promise, files)
+    ids = released_ids(files, promise)
+    secret, prepared = (None, None) if original is None else _secret(original, manifest, ids)
+    # where columns are not those of the plan, the original does not have them
+    is_comparable = stated(lambda: is_declared(promise.form, manifest["settings"]["plan"]), PROMISER)
+    verdict = verify(files, promise, secret if is_comparable else None)
+    failures = [*verdict.failures, *failures]
+    if original is not None and prepared is not None and is_comparable:
+        failures += _strays(manifest, original.claims, prepared, ReadBack(files, promise.form), promise.k)
+    if original is not None and is_comparable and not _population_holds(original, manifest, promise, files):
         failures.append("sensitivity.voter_list is not what the population says")
     failures += [] if failures else report_failures(folder, manifest, _recount(files, promise))
     if k is not None and k > promise.k:
         failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
-    told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else []))
+    told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else [STEPS_AGAIN]))
     return Verdict(not failures, verdict.how, told, tuple(failures))
 
 
@@ -103,19 +126,23 @@ def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: W
             **agreements(manifest, promise),
             "method is unknown": manifest["method"] == METHOD,
             "guarantee.rules are not those of the settings": guarantee["rules"] == rules_of(plan),
-            "guarantee.sentences do not say what the rules promise": guarantee["sentences"] == sentences_of(plan),
+            "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
+            == sentences_of(plan, manifest["risk"]["known"]),
             "guarantee.verified is not true": guarantee["verified"] is True,
             "guarantee.one_row_per_patient does not fit columns": guarantee["one_row_per_patient"]
             == one_row(promise.form),
-            "records are not those of the files": records.keys() == {"in", "released", "suppressed", "claims"}
-            and (records["released"], records["claims"]) == (files.patients.height, files.claims.height)
-            and all(type(records[name]) in (int, str) for name in ("in", "suppressed")),
+            "guarantee does not say what was checked, and how": guarantee["verified_how"] == HOW
+            and guarantee["checks"] == [*said(promise)],
+            "records are not those of the files": (records["released"], records["claims"])
+            == (files.patients.height, files.claims.height)
+            and (type(records["in"]) is not int or records["in"] - records["released"] == records["suppressed"]),
             "sensitivity.unbounded is not what both files say together": together_agrees(
                 manifest["sensitivity"]["unbounded"], files, promise.form, promise.k
             ),
             "sensitivity.voter_list does not fit the files": voters_agree(
                 manifest["sensitivity"]["voter_list"], files, promise.form
             ),
+            **_told(manifest, promise, files),
             f"{CODEBOOK} does not say what the files say": _codebook_agrees(folder, promise, files),
         }
         return [failure for failure, holds in told.items() if not holds]
@@ -149,6 +176,48 @@ def _recount(files: WrittenClaims, promise: Promise) -> Recount:
     return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
 
 
+def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[str, bool]:
+    """Sentences about what is told besides, each with whether it is false: nothing but our words and numbers."""
+    plan, steps = manifest["settings"]["plan"], manifest["steps"]
+    facts = Facts(plan, promise.k, manifest["risk"]["draws"], manifest["choice"]["truncation"])
+    names = promise.form.names(CLAIMS, QUASI)
+    labels = {name: files.claims[name].n_unique() for name in names if name in files.claims.columns}
+    columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
+    shown = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
+    forms = parts_of(facts, promise, labels, n_nodes(promise.form, plan), shown)
+    flags = [f"{SUPPRESSED}{name}" for name in names if f"{SUPPRESSED}{name}" in files.claims.columns]
+    n_hidden = sum(int((files.claims[flag] == "1").sum()) for flag in flags)
+    n_cut = int((files.patients[TRUNCATED] == "1").sum()) if TRUNCATED in files.patients.columns else 0
+    hidden = {line["step"]: line["counts"] for line in steps}["11 suppression"].get("cells suppressed", 0)
+    may_cut = manifest["choice"]["truncation"] != "none" or plan["suppression"]["treatment"] == "claims"
+    return {
+        **{f"{part} holds what no release tells": holds(manifest[part]) for part, holds in forms.items()},
+        "steps hold what no release tells": steps_are_ours(steps, facts),
+        "steps tell of fewer suppressed cells than there are": n_hidden < promise.k
+        if isinstance(hidden, str)
+        else n_hidden <= hidden,
+        "choice.truncation is none, but claims are missing": may_cut or not n_cut,
+    }
+
+
+def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadBack, k: int) -> list[str]:
+    """What is told of the steps before the search and is not what they do again."""
+
+    def found() -> list[str]:
+        variables = compared(prepared, filed, k)
+        lines = [line.told(k) for line in early_lines(prepared, filed, [one.variable for one in variables])]
+        told = {
+            "steps before the search are not told as they are": same(manifest["steps"][: len(lines)], lines),
+            "representativeness is not told as it is": same(
+                manifest["representativeness"], compared_told(prepared, filed, variables, k)
+            ),
+            "records.in is not the number of patients": manifest["records"]["in"] in ("withheld", source.n_patients),
+        }
+        return [failure for failure, holds in told.items() if not holds]
+
+    return stated(found, PROMISER)
+
+
 def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:
     if files.patients.columns != promise.form.names(PATIENTS) or files.claims.columns != promise.form.names(CLAIMS):
         return False
@@ -167,17 +236,17 @@ def released_ids(files: WrittenClaims, promise: Promise) -> pl.Series:
     return files.patients.to_series(0)
 
 
-def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> Original:
+def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> tuple[Original, Prepared]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source = original.claims
     seed = manifest["seed"]
     plan = replace(source.plan, risk=replace(source.plan.risk, seed=seed))
     if plan_told(plan) != manifest["settings"]["plan"]:
         raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
-    prepared = prepare(source).claims
+    prepared = prepare(source)
     if original.crosswalk is None:
-        return original_of(prepared, None)
-    origin = origin_from(original.crosswalk, source, prepared, ids)
+        return original_of(prepared.claims, None), prepared
+    origin = origin_from(original.crosswalk, source, prepared.claims, ids)
     if origin is None:
         raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
-    return original_of(prepared, origin)
+    return original_of(prepared.claims, origin), prepared

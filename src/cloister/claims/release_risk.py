@@ -23,23 +23,28 @@ class ReleaseRisk:
         misses, since what is missing of the patient is flagged
     fallback : one who picks among exact matches, and only where there are none among tolerated ones; the
         stronger of both where flags are rare
+    nearest : the same, but of those tolerated he takes only who lack fewest values; the strongest where many are
+        truncated
     """
 
     exact: RiskFigures
     tolerant: RiskFigures
     fallback: RiskFigures
+    nearest: RiskFigures
 
     @property
     def believing_flags(self) -> float:
-        """Upper end of the interval of the mean risk for who believes flags, always or where nobody fits exactly."""
-        return max(self.tolerant.mean_interval.high, self.fallback.mean_interval.high)
+        """Upper end of the interval of the mean risk for who believes flags, by the best of the three strategies."""
+        return max(one.mean_interval.high for one in (self.tolerant, self.fallback, self.nearest))
+
+    def highest(self, *, is_tolerant_waived: bool = False) -> float:
+        """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and tolerant risk."""
+        believing = 0.0 if is_tolerant_waived else self.believing_flags
+        return max(self.exact.mean_interval.high, self.exact.flag_interval.high, believing)
 
     def holds(self, threshold: float, *, is_tolerant_waived: bool = False) -> bool:
-        """Whether the upper ends of the intervals of mean risk, flag rate and tolerant risk are low enough."""
-        limited = [self.exact.mean_interval.high, self.exact.flag_interval.high]
-        if not is_tolerant_waived:
-            limited.append(self.believing_flags)
-        return max(limited) <= threshold
+        """Whether all that is limited is low enough."""
+        return self.highest(is_tolerant_waived=is_tolerant_waived) <= threshold
 
 
 def release_risk(released: Released, levels: Node, knowledge: Knowledge, settings: RiskSettings) -> ReleaseRisk:
@@ -55,6 +60,7 @@ def release_risk(released: Released, levels: Node, knowledge: Knowledge, setting
             pooled([one.exact for one in found]),
             pooled([one.tolerant for one in found]),
             pooled([one.fallback for one in found]),
+            pooled([one.nearest for one in found]),
         )
         if _is_settled(whole, settings.threshold):
             break
@@ -63,7 +69,12 @@ def release_risk(released: Released, levels: Node, knowledge: Knowledge, setting
 
 def _is_settled(risk: ReleaseRisk, threshold: float) -> bool:
     intervals = [risk.exact.mean_interval, risk.exact.flag_interval, risk.tolerant.mean_interval]
-    return all(one.width < NARROW or _is_far(one, threshold) for one in intervals)
+    return all(is_settled(one, threshold) for one in intervals)
+
+
+def is_settled(interval: Interval, threshold: float) -> bool:
+    """Whether an interval is narrow, or clearly on one side of the threshold."""
+    return interval.width < NARROW or _is_far(interval, threshold)
 
 
 def _is_far(interval: Interval, threshold: float) -> bool:
@@ -80,9 +91,10 @@ def _repeat(matching: Matching, levels: Node, knowledge: Knowledge, number: int,
     tolerant = fits + matching.tolerated(levels, draws)
     # Where somebody else fits exactly and the patient does not, this adversary is wrong.
     fallback = np.where(fits > 0, exact, tolerant)
+    nearest = np.where(fits > 0, exact, matching.nearest(levels, draws, fits == 0))
     return ReleaseRisk(
         *(
             RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < k), sizes == 0)
-            for sizes in (exact, tolerant, fallback)
+            for sizes in (exact, tolerant, fallback, nearest)
         )
     )

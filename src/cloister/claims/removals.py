@@ -4,12 +4,13 @@ import polars as pl
 
 from .data import PATIENT, Claims
 from .dates import dates_of
+from .step_sentences import can_tell_newborns, removed, without_claims
 from .steps import StepLine, Stepped
 
-STEP = "3 claims removed"
+STEP, WITHOUT = "3 claims removed", "3 patients without claims"
 NEWBORN_DAYS = 28
 LETTER = r"^\s*[A-Za-z]"
-REVENUE = r"^\s*\d{3}\s*$"
+REVENUE = r"^\s*[0-9]{3}\s*$"
 
 
 def removals(data: Claims) -> Stepped:
@@ -39,10 +40,15 @@ def removals(data: Claims) -> Stepped:
     gone = pl.Series([False]).new_from_index(0, data.n_claims)
     for mask in masks.values():
         gone |= mask
-    done = "Claims of newborns, and of what is not a medical procedure, are removed."
-    if wanted.newborns and newborns is None:
-        done += " Newborns could not be told: there is no date of birth or no date of claim."
-    line = StepLine(STEP, done, int(gone.sum()), {reason: int(mask.sum()) for reason, mask in masks.items()})
+    owners = data.claims[PATIENT]
+    line = StepLine(
+        STEP,
+        removed(data.plan),
+        int(gone.sum()),
+        {reason: int(mask.sum()) for reason, mask in masks.items()},
+        {reason: owners.filter(mask).n_unique() for reason, mask in masks.items()},
+        owners.filter(gone).n_unique(),
+    )
     return Stepped(data.with_frames(claims=data.claims.filter(~gone)), line)
 
 
@@ -50,17 +56,15 @@ def leave_out_without_claims(data: Claims) -> Stepped:
     """Leave out the patients who have no claims, if the plan says so."""
     n_without = data.n_without_claims
     if data.plan.patients.without_claims == "keep":
-        done = "Patients without claims are kept."
-        return Stepped(data, StepLine("3 patients without claims", done, counts={"without claims": n_without}))
+        return Stepped(data, StepLine(WITHOUT, without_claims(data.plan), counts={"without claims": n_without}))
     left = data.of_patients(data.claims[PATIENT].unique())
-    line = StepLine("3 patients without claims", "Patients without claims are left out.", n_without)
-    return Stepped(left, line)
+    return Stepped(left, StepLine(WITHOUT, without_claims(data.plan), n_without))
 
 
 def _newborns(data: Claims) -> pl.Series | None:
-    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
-    if birth is None or date is None:
+    if not can_tell_newborns(data.plan):
         return None
+    birth, date = str(data.plan.patient_column("birth-date")), str(data.plan.claim_column("date"))
     born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
     days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
     age = days.join(born, on=PATIENT, how="left", maintain_order="left").select(

@@ -1,6 +1,6 @@
-"""Step 4: how the excluded patients differ from those who remain."""
+"""Step 4: how the excluded patients differ from those who remain, in exact figures for the custodian alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,14 +8,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .data import PATIENT, Claims
+from .data_file import CLAIMS, PATIENTS
 from .dates import numbers_of
-from .plan import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
+from .plan import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
+from .step_sentences import compared_by
 from .steps import StepLine
 
 STEP = "4 representativeness"
 SEX = "sex"
 AGES = (*((10 * n, f"{10 * n}-{10 * n + 9}") for n in range(8)), (80, "80+"))
 MONTHS = (*((30 * n, f"{n}-{n + 1} months") for n in range(12)), (360, "12+ months"))
+BAND = r"^\s*\[?([0-9]{1,3})\s*(?:\+|-\s*[0-9]{1,3}\]?)\s*$"
 STAYS = (
     (0, "0 days"),
     (1, "1 day"),
@@ -27,6 +30,7 @@ STAYS = (
     (85, "12-26 weeks"),
     (183, "26+ weeks"),
 )
+BANDS = {"age": AGES, "days since first claim": MONTHS, "length of stay": STAYS}
 
 
 @dataclass(frozen=True)
@@ -48,28 +52,26 @@ class Comparison:
     statistic: float | None = None
     p_value: float | None = None
 
-    def shares(self, k: int) -> dict[str, tuple[float | None, float | None]]:
-        """Share of each band among excluded and remaining; None where it could tell of fewer than k of them.
-
-        A sex that fewer than k have in both groups is left out altogether, since its name is a value of the data.
-        """
-        both = zip(self.bands, _shares(self.excluded, k), _shares(self.remaining, k), strict=True)
-        large = [max(counts) >= k for counts in zip(self.excluded, self.remaining, strict=True)]
-        return {
-            band: (of_excluded, of_remaining)
-            for (band, of_excluded, of_remaining), told in zip(both, large, strict=True)
-            if told or self.variable != SEX
-        }
+    def exact(self) -> dict[str, object]:
+        """Everything, for the custodian alone."""
+        both = zip(self.bands, self.excluded, self.remaining, strict=True)
+        counts = {band: [of_excluded, of_remaining] for band, of_excluded, of_remaining in both}
+        return {"excluded and remaining": counts, "statistic": self.statistic, "p_value": self.p_value}
 
 
-def _shares(counts: Sequence[int], k: int) -> list[float | None]:
-    """Shares; where those withheld are fewer than k in all, the least other one is withheld with them."""
-    total = sum(counts)
-    hidden = {place for place, count in enumerate(counts) if 0 < count < k}
-    if 0 < sum(counts[place] for place in hidden) < k:
-        others = [place for place, count in enumerate(counts) if count >= k]
-        hidden |= {min(others, key=lambda place: counts[place])} if others else set()
-    return [None if place in hidden or not total else count / total for place, count in enumerate(counts)]
+@dataclass(frozen=True)
+class Variable:
+    """What patients are compared by.
+
+    Attributes
+    ----------
+    name : as it is told
+    table, column : where it stands
+    """
+
+    name: str
+    table: str
+    column: str
 
 
 @dataclass(frozen=True)
@@ -91,92 +93,89 @@ class Representativeness:
     n_remaining: int = field(repr=False)
     line: StepLine = field(repr=False)
 
-    def told(self, k: int) -> dict[str, object]:
-        """What may be told: shares, tests and medians; only shares where a group has fewer than k patients."""
-        large = min(self.n_excluded, self.n_remaining) >= k
+    def exact(self) -> dict[str, object]:
+        """Everything, for the custodian alone: for a release see `claims/compared.py`."""
         return {
-            "variables": {
-                one.variable: {
-                    "shares": one.shares(k),
-                    "statistic": one.statistic if large else None,
-                    "p_value": one.p_value if large else None,
-                }
-                for one in self.comparisons
-            },
-            "median_claims_excluded": self.median_claims_excluded if large else None,
-            "median_claims_remaining": self.median_claims_remaining if large else None,
+            "variables": {one.variable: one.exact() for one in self.comparisons},
+            "median_claims_excluded": self.median_claims_excluded,
+            "median_claims_remaining": self.median_claims_remaining,
         }
+
+
+def variables_of(plan: ClaimsPlan) -> list[Variable]:
+    """What patients can be compared by, under a plan."""
+    there = (
+        ("sex", PATIENTS, plan.patient_column("sex")),
+        ("age", PATIENTS, plan.patient_column("age", AGE)),
+        ("days since first claim", CLAIMS, plan.claim_column("days-since-first-claim", DAYS_SINCE_FIRST)),
+        ("length of stay", CLAIMS, plan.claim_column("length-of-stay", LENGTH_OF_STAY)),
+    )
+    return [Variable(name, table, column) for name, table, column in there if column is not None]
 
 
 def representativeness(excluded: Claims, remaining: Claims) -> Representativeness:
     """Compare the patients that step 2 took out with those who remain, both after step 5.
 
     Sex and age count patients, days since first claim and length of stay count claims. Tests compare the values, not
-    the bands; the bands are those of the paper, which also leaves sex without a test.
+    the bands, or the first number of each band where the data have bands; the bands are those of the paper, which also
+    leaves sex without a test.
 
     References
     ----------
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 3, tables 1 to 4.
     """
-    comparisons = [
-        *_sex(excluded, remaining),
-        *_numbers(excluded, remaining, "age", AGES, "patients"),
-        *_numbers(excluded, remaining, "days since first claim", MONTHS, "claims"),
-        *_numbers(excluded, remaining, "length of stay", STAYS, "claims"),
-    ]
-    done = f"Excluded and remaining patients compared by {', '.join(one.variable for one in comparisons) or 'nothing'}."
+    variables = variables_of(remaining.plan)
+    comparisons = [_compared(excluded, remaining, variable) for variable in variables]
+    done = compared_by([one.name for one in variables])
     return Representativeness(
         tuple(comparisons),
-        _median_claims(excluded),
-        _median_claims(remaining),
+        median_claims(excluded.claims[PATIENT]),
+        median_claims(remaining.claims[PATIENT]),
         excluded.n_patients,
         remaining.n_patients,
         StepLine(STEP, done),
     )
 
 
-def _sex(excluded: Claims, remaining: Claims) -> list[Comparison]:
-    column = remaining.plan.patient_column("sex")
-    if column is None:
-        return []
+def _compared(excluded: Claims, remaining: Claims, variable: Variable) -> Comparison:
+    if variable.name == SEX:
+        return _sex(excluded, remaining, variable.column)
+    return _numbers(excluded, remaining, variable)
+
+
+def _sex(excluded: Claims, remaining: Claims, column: str) -> Comparison:
     counts = [_counts(data.patients[column]) for data in (excluded, remaining)]
     values = sorted({*counts[0], *counts[1]})
     told = [tuple(found.get(value, 0) for value in values) for found in counts]
-    return [Comparison(SEX, tuple(values), told[0], told[1])]
+    return Comparison(SEX, tuple(values), told[0], told[1])
 
 
 def _counts(series: pl.Series) -> Mapping[str, int]:
     return dict(series.drop_nulls().value_counts().iter_rows())
 
 
-def _numbers(
-    excluded: Claims, remaining: Claims, variable: str, bands: Sequence[tuple[int, str]], table: str
-) -> list[Comparison]:
-    column = _column(remaining, variable)
-    if column is None:
-        return []
-    values = [_values(data.patients if table == "patients" else data.claims, column) for data in (excluded, remaining)]
+def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> Comparison:
+    bands = BANDS[variable.name]
+    both = [data.patients if variable.table == PATIENTS else data.claims for data in (excluded, remaining)]
+    values = [_values(frame, variable.column) for frame in both]
     starts = [start for start, _ in bands]
     counts = [
         tuple(np.bincount(np.searchsorted(starts, found, side="right") - 1, minlength=len(bands)).tolist())
         for found in values
     ]
     statistic, p_value = _kolmogorov_smirnov(*values)
-    return [Comparison(variable, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)]
-
-
-def _column(data: Claims, variable: str) -> str | None:
-    if variable == "age":
-        return data.plan.patient_column("age", AGE)
-    if variable == "length of stay":
-        return data.plan.claim_column("length-of-stay", LENGTH_OF_STAY)
-    return data.plan.claim_column("days-since-first-claim", DAYS_SINCE_FIRST)
+    return Comparison(variable.name, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)
 
 
 def _values(frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
     series = frame[column]
-    numbers = numbers_of(series, "the data") if series.dtype == pl.String else series
+    numbers = numbers_of(starts_of(series), "the data") if series.dtype == pl.String else series
     return numbers.drop_nulls().to_numpy().astype(np.int64)
+
+
+def starts_of(series: pl.Series) -> pl.Series:
+    """The first numbers of bands such as ``70-79``, ``[70-79]`` and ``80+``; all else as it is."""
+    return series.str.extract(BAND).fill_null(series)
 
 
 def _kolmogorov_smirnov(
@@ -190,7 +189,7 @@ def _kolmogorov_smirnov(
     return float(result.statistic), float(result.pvalue)
 
 
-def _median_claims(data: Claims) -> float | None:
-    counts = data.claims.group_by(PATIENT).len()["len"]
-    median = counts.median()
+def median_claims(owners: pl.Series) -> float | None:
+    """Median of the claims of patients who have any, of the patient of each claim; None where there are none."""
+    median = owners.value_counts()["count"].median()
     return None if median is None else float(str(median))

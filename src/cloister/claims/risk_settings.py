@@ -46,6 +46,7 @@ class RiskSettings:
     most_treated : share of the patients of whom something may be suppressed in step 11
     most_removed : share of the patients who may be left out whole in step 11
     is_tolerant_waived : whether the adversary who believes flags may be left out of account
+    is_likeliest_bounded : whether the risk by who picks the likeliest must be under the threshold too
     threads : that count side by side
     """
 
@@ -63,6 +64,7 @@ class RiskSettings:
     most_treated: float = 0.5
     most_removed: float = 0.1
     is_tolerant_waived: bool = False
+    is_likeliest_bounded: bool = False
     threads: int = 1
 
     def __post_init__(self) -> None:

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from .adversaries import Attack, Attacked, Power, all_values, by_power, constant_power, jointly, whole_claims
 from .discharge import Stays, discharge_database
 from .marketer import unbounded_class_sizes
+from .node_risk import RiskFigures
 from .ordered import exact_order
 from .population import PeopleCounted
 from .register import VoterList, in_population, voter_list
 from .release_risk import ReleaseRisk
 
+LIKELIEST = "picks the likeliest"
 ONE, FIVE, ALL = "one value of each column", "five values of each column", "all values"
 
 
@@ -54,6 +56,7 @@ class Sensitivity:
 def sensitivity(
     attacked: Attacked,
     believing: ReleaseRisk,
+    likeliest: RiskFigures,
     *,
     powers: Mapping[int, Power] | None = None,
     when: NDArray[np.int32] | None = None,
@@ -65,6 +68,7 @@ def sensitivity(
     Parameters
     ----------
     believing : as measured, of who believes flags
+    likeliest : as measured, of who picks the likeliest of those who fit
     powers : other powers of the paper's adversary to try, by their highest value
     when : (n_claims,) rank of each claim in time; without, nobody knows the order
     people : of the population, where there is a register of it
@@ -76,6 +80,11 @@ def sensitivity(
         whole_claims(attacked),
         *([] if when is None else [exact_order(attacked, when)]),
         *_believing_flags(believing),
+        Attack(
+            LIKELIEST,
+            "Knows the same, and picks of those who fit the one of whom it is likeliest, not one at random.",
+            likeliest,
+        ),
         *([] if people is None else [in_population(attacked, people)]),
     ]
     discharged = None if stays is None else discharge_database(attacked, stays)
@@ -117,6 +126,11 @@ def _believing_flags(risk: ReleaseRisk) -> tuple[Attack, ...]:
             "flags believed where nobody fits",
             "Lets values be missing only where nobody fits without.",
             risk.fallback,
+        ),
+        Attack(
+            "flags believed, fewest missing",
+            "The same, and takes only who lacks fewest of the values.",
+            risk.nearest,
         ),
     )
 

@@ -1,6 +1,6 @@
 """What a step of the pipeline says of itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .data import Claims
@@ -19,37 +19,65 @@ class StepLine:
     done : what was done, in one sentence without values of the data
     total : what was removed or changed in all, if the step removes or changes
     counts : the same by reason; a patient or claim can have several reasons
+    patients : of each count of claims, how many patients these are of
+    patients_in_all : of a total of claims, how many patients these are of
     """
 
     step: str
     done: str
     total: int | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    patients: Mapping[str, int] = field(default_factory=dict)
+    patients_in_all: int | None = None
 
     def exact(self) -> dict[str, object]:
         """Everything, for the custodian alone."""
         return {"step": self.step, "done": self.done, "total": self.total, "counts": dict(self.counts)}
 
     def told(self, k: int) -> dict[str, object]:
-        """What may be told: counts from 1 to k - 1 are `<k`.
+        """What may be told: counts of fewer than k patients are `<k`, or withheld where they are k claims and more.
 
-        The total is withheld with them where it could tell one: where a single count is withheld, or where those
-        withheld are fewer than k in all.
+        The total is withheld where it and the counts together could tell of fewer than k.
 
         Examples
         --------
         >>> StepLine("3 claims removed", "", 23, {"newborns": 3, "revenue codes": 20}).told(11)["counts"]
         {'newborns': '<11', 'revenue codes': 20}
         """
-        hidden = [count for count in self.counts.values() if 0 < count < k]
-        tells = len(hidden) == 1 or 0 < sum(hidden) < k
-        total = None if self.total is None else WITHHELD if tells else _told(self.total, k)
-        counts = {reason: _told(count, k) for reason, count in self.counts.items()}
+        counts = {reason: _told(count, self.patients.get(reason, count), k) for reason, count in self.counts.items()}
+        total = None if self.total is None else WITHHELD if self._total_tells(k) else _told(self.total, self.total, k)
         return {"step": self.step, "done": self.done, "total": total, "counts": counts}
 
+    def _total_tells(self, k: int) -> bool:
+        """Whether the total, less some of the counts that are told, leaves fewer than k, or tells one that is not told.
 
-def _told(count: int, k: int) -> int | str:
-    return f"<{k}" if 0 < count < k else count
+        Reasons overlap: 25 and 30 of 54 patients are one who has both, 30 and 30 of 32 are two who have the second
+        alone. Of claims that have both nobody knows how many patients they are of.
+        """
+        shown = [count for reason, count in self.counts.items() if self.patients.get(reason, count) >= k]
+        total, n_hidden = self.total or 0, sum(count > 0 for count in self.counts.values()) - len(shown)
+        if n_hidden and (n_hidden == 1 or self.patients or total - sum(shown) < k):
+            return True
+        if self.patients and total != sum(shown):
+            return True
+        if self.patients_in_all is not None and 0 < self.patients_in_all < k:
+            return True
+        return bool(shown) and _comes_near(total, shown, k)
+
+
+def _told(count: int, patients: int, k: int) -> int | str:
+    if not 0 < patients < k:
+        return count
+    return f"<{k}" if count < k else WITHHELD
+
+
+def _comes_near(total: int, counts: Sequence[int], k: int) -> bool:
+    """Whether some of the counts sum up to something that differs from the total by 1 to k - 1."""
+    sums = 1  # bit n: some of the counts sum up to n
+    for count in counts:
+        sums |= sums << count
+    around = (sums << k) >> (total + 1)  # bit k - 1: the total itself; k - 1 bits below and above it
+    return bool(around & ((1 << (2 * k - 1)) - 1) & ~(1 << (k - 1)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

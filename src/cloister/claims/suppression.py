@@ -1,14 +1,16 @@
 """Suppressing patients, claims or cells until the risk of the release is under its threshold (step 11).
 
-A patient's chance to be flagged is estimated from at least 200 draws of that patient alone, and the patients most
-likely to be flagged are treated first, no more of them than the excess of the risk asks for. ``cells``: of each flagged
-draw the value that fewest patients have goes, all of it: the least useful for analysis, and what gives the patient
-away. ``claims``: the claims that hold it. ``patients``: the patient. Then all is measured anew, with other draws.
+The patients most likely to be flagged are treated first, no more of them than the excess of the risk asks for, and
+nobody of whom fewer than 200 draws were looked at. ``cells``: of each flagged draw the value that fewest patients have
+goes, all of it: the least useful for analysis, and what gives the patient away. ``claims``: the claims that hold it.
+``patients``: the patient. Then all is measured anew, with other draws.
 
 What the published procedure leaves out: a value that is not released counts as a miss, so suppressing it makes the
 patient "low risk by definition". An adversary who sees ``claims_truncated`` or ``sup_<column>`` knows better, and for
 him the patient stays a candidate. The risk for this tolerant adversary is limited as well. Suppressing a patient's
 cells does not lower it for that patient, so patients who bear it are left out whole, whatever the treatment.
+
+Before all that, and after each round, labels that fewer than k patients have are taken out (`rare_labels`).
 
 References
 ----------
@@ -25,9 +27,12 @@ from cloister.errors import NoSafeRelease
 
 from .knowledge import Knowledge
 from .lattice_search import Node
+from .likeliest import likeliest_risk
 from .losses import level_losses
 from .matching import Matching
-from .patient_risk import PatientRisk, patient_risks
+from .node_risk import RiskFigures
+from .patient_risk import Excess, Judge, PatientRisk, Screening, most_at_risk, patient_risks
+from .rare_labels import without_rare_labels
 from .release_risk import ReleaseRisk, release_risk
 from .released import Released
 from .risk_settings import RiskSettings, Treatment
@@ -39,6 +44,11 @@ AIM = 0.9
 """Share of the threshold that a round aims at, so that the next measurement, with other draws, confirms it."""
 
 
+NEAR = 1.2
+"""Times the threshold; above it, a risk that falls too slowly is given up: suppressed cells make classes of others
+smaller, so that with many to treat there is no end."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Suppression:
     """A release whose risk is under the threshold.
@@ -48,15 +58,17 @@ class Suppression:
     levels : level of each column, those of patients first
     released : patients, claims and cells that are left
     risk : as measured on draws that nothing was chosen by
-    before : as measured before anything was suppressed
+    likeliest : the mean risk by who picks the likeliest of those who fit
+    before : as measured when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
-    treated : patients of whom something was suppressed
+    treated : patients of whom something was suppressed for the risk, or who were left out
     loss : of the release, with all that is not released
     """
 
     levels: Node
     released: Released
     risk: ReleaseRisk
+    likeliest: RiskFigures
     before: ReleaseRisk
     rounds: int
     treated: NDArray[np.bool_]
@@ -92,9 +104,11 @@ def suppress(
     """Suppress until mean risk, flag rate and the tolerant adversary's risk are under the threshold.
 
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
-    was chosen. Against adversaries who know of each patient the quasi-identifiers of patients and so many values of
-    each column of claims, by themselves. Not promised: a limit for each single patient. Cost: draws of every patient in
-    each round.
+    was chosen, for adversaries who pick at random among those who fit; each label is held by k patients or more.
+    Against adversaries who know of each patient the quasi-identifiers of patients and so many values of each column of
+    claims, by themselves. With ``is_likeliest_bounded`` the same for who picks the likeliest of those who fit. Not
+    promised: a limit for each single patient. Cost: up to 20 draws of every
+    patient, and in each round 200 of those who bear one and a half times the excess.
 
     Parameters
     ----------
@@ -105,25 +119,53 @@ def suppress(
     Raises
     ------
     NoSafeRelease
-        Too many patients would have to be treated, or the rounds did not suffice.
+        Too many patients would have to be treated, the rounds did not suffice, or would not at the pace of the last, or
+        the likeliest are right too often.
     """
-    risk = before = _measured(released, levels, power, settings, 0)
     treated = np.zeros(released.patients.size, dtype=np.bool_)
+    released = _without_rare(released, levels, settings, treated)
+    risk = before = _measured(released, levels, power, settings, 0)
+    screening = Screening(treated.size)
     rounds = 0
     while not risk.holds(settings.threshold, is_tolerant_waived=settings.is_tolerant_waived):
         rounds += 1
         if rounds > ROUNDS:
-            raise NoSafeRelease(
-                f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}. "
-                "Lower risk.max_suppression, so that a coarser node is chosen."
-            )
-        known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients)
-        released, now = _round(released, levels, known, settings, risk)
+            raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
+        known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
+        judge = Judge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
+        released, now = _round(judge, screening, risk)
         treated |= now
-        _check_limits(released, treated, settings)
-        risk = _measured(released, levels, power, settings, rounds)
+        released = _without_rare(released, levels, settings, treated)
+        last, risk = risk, _measured(released, levels, power, settings, rounds)
+        _check_pace(last, risk, rounds, settings)
+    likeliest = likeliest_risk(released, levels, power, settings)
+    if settings.is_likeliest_bounded and likeliest.mean_interval.high > settings.threshold:
+        raise NoSafeRelease(
+            f"Whoever picks the likeliest of those who fit is right more often than {settings.threshold:g} in the mean "
+            '(adversary.likeliest = "bounded").'
+        )
     loss = level_losses(released, weights).of(levels)
-    return Suppression(levels, released, risk, before, rounds, treated, loss)
+    return Suppression(levels, released, risk, likeliest, before, rounds, treated, loss)
+
+
+def _without_rare(released: Released, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]) -> Released:
+    """The same without rare labels, within the limits; ``treated`` is added to in place."""
+    there = released.patients
+    released = without_rare_labels(released, levels, settings.k)
+    treated |= there & ~released.patients
+    _check_limits(released, treated, settings)
+    return released
+
+
+def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: RiskSettings) -> None:
+    """Refuse to go on where, at the pace of a round, the rounds that are left would not do; the first is no measure."""
+    before, highest = (one.highest(is_tolerant_waived=settings.is_tolerant_waived) for one in (last, now))
+    left = highest - (before - highest) * (ROUNDS - rounds)
+    if rounds > 1 and highest > NEAR * settings.threshold and left > settings.threshold:
+        raise NoSafeRelease(
+            f"Suppression hardly lowers the risk: after {rounds} rounds it is {highest:.3f}, above "
+            f"{settings.threshold:g}, and was {before:.3f} before the last."
+        )
 
 
 def _check_limits(released: Released, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
@@ -133,8 +175,8 @@ def _check_limits(released: Released, treated: NDArray[np.bool_], settings: Risk
     if is_too_much or not released.patients.any():
         raise NoSafeRelease(
             f"The risk cannot be brought under {settings.threshold:g} by treating at most a share of "
-            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients. Lower "
-            "risk.max_suppression, so that a coarser node is chosen, or raise suppression.most_treated or most_removed."
+            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients "
+            "(suppression.most_treated, most_removed)."
         )
 
 
@@ -147,51 +189,41 @@ def _measured(
     return release_risk(released, levels, knowledge, settings)
 
 
-def _round(
-    released: Released, levels: Node, knowledge: Knowledge, settings: RiskSettings, risk: ReleaseRisk
-) -> tuple[Released, NDArray[np.bool_]]:
+def _round(judge: Judge, screening: Screening, risk: ReleaseRisk) -> tuple[Released, NDArray[np.bool_]]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
-    people = patient_risks(matching, knowledge, levels, settings)
-    n = int(released.patients.sum())
-    aim = AIM * settings.threshold
-    chosen = _enough(people.flag_rates, (risk.exact.flag_interval.high - aim) * n)
-    chosen |= _enough(people.mean_risks, (risk.exact.mean_interval.high - aim) * n)
-    gone = np.zeros_like(chosen)
-    if not settings.is_tolerant_waived:
-        gone = _enough(people.tolerant_risks, (risk.believing_flags - aim) * n)
+    released, settings = judge.matching.released, judge.settings
+    excess = _excess(released, settings, risk)
+    screening.renew(judge)
+    people = patient_risks(judge, screening.figures, excess)
+    chosen = most_at_risk(people.flag_rates, excess.flag_rate) | most_at_risk(people.mean_risks, excess.mean_risk)
+    gone = most_at_risk(people.tolerant_risks, excess.tolerant_risk)
     if settings.treatment is Treatment.PATIENTS:
         gone |= chosen
     else:
-        released, hopeless = _treated(released, levels, matching, people, chosen & ~gone, settings)
+        released, hopeless = _treated(judge, people, chosen & ~gone)
         gone |= hopeless
+    # those not found by few draws may bear what is left
+    screening.forget(np.ones_like(gone) if people.is_short else gone | chosen)
     return released.without_patients(gone), gone | chosen
 
 
-def _enough(figures: NDArray[np.float64], excess: float) -> NDArray[np.bool_]:
-    """The patients most likely to be flagged, so many that their part of a figure makes up for an excess."""
-    chosen = np.zeros(figures.size, dtype=np.bool_)
-    if excess > 0:
-        order = np.lexsort((np.arange(figures.size), -figures))
-        order = order[figures[order] > 0]
-        n_chosen = int(np.searchsorted(np.cumsum(figures[order]), excess)) + 1
-        chosen[order[:n_chosen]] = True
-    return chosen
+def _excess(released: Released, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
+    """How much of each figure, summed over the patients released, is above what a round aims at."""
+    n, aim = int(released.patients.sum()), AIM * settings.threshold
+    believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
+    exact = risk.exact
+    return Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
 
 
-def _treated(
-    released: Released,
-    levels: Node,
-    matching: Matching,
-    people: PatientRisk,
-    chosen: NDArray[np.bool_],
-    settings: RiskSettings,
-) -> tuple[Released, NDArray[np.bool_]]:
+def _treated(judge: Judge, people: PatientRisk, chosen: NDArray[np.bool_]) -> tuple[Released, NDArray[np.bool_]]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
+    released, levels = judge.matching.released, judge.levels
     encoded = released.encoded
     cells = np.zeros_like(released.cells)
     hopeless = np.zeros_like(chosen)
-    found = [(draws.patients, matching.rarest(levels, draws)) for draws in people.flagged]
+    if not people.flagged:
+        return released, hopeless
+    found = [(draws.patients, judge.matching.rarest(levels, draws)) for draws in people.flagged]
     patients = np.concatenate([own for own, _ in found])
     columns = np.concatenate([rarest.columns for _, rarest in found])
     numbers = np.concatenate([rarest.labels for _, rarest in found])
@@ -203,6 +235,6 @@ def _treated(
         cells[h] = (labels >= 0) & np.isin(encoded.owners * width + labels, wanted)
     hopeless[patients[columns < 0]] = True
     hopeless &= chosen
-    if settings.treatment is Treatment.CLAIMS:
+    if judge.settings.treatment is Treatment.CLAIMS:
         return released.without_claims(np.asarray(cells.any(axis=0))), hopeless
     return released.without_cells(cells & released.claims), hopeless

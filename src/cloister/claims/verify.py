@@ -7,13 +7,8 @@ suppression, can be made anew only with the original (`verify_original`).
 """
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.checks import Checks
 from cloister.results import Verdict
@@ -27,45 +22,27 @@ from .data_file import (
     PSEUDONYM,
     QUASI,
     SUPPRESSED,
-    TRUNCATED,
     ClaimsForm,
     WrittenClaims,
 )
-from .verify_original import Original, Truth, compare
-from .verify_simulation import SURE, History, Simulated, powers, simulate
+from .promise import Promise
+from .verify_label_counts import labels_hold, labels_said
+from .verify_labels import labels_fit
+from .verify_original import Original, compare, of_comparison
+from .verify_risk import of_original, of_released, original_holds, risk_holds
+from .verify_truncation import truncation_holds
 
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
-OTHER_SEED = 20_120
-"""Put behind the seed of the release: no simulation of the protector has it."""
-
-DRAWS = 4_000
-UNKNOWN = 10**9
-"""Room of a patient of whom claims were left out: nobody knows how many."""
-
 OWNER, PLACE = "\0owner", "\0place"
 
-
-@dataclass(frozen=True)
-class Promise:
-    """What is promised of a release.
-
-    Attributes
-    ----------
-    form : the columns of the files
-    threshold, k : highest risk, and the smallest class that is not flagged
-    seed : of the release
-    power, rounding, basis : what the adversary knows
-    figures : ``mean``, ``interval``, ``flag_rate``, ``flag_interval``; the same under ``tolerant`` and ``as_released``
-    """
-
-    form: ClaimsForm
-    threshold: float
-    k: int
-    seed: int
-    power: int
-    rounding: str
-    basis: str
-    figures: Mapping[str, Any]
+HIDDEN = "cells whose flags say that they were suppressed are empty"
+THERE = "there are patients"
+NUMBERED = "ids are numbers in released order"
+HASHED = "ids are keyed hashes of 64 hexadecimal digits, another one for each patient"
+BY_ID = ", and by their ids where these are alike"
+BELONGS = "every claim is that of a patient of the release"
+CLAIMS_SORTED = "claims are sorted by patient and then by their released values"
+PATIENTS_SORTED = "patients are sorted by their released values and then by their claims"
 
 
 def verify(
@@ -80,50 +57,79 @@ def verify(
     checks = Checks()
     if _form_holds(checks, files, promise.form):
         _order_holds(checks, files, promise.form)
+        labels_hold(checks, files, promise.form, promise.k)
         truth = None if original is None else compare(checks, files, promise.form, original)
+        if original is not None and truth is not None and promise.truncation is not None:
+            truncation_holds(checks, files, original, promise.truncation)
         if with_risk:
-            _risk_holds(checks, files, promise)
+            risk_holds(checks, files, promise)
             if truth is not None:
-                _original_holds(checks, files, promise, truth)
+                original_holds(checks, files, promise, truth)
     return Verdict(not checks.failures, HOW, tuple(checks.done), tuple(checks.failures))
+
+
+def said(promise: Promise) -> tuple[str, ...]:
+    """What a release says that it was checked for before it was written: all that can be looked at by then."""
+    form = promise.form
+    return (
+        *(check for table in (PATIENTS, CLAIMS) for check in _of_form(table)),
+        *(HIDDEN, THERE, NUMBERED if form.ids == NUMBER else HASHED, BELONGS, CLAIMS_SORTED),
+        PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
+        *(_numbered(group) for group in _groups(form)),
+        labels_said(promise.k),
+        *of_comparison(form),
+        *of_released(promise),
+        *of_original(promise),
+    )
+
+
+def _of_form(table: str) -> tuple[str, str, str, str]:
+    return (
+        f"the columns of {table} are those declared",
+        f"flags of {table} are 0 or 1",
+        f"a column of {table} at its highest level has one label",
+        f"labels of {table} are those of the levels declared",
+    )
 
 
 def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
     for table in (PATIENTS, CLAIMS):
         frame = files.of(table)
-        if not checks.require(frame.columns == form.names(table), f"the columns of {table} are those declared"):
+        declared, flagged, whole_tops, labelled = _of_form(table)
+        if not checks.require(frame.columns == form.names(table), declared):
             return False
         flags = [frame[name].is_in(["0", "1"]).fill_null(False).all() for name in form.names(table, FLAG)]
-        checks.require(all(flags), f"flags of {table} are 0 or 1")
+        checks.require(all(flags), flagged)
         tops = [column for column in form.of(table) if column.role == QUASI and column.level == column.top]
         whole = [frame[column.name].drop_nulls().n_unique() <= 1 for column in tops if column.hierarchy != "file"]
-        checks.require(all(whole), f"a column of {table} at its highest level has one label")
+        checks.require(all(whole), whole_tops)
+        checks.require(all(labels_fit(column, frame[column.name]) for column in form.of(table)), labelled)
     hidden = [
         files.claims[name].is_null() | (files.claims[f"{SUPPRESSED}{name}"] == "0")
         for name in form.names(CLAIMS, QUASI)
     ]
-    checks.require(all(column.all() for column in hidden), "cells whose flags say that they were suppressed are empty")
-    if not checks.require(files.patients.height > 0, "there are patients"):
+    checks.require(all(column.all() for column in hidden), HIDDEN)
+    if not checks.require(files.patients.height > 0, THERE):
         return False
     ids, owners = files.patients[form.names(PATIENTS)[0]], files.claims[form.names(CLAIMS)[0]]
     is_right = _ids_hold(checks, ids, form.ids)
     belongs = owners.is_in(ids.implode()).fill_null(False).all()
-    return checks.require(belongs, "every claim is that of a patient of the release") and is_right
+    return checks.require(belongs, BELONGS) and is_right
 
 
 def _ids_hold(checks: Checks, ids: pl.Series, kind: str) -> bool:
     if kind == NUMBER:
         numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
-        return checks.require((ids == numbers).fill_null(False).all(), "ids are numbers in released order")
+        return checks.require((ids == numbers).fill_null(False).all(), NUMBERED)
     is_hash = ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
-    return checks.require(is_hash, "ids are keyed hashes of 64 hexadecimal digits, another one for each patient")
+    return checks.require(is_hash, HASHED)
 
 
 def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None:
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
     owner = pl.Series(OWNER, files.owners + 1)
     events = files.claims.select(owner, *form.names(CLAIMS, QUASI, KEPT, FLAG))
-    checks.require(_is_sorted(events), "claims are sorted by patient and then by their released values")
+    checks.require(_is_sorted(events), CLAIMS_SORTED)
     sequences = _sequences(events)
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
     # hashes tell patients apart who are alike in all else; numbers say nothing
@@ -132,10 +138,9 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
         (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []), name)
         for number, (row, name) in enumerate(zip(own, last, strict=True), start=1)
     ]
-    told = "" if form.ids == NUMBER else ", and by their ids where these are alike"
     checks.require(
         all(one <= two for one, two in itertools.pairwise(keys)),
-        f"patients are sorted by their released values and then by their claims{told}",
+        PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
     )
     groups: dict[str, list[pl.Series]] = {}
     for table in (PATIENTS, CLAIMS):
@@ -145,7 +150,18 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     for group, series in groups.items():
         met = pl.concat(series).drop_nulls().unique(maintain_order=True)
         right = met.to_list() == [str(number) for number in range(1, met.len() + 1)]
-        checks.require(right, f"pseudonyms ({group}) are numbered by their first appearance")
+        checks.require(right, _numbered(group))
+
+
+def _groups(form: ClaimsForm) -> list[str]:
+    """Words that pseudonyms are numbered with, in the order of the columns."""
+    return list(
+        dict.fromkeys(str(c.numbered_with) for t in (PATIENTS, CLAIMS) for c in form.of(t) if c.role == PSEUDONYM)
+    )
+
+
+def _numbered(group: str) -> str:
+    return f"pseudonyms ({group}) are numbered by their first appearance"
 
 
 def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
@@ -158,86 +174,3 @@ def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
 
 def _is_sorted(frame: pl.DataFrame) -> bool:
     return frame.equals(frame.sort(frame.columns, nulls_last=False))
-
-
-def _cells(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
-    """Number of the combination of quasi-identifiers of each patient."""
-    names = form.names(PATIENTS, QUASI)
-    if not names:
-        return np.zeros(files.patients.height, dtype=np.int64)
-    rows: dict[tuple[Any, ...], int] = {}
-    return np.array([rows.setdefault(row, len(rows)) for row in files.patients.select(names).rows()], dtype=np.int64)
-
-
-def _shown(files: WrittenClaims, form: ClaimsForm) -> History:
-    return History(files.owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])
-
-
-def _risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
-    """The stated figures are within the limits, and those of values drawn from the released claims come out again."""
-    figures = promise.figures
-    checks.require(
-        figures["interval"][1] <= promise.threshold and figures["flag_interval"][1] <= promise.threshold,
-        f"mean risk and flag rate as stated are at most {promise.threshold:g}, their intervals too",
-    )
-    shown = _shown(files, promise.form)
-    power = powers(shown, files.patients.height, promise.power, promise.rounding)
-    cells = _cells(files, promise.form)
-    found = simulate(cells, shown, shown, power, promise.k, DRAWS, (promise.seed, OTHER_SEED, 1))
-    checks.require(
-        _agree(found, figures["as_released"]),
-        f"the risk of values drawn from the released claims is as stated ({DRAWS:,} other draws)",
-    )
-
-
-def _agree(found: Simulated, stated: Mapping[str, Any]) -> bool:
-    """Whether two simulations of the same differ by no more than chance."""
-    error = SURE * float(np.hypot(found.error, _width(stated["interval"])))
-    flag_error = SURE * float(np.hypot(found.flag_error, _width(stated["flag_interval"])))
-    is_near = abs(found.mean - stated["mean"]) <= error and abs(found.flag_rate - stated["flag_rate"]) <= flag_error
-    return bool(is_near)
-
-
-def _width(interval: Any) -> float:
-    """Standard error behind a 95 % interval."""
-    return float(interval[1] - interval[0]) / 3.92
-
-
-def _original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
-    """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
-    base = truth.recoded if promise.basis == "node" else truth.base
-    power = powers(base, truth.n_patients, promise.power, promise.rounding)[truth.patients]
-    known, shown = _known(truth), _shown(files, promise.form)
-    cells, room = _cells(files, promise.form), _room(files, promise.form)
-    seed = (promise.seed, OTHER_SEED)
-    found = simulate(cells, known, shown, power, promise.k, DRAWS, (*seed, 2))
-    checks.require(
-        _agree(found, promise.figures),
-        f"the risk of values drawn from the original claims is as stated ({DRAWS:,} other draws)",
-    )
-    below = found.mean - SURE * found.error <= promise.threshold
-    below &= found.flag_rate - SURE * found.flag_error <= promise.threshold
-    checks.require(below, f"that risk and its flag rate are not above {promise.threshold:g}")
-    if room.any():
-        found = simulate(cells, known, shown, power, promise.k, DRAWS, (*seed, 3), room)
-    checks.require(
-        _agree(found, promise.figures["tolerant"]), "the risk for an adversary who believes flags is as stated"
-    )
-
-
-def _known(truth: Truth) -> History:
-    """The claims of the released patients in the original, whose order is that of the release."""
-    whole = np.isin(truth.recoded.owners, truth.patients)
-    place = np.full(truth.n_patients, -1, dtype=np.int64)
-    place[truth.patients] = np.arange(truth.patients.size)
-    columns = [column.filter(pl.Series(whole)) for column in truth.recoded.columns]
-    return History(place[truth.recoded.owners[whole]], columns)
-
-
-def _room(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
-    """How many values of each column may be missing of each patient, as the flags say."""
-    owners = files.owners
-    hidden = [owners[files.claims[name].to_numpy() == "1"] for name in form.names(CLAIMS, FLAG)]
-    room = np.stack([np.bincount(own, minlength=files.patients.height) for own in hidden], axis=1)
-    room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN
-    return room.astype(np.int64)

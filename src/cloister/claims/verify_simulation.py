@@ -15,13 +15,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
-Drawn = Sequence[tuple[int, int]]
-"""Values of one column, each with how often it was drawn."""
+from .verify_holders import Drawn, Flagged, Holders, Numbers, Words, ones
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 SURE = 4.0
 """Standard errors by which two simulations of the same may differ: one in 16,000 do."""
+
+WIDE = 1.959963984540054
+"""Half the width of a 95 % interval in standard errors."""
+
+AT_ONCE = 8_000
+"""Draws that are made together."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +38,72 @@ class Simulated:
     mean : mean of 1/class, 0 where the released claims do not hold what was drawn
     deviation : its standard deviation
     flag_rate : share of draws whose class is below k, but not 0
+    missed : share of draws without a class
+    spread : standard deviation of the squared distance from the mean, by which the deviation itself is known
     """
 
     draws: int
     mean: float
     deviation: float
     flag_rate: float
+    missed: float = 0.0
+    spread: float = 0.0
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], k: int) -> "Simulated":
+        """Figures from the class of each draw."""
+        risks = np.divide(1.0, sizes, out=np.zeros(sizes.size), where=sizes > 0)
+        mean = float(risks.mean())
+        flagged = (sizes > 0) & (sizes < k)
+        distance = (risks - mean) ** 2
+        return cls(
+            sizes.size,
+            mean,
+            math.sqrt(float(distance.mean())),
+            float(flagged.mean()),
+            float((sizes == 0).mean()),
+            float(distance.std()),
+        )
 
     @property
     def error(self) -> float:
         """Standard error of the mean, a little more where few draws bear all the risk."""
-        return self.deviation / math.sqrt(self.draws) + SURE / self.draws
+        return self.error_of(self.draws)
 
     @property
     def flag_error(self) -> float:
         """Standard error of the flag rate, likewise."""
-        return math.sqrt(self.flag_rate * (1 - self.flag_rate) / self.draws) + SURE / self.draws
+        return share_error(self.flag_rate, self.draws)
+
+    def error_of(self, draws: int) -> float:
+        """Standard error of the mean of so many draws."""
+        return self.deviation / math.sqrt(draws) + SURE / draws
+
+
+def share_error(share: float, draws: int) -> float:
+    """Standard error of a share, a little more where few draws bear it."""
+    return math.sqrt(share * (1 - share) / draws) + SURE / draws
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """What three adversaries find on the same draws.
+
+    Attributes
+    ----------
+    exact : a draw that the released claims of the patient do not hold is missed
+    tolerant : values may be missing where flags say that some were left out
+    fallback : the same, but only where nobody fits without
+    """
+
+    exact: Simulated
+    tolerant: Simulated
+    fallback: Simulated
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], k: int) -> "Attacks":
+        """Figures from the classes that each finds, (3, n_draws)."""
+        return cls(*(Simulated.of(own, k) for own in sizes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +147,69 @@ def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbe
     return found
 
 
+class Simulation:
+    """A release ready to be attacked.
+
+    Parameters
+    ----------
+    cells : (n_patients,) number of the combination of quasi-identifiers of patients
+    known : claims that values are drawn from
+    shown : released claims, of the same patients
+    k : smaller classes are flagged
+    room : (n_patients, n_columns) values that may be missing of each patient, for adversaries who believe flags
+    """
+
+    def __init__(self, cells: Numbers, known: History, shown: History, k: int, room: Numbers | None = None) -> None:
+        n = cells.size
+        order = np.argsort(cells, kind="stable")
+        self.number = np.empty(n, dtype=np.int64)
+        self.number[order] = np.arange(n)  # patients of one cell are neighbours
+        self.low, self.high = (np.searchsorted(cells[order], cells, side=side) for side in SIDES)
+        self.k = k
+        pairs = list(zip(known.columns, shown.columns, strict=True))
+        codes = [_coded(known_texts, shown_texts) for known_texts, shown_texts in pairs]
+        self.values = [_Values(self.number[known.owners], own, n) for own, _ in codes]
+        self.holders = [Holders(self.number[shown.owners], own, n) for _, own in codes]
+        self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)
+
+    def sizes(self, power: Numbers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
+        """Draw patients, and of each so many values of each column as the power says, (n_patients, n_columns).
+
+        Parameters
+        ----------
+        with_flags : without, all three adversaries find what the exact one finds, and it takes less long
+
+        Returns
+        -------
+        NDArray
+            (3, draws) the class that the exact, the tolerant and the fallback adversary find, 0 where they have none
+        """
+        flagged = self.flagged if with_flags else None
+        random = np.random.default_rng([*seed])
+        sizes = np.zeros((3, draws), dtype=np.int64)
+        for begin in range(0, draws, AT_ONCE):
+            victims = random.integers(0, self.number.size, min(AT_ONCE, draws - begin))
+            drawn = [own.draw(self.number[victims], power[victims, h], random) for h, own in enumerate(self.values)]
+            for at, patient in enumerate(victims.tolist()):
+                sizes[:, begin + at] = self._sizes(patient, [own[at] for own in drawn], flagged)
+        return sizes
+
+    def run(self, power: Numbers, draws: int, seed: Sequence[int]) -> Attacks:
+        """Figures of so many draws."""
+        return Attacks.of(self.sizes(power, draws, seed), self.k)
+
+    def _sizes(self, patient: int, drawn: Sequence[Drawn], flagged: Flagged | None) -> tuple[int, int, int]:
+        """Class of one draw for each adversary, 0 where it has none."""
+        me, cell = int(self.number[patient]), (int(self.low[patient]), int(self.high[patient]))
+        fits = _fitting(self.holders, drawn, cell)
+        n_fits = fits.count()
+        exact = n_fits if fits.holds(me) else 0
+        if flagged is None:
+            return exact, exact, exact
+        tolerant = flagged.count(drawn, cell, fits)
+        return exact, tolerant, exact if n_fits else tolerant
+
+
 def simulate(
     cells: Numbers,
     known: History,
@@ -103,70 +220,37 @@ def simulate(
     seed: Sequence[int],
     room: Numbers | None = None,
 ) -> Simulated:
-    """Attack released patients.
-
-    Parameters
-    ----------
-    cells : (n_patients,) number of the combination of quasi-identifiers of patients
-    known : claims that values are drawn from
-    shown : released claims, of the same patients
-    power : (n_patients, n_columns) values drawn
-    k : smaller classes are flagged
-    room : (n_patients, n_columns) values that may be missing of each patient, for an adversary who believes flags
-    """
-    n = cells.size
-    order = np.argsort(cells, kind="stable")
-    number = np.empty(n, dtype=np.int64)
-    number[order] = np.arange(n)  # patients of one cell are neighbours
-    low, high = (np.searchsorted(cells[order], cells, side=side) for side in SIDES)
-    indexes = [
-        _Index(number, known.owners, a, shown.owners, b) for a, b in zip(known.columns, shown.columns, strict=True)
-    ]
-    flags = None if room is None else _Flags(room[order])
-    random = np.random.default_rng([*seed])
-    risks, flagged = np.zeros(draws), 0
-    victims = random.integers(0, n, draws)
-    known_of = [index.draw(number[victims], power[victims, h], random) for h, index in enumerate(indexes)]
-    for at, patient in enumerate(victims.tolist()):
-        me, cell = int(number[patient]), (int(low[patient]), int(high[patient]))
-        drawn = [own[at] for own in known_of]
-        found = _fitting(indexes, drawn, cell)
-        size = (found.size if me in found else 0) if flags is None else flags.fitting(indexes, drawn, cell, found)
-        risks[at] = 0.0 if size == 0 else 1.0 / size
-        flagged += 0 < size < k
-    return Simulated(draws, float(risks.mean()), float(risks.std()), flagged / draws)
+    """Attack released patients; with ``room``, as an adversary who believes flags. See `Simulation`."""
+    found = Simulation(cells, known, shown, k, room).run(power, draws, seed)
+    return found.exact if room is None else found.tolerant
 
 
-def _fitting(indexes: Sequence["_Index"], drawn: Sequence[Drawn], cell: tuple[int, int]) -> Numbers:
-    """The patients of a cell who have all that was drawn, in order."""
-    wanted = [having for index, own in zip(indexes, drawn, strict=True) for having in index.having(own, cell)]
-    if not wanted:
-        return np.arange(*cell)
-    wanted.sort(key=len)
-    found = wanted[0]
-    for others in wanted[1:]:
-        found = np.intersect1d(found, others, assume_unique=True)
+def _fitting(holders: Sequence[Holders], drawn: Sequence[Drawn], cell: tuple[int, int]) -> Words:
+    """The patients of a cell who have all that was drawn."""
+    found = ones(cell)
+    for holder, own in zip(holders, drawn, strict=True):
+        for value, times in own:
+            holder.keep(found, value, times)
     return found
 
 
-class _Index:
-    """One column: the values of each patient to draw from, and who has which value how often."""
+def _coded(known: pl.Series, shown: pl.Series) -> tuple[Numbers, Numbers]:
+    """Both columns in the same numbers, -1 where missing."""
+    texts = pl.concat([known.alias("text"), shown.alias("text")]).drop_nulls().unique().sort()
+    own, other = (
+        series.cast(pl.Enum(texts)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for series in (known, shown)
+    )
+    return own, other
 
-    def __init__(
-        self, number: Numbers, known_by: Numbers, known: pl.Series, shown_by: Numbers, shown: pl.Series
-    ) -> None:
-        texts = pl.concat([known.alias("text"), shown.alias("text")]).drop_nulls().unique().sort()
-        values = [
-            series.cast(pl.Enum(texts)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-            for series in (known, shown)
-        ]
-        self.n = number.size
-        mine, own = number[known_by][values[0] >= 0], values[0][values[0] >= 0]
+
+class _Values:
+    """One column: the values of each patient to draw from."""
+
+    def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
+        mine, own = owners[values >= 0], values[values >= 0]
         order = np.argsort(mine, kind="stable")
         self.values = own[order]
-        self.starts = np.searchsorted(mine[order], np.arange(self.n + 1))
-        has = values[1] >= 0
-        self.keys, self.counts = np.unique(values[1][has] * self.n + number[shown_by][has], return_counts=True)
+        self.starts = np.searchsorted(mine[order], np.arange(n + 1))
 
     def draw(self, patients: Numbers, power: Numbers, random: np.random.Generator) -> list[Drawn]:
         """Draw values of each patient, those with the lowest random numbers; each, and how often it was drawn."""
@@ -182,39 +266,3 @@ class _Index:
         pairs = list(zip((keys % width).tolist(), often.tolist(), strict=True))
         ends = np.searchsorted(keys, np.arange(patients.size + 1) * width).tolist()
         return [pairs[begin:end] for begin, end in itertools.pairwise(ends)]
-
-    def having(self, drawn: Drawn, cell: tuple[int, int]) -> list[Numbers]:
-        """For each value drawn, the patients of the cell who have it as often, in order."""
-        found = []
-        for value, times in drawn:
-            begin, end = np.searchsorted(self.keys, (value * self.n + cell[0], value * self.n + cell[1]))
-            enough = self.counts[begin:end] >= times
-            found.append(self.keys[begin:end][enough] - value * self.n)
-        return found
-
-    def missing(self, drawn: Drawn, patients: Numbers) -> Numbers:
-        """How many of the values drawn each of some patients does not have."""
-        short = np.zeros(patients.size, dtype=np.int64)
-        for value, times in drawn:
-            keys = value * self.n + patients
-            place = np.minimum(np.searchsorted(self.keys, keys), max(self.keys.size - 1, 0))
-            has = self.keys[place] == keys if self.keys.size else np.zeros(keys.size, dtype=np.bool_)
-            short += np.maximum(times - np.where(has, self.counts[place] if self.keys.size else 0, 0), 0)
-        return short
-
-
-class _Flags:
-    """The patients of whom something may be missing, and how much."""
-
-    def __init__(self, room: Numbers) -> None:
-        self.patients = np.flatnonzero(room.any(axis=1))
-        self.room = room[self.patients]
-
-    def fitting(self, indexes: Sequence[_Index], drawn: Sequence[Drawn], cell: tuple[int, int], exact: Numbers) -> int:
-        """How many patients of a cell fit, where each may lack as many values of a column as flags say."""
-        begin, end = np.searchsorted(self.patients, cell)
-        here = self.patients[begin:end]
-        fits = np.ones(here.size, dtype=np.bool_)
-        for h, (index, own) in enumerate(zip(indexes, drawn, strict=True)):
-            fits &= index.missing(own, here) <= self.room[begin:end, h]
-        return int(np.setdiff1d(exact, here, assume_unique=True).size + fits.sum())

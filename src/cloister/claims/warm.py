@@ -7,9 +7,10 @@ from cloister.kernels._jit import is_compiled
 from .adversaries import Attacked
 from .encoded import EncodedClaims, EncodedColumn
 from .knowledge import Knowledge
+from .likeliest import likeliest_risk
 from .matching import Matching
 from .ordered import exact_order
-from .patient_risk import patient_risks
+from .patient_risk import Excess, Judge, patient_risks
 from .release_risk import release_risk
 from .released import Released
 from .risk_settings import RiskSettings
@@ -35,6 +36,8 @@ def load_kernels() -> None:
     knowledge = Knowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
     matching = Matching(released, 1)
     release_risk(released, (1, 1), knowledge, settings)
-    for draws in patient_risks(matching, knowledge, (1, 1), settings).flagged:
+    likeliest_risk(released, (1, 1), knowledge.power, settings)
+    judge = Judge(matching, (1, 1), knowledge, settings)
+    for draws in patient_risks(judge, np.ones((3, 2)), Excess(2.0, 2.0, 2.0)).flagged:
         matching.rarest((1, 1), draws)
     exact_order(Attacked(released, (1, 1), settings, knowledge.power), np.zeros(2, dtype=np.int32))

@@ -1,6 +1,8 @@
 """What is said of a release of claims on the screen."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -24,6 +26,12 @@ def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
         )
     if plan.ids.patients.startswith(HMAC):
         notes.append("keyed ids link this release to others made with the same key, for whoever has both")
+    used = release.manifest["choice"]["max_suppression"]
+    if used != plan.risk.max_suppression:
+        notes.append(
+            f"max_suppression was lowered to {used:g}: of the levels chosen by the {plan.risk.max_suppression:g} that "
+            "was asked, suppression did not bring the risk down"
+        )
     columns = [column for frame in (release.patients, release.claims) for column in frame.get_columns()]
     if any(str(text).startswith(FORMULA_STARTS) for column in columns for text in column.unique()):
         notes.append("a spreadsheet would run some cells as formulas (they begin with =, +, - or @)")
@@ -43,6 +51,14 @@ def print_claims_summary(screen: Console, manifest: Manifest, out: Path) -> None
     screen.print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
+def _likeliest(risk: Mapping[str, Any]) -> str:
+    """What is said of who picks the likeliest of those who fit."""
+    found = risk["likeliest"]
+    low, high = found["interval"]
+    above = ": ABOVE the threshold, not limited" if high > risk["threshold"] else ""
+    return f"{found['mean']:.4f} for who picks the likeliest ({low:.4f} to {high:.4f}; {found['limit']}){above}"
+
+
 def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     records, risk, choice = manifest["records"], manifest["risk"], manifest["choice"]
     there = records["in"] if isinstance(records["in"], str) else f"{records['in']:,}"
@@ -54,6 +70,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("risk", f"{risk['mean']:.4f} in the mean ({low:.4f} to {high:.4f}; at most {risk['threshold']:g}; verified)"),
         ("flagged", f"{risk['flag_rate']:.4f} of attacks leave fewer than {risk['k']} candidates"),
         ("flags believed", f"{risk['tolerant']['highest']:.4f} at most ({risk['tolerant']['limit']})"),
+        ("likeliest", _likeliest(risk)),
         ("truncation", f"{choice['truncation']} (percentile of claims)"),
         *([] if choice["optimal"] else [("search", "ended by its bound: the best levels found by then")]),
         ("loss", f"about {manifest['utility']['loss']:.2f} (0 nothing lost, 1 everything)"),

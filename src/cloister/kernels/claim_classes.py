@@ -11,6 +11,13 @@ from .claim_postings import Postings, group_postings, has
 
 NO_LIMIT = 1 << 62
 
+DENSE_CELLS = 512
+"""A cell of more than one in so many patients is a bit set as well: words without any of its patients cost nothing."""
+
+FEWER = 8
+"""A short list is gone through unless its cell has so many times fewer patients: telling its cell is one look, telling
+who stands in the list many."""
+
 ANY_NUMBER = (1 << 31) - 1
 """Room in all columns of a patient of whom nobody knows how many claims are missing."""
 
@@ -130,7 +137,8 @@ def _class_size(postings, cells, lists, n, cell, most):
     if postings.dense[shortest] >= 0 and cells.lists.dense[cell] >= 0:
         return _in_common(postings, cells, lists, n, cell, most)
     found = 0
-    if postings.starts[shortest + 1] - postings.starts[shortest] < end - begin:
+    size = postings.starts[shortest + 1] - postings.starts[shortest]
+    if size < end - begin or (postings.dense[shortest] < 0 and size < FEWER * (end - begin)):
         for at in range(postings.starts[shortest], postings.starts[shortest + 1]):
             patient = postings.members[at]
             if cells.of[patient] == cell and _in_all(postings, lists, 1, n, patient):
@@ -249,7 +257,8 @@ def make_cells(groups: NDArray[np.int64], n_cells: int | None = None) -> Cells:
     ----------
     n_cells : as many as there are patients in, if not given
     """
-    return Cells(group_postings(groups, int(groups.max(initial=-1)) + 1 if n_cells is None else n_cells), groups)
+    number = int(groups.max(initial=-1)) + 1 if n_cells is None else n_cells
+    return Cells(group_postings(groups, number, DENSE_CELLS), groups)
 
 
 def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Leeway:

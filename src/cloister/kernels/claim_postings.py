@@ -104,9 +104,13 @@ def has(postings, one, patient):
 
 
 def with_bits(
-    first: NDArray[np.int64], starts: NDArray[np.int64], members: NDArray[np.int32], n_patients: int
+    first: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    n_patients: int,
+    dense_from: int = DENSE,
 ) -> Postings:
-    """Add bit sets to long lists.
+    """Add bit sets to long lists, those of more than one in ``dense_from`` patients.
 
     Raises
     ------
@@ -115,7 +119,7 @@ def with_bits(
     """
     if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
         raise ValueError("starts must rise from 0 to the number of members")
-    long = np.diff(starts) * DENSE > n_patients
+    long = np.diff(starts) * dense_from > n_patients
     dense = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
     bits = np.zeros((int(long.sum()), (n_patients + 63) // 64), dtype=np.uint64)
     _set_bits(starts, members, dense, bits)
@@ -155,18 +159,19 @@ def make_postings(
     return with_bits(first, ends, members, starts.size - 1)
 
 
-def group_postings(groups: NDArray[np.int64], n_groups: int) -> Postings:
+def group_postings(groups: NDArray[np.int64], n_groups: int, dense_from: int = DENSE) -> Postings:
     """The members of each group, one list a group.
 
     Parameters
     ----------
     groups : (n_patients,) group of each, -1 for none
+    dense_from : groups of more than one in so many patients are bit sets as well
     """
     inside = np.flatnonzero(groups >= 0)
     order = inside[np.argsort(groups[inside], kind="stable")]
     sizes = np.bincount(groups[inside], minlength=n_groups)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return with_bits(np.arange(n_groups + 1, dtype=np.int64), starts, order.astype(np.int32), groups.size)
+    return with_bits(np.arange(n_groups + 1, dtype=np.int64), starts, order.astype(np.int32), groups.size, dense_from)
 
 
 def joined_postings(parts: list[Postings]) -> tuple[Postings, NDArray[np.int64]]:

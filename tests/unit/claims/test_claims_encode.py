@@ -47,7 +47,7 @@ def test_numbers_stand_for_the_texts():
     assert [column.name for column in numbers.columns] == [*data.plan.patients.qi, *data.plan.claims.qi]
     assert numbers.claims[0].text_at(0) == data.claims["dx"].gather(encoding.claim_rows).to_list()
     assert numbers.patients[0].text_at(0) == data.patients["sex"].gather(encoding.patient_rows).to_list()
-    assert encoding.kept_of_claims == ("doctor", "note", "pay_delay")
+    assert encoding.kept_of_claims == ("doctor", "note")
     assert encoding.kept_of_patients == ()
     assert numbers.years is None
 
@@ -103,8 +103,8 @@ def test_bounds_of_levels_are_handed_on():
     bounded = PLAN.replace('dx = "diagnosis"\ncpt', 'dx = "diagnosis@2-3"\ncpt')
     found = by_plan([(0, "410.01", "Home", "D1", "x")], text=bounded)
 
-    assert found.lowest == (0, 0, 0, 2, 0, 0, 0, 0, 0)
-    assert found.highest == (1, 4, 3, 3, 3, 2, 2, 3, 4)
+    assert found.lowest == (0, 0, 0, 2, 0, 0, 0, 0, 0, 0)
+    assert found.highest == (1, 4, 3, 3, 3, 2, 2, 3, 4, 3)
     assert found.bounds[3] == (2, 3)
     with pytest.raises(InputError, match="to have levels up to 9, but the highest of its hierarchy is 4"):
         by_plan([(0, "410.01", "Home", "D1", "x")], text=bounded.replace("@2-3", "@9"))
@@ -147,4 +147,4 @@ def test_no_claims_at_all():
 
     assert (numbers.n_patients, numbers.n_claims) == (3, 0)
     assert truncation(numbers).kept(95).size == 0
-    assert adversary_power(numbers).power.tolist() == [[0, 0, 0]] * 6
+    assert adversary_power(numbers).power.tolist() == [[0, 0, 0]] * 7

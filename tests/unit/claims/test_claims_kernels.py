@@ -8,6 +8,7 @@ from cloister.claims import ordered
 from cloister.claims.adversaries import Attacked
 from cloister.claims.discharge import Stays
 from cloister.claims.knowledge import REPEAT, Knowledge, chosen_draws, interleaved
+from cloister.claims.likeliest import likeliest_risk
 from cloister.claims.matching import Matching
 from cloister.claims.node_risk import NodeRisk
 from cloister.claims.population import PeopleCounted
@@ -161,6 +162,7 @@ def test_all_adversaries_at_once(encoded):
     table = sensitivity(
         release,
         release_risk(release.released, LEVELS, release.knowledge(release.power), release.settings),
+        likeliest_risk(release.released, LEVELS, release.power, release.settings),
         powers={most: constant_power(encoded, most) for most in (5, 10)},
         when=np.arange(encoded.n_claims, dtype=np.int32),
         people=PeopleCounted(("age",), people, people, people),
@@ -168,7 +170,7 @@ def test_all_adversaries_at_once(encoded):
     )
     means = {attack.name: attack.figures.mean for attack in table.attacks}
 
-    assert len(means) == len(table.attacks) == len({attack.assumes for attack in table.attacks}) == 14
+    assert len(means) == len(table.attacks) == len({attack.assumes for attack in table.attacks}) == 16
     assert all(attack.assumes.endswith(".") for attack in table.attacks)
     assert means["one value of each column"] <= means["all values"] <= table.unbounded.mean
     assert means["power up to 5"] == means["five values of each column"]

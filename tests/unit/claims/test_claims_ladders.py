@@ -15,7 +15,8 @@ VALUES = {
     "length-of-stay": st.one_of(NUMBERS, st.just("162+")),
     "days-since-first-claim": NUMBERS,
     "weeks-since-first-claim": NUMBERS,
-    "diagnosis": st.one_of(CODES, st.sampled_from(["786.5", "786.2", "786", "780.6", "78650"])),
+    "pay-delay": st.one_of(NUMBERS, st.just("162+")),
+    "diagnosis": st.one_of(CODES, st.sampled_from(["no code", "786.5", "786.2", "786", "780.6", "78650"])),
     "diagnosis-group": st.sampled_from(["AMI", "CHF", "MISCL1", "own group"]),
     "procedure": st.from_regex(r"[0-9]{5}", fullmatch=True),
     "procedure-group": st.sampled_from(["ANES", "SO", "OTHER"]),
@@ -65,6 +66,9 @@ def test_levels_are_nested(word):
         ("days-since-first-claim", "95", ["95", "[3-4) months", "[3-6) months", "[0-6) months", "*"]),
         ("weeks-since-first-claim", "13", ["13", "week 1", "*"]),
         ("diagnosis", "786.50", ["786.50", "786/ROAMI", "ROAMI", "circulatory", "*"]),
+        ("pay-delay", "95", ["95", "[3-4) months", "[3-6) months", "*"]),
+        ("diagnosis", "no code", ["no code", "no code", "MISCL1", "other", "*"]),
+        ("icd10", "no code", ["no code", "no code", "no code", "no code", "no code", "*"]),
         ("diagnosis", "786.2", ["786.2", "786", "RESPR4", "respiratory", "*"]),
         ("diagnosis", "e950.1", ["e950.1", "E950", "MSC2a3", "other", "*"]),
         ("procedure", "99213", ["99213", "EM", "other", "*"]),
@@ -104,3 +108,26 @@ def test_values_that_do_not_fit_are_counted_not_shown():
     with pytest.raises(InputError, match="1 of 2 distinct values of column 'age' are not whole numbers") as refusal:
         hierarchy_named("age", {}).hierarchy.bind("age", ["7", "SECRET"])
     assert "SECRET" not in refusal.value.message
+
+
+@pytest.mark.parametrize(("word", "most"), [("length-of-stay", 36_525), ("pay-delay", 3_650)])
+def test_numbers_of_days_are_days(word, most):
+    """A number that no patient lives to see is a date or a mistake."""
+    hierarchy = hierarchy_named(word, {}).hierarchy
+
+    assert [str(most + 1), "20240302"] == hierarchy.outside(["0", str(most), str(most + 1), "20240302"])
+
+
+def test_no_code_is_one_more_code():
+    """Beside codes of ICD-10 it is a leaf of its own, in the order of the texts; anything else is refused as before."""
+    hierarchy = hierarchy_named("icd10", {}).hierarchy
+    ladder, without = (
+        hierarchy.bind("dx", values) for values in (["z21", "no code", None, "B20"], ["B20", "z21", None])
+    )
+
+    assert ladder.values == ("B20", "no code", "z21", None)
+    assert ladder.labels[2] == ("B20", "no code", "Z21", None)
+    assert ladder.n_leaves == without.n_leaves + 1
+    assert ladder.leaves[3].tolist() == [without.leaves[3][0], 1, *without.leaves[3][1:]]
+    with pytest.raises(InputError, match="1 of 1 distinct values"):
+        hierarchy.bind("dx", ["SECRET"])

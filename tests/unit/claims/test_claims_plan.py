@@ -72,6 +72,7 @@ power = 3
 rounding = "floor"
 basis = "node"
 tolerant = "waived"
+likeliest = "bounded"
 [risk]
 threshold = 0.1
 max_suppression = 0.2
@@ -105,6 +106,7 @@ time_limit_s = 1.5
     settings = settings_of(made)
     assert (settings.draws, settings.most_treated, settings.most_removed) == (1000, 1.0, 0.02)
     assert (settings.search_nodes, settings.search_seconds) == (10, 1.5)
+    assert (settings.is_tolerant_waived, settings.is_likeliest_bounded) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,7 @@ time_limit_s = 1.5
         ("[adversary]\npower = 0", "adversary.power must be a whole number from 1 to 1000"),
         ('[exclusions]\nrules = ["SECRET"]', "exclusions.rules must be a list among hiv, "),
         ("[truncation]\npercentiles = [100]", 'truncation.percentiles must be a list of "none" and numbers'),
+        ("[truncation]\npercentiles = [49]", "numbers from 50 to below 100, so that most patients keep all"),
         ('[truncation]\npercentiles = ["SECRET"]', "truncation.percentiles must be"),
         ("[[top_coding]]\nquantile = 0.5", "lacks the key top_coding.column"),
         ('[[top_coding]]\ncolumn = "los"\nquantile = 1.0', "top_coding.quantile (section 1) must be"),
@@ -145,7 +148,7 @@ time_limit_s = 1.5
         ('[grouping]\ncolumns = ["SECRET"]', "grouping.columns must be one of 'diagnosis', 'procedure'"),
         ('[grouping.tables]\nSECRET = "a.csv"', "grouping.tables must be names of CSV files, by role"),
         ("risk = 3", "risk must be a section"),
-        ("[risk", "is not TOML at line 34"),
+        ("[risk", "is not TOML at line 35"),
     ],
 )
 def test_mistakes_are_named_with_what_is_allowed(more, said):

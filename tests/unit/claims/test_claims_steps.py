@@ -14,9 +14,18 @@ from cloister.claims.grouping import grouping, top_coding
 from cloister.claims.prepare import prepare
 from cloister.claims.pseudonyms import numbered, pseudonyms
 from cloister.claims.removals import leave_out_without_claims, removals
-from cloister.claims.representativeness import Comparison, representativeness
+from cloister.claims.representativeness import representativeness
 from cloister.claims.steps import WITHHELD, StepLine
 from cloister.errors import InputError
+
+EXCLUDED = "Patients with codes on the exclusion list are left out, with all their claims"
+UNSEEN = "Not looked for, as no column has them: procedure, place."
+REMOVED, LETTERS = "Claims removed", "those with a letter before the procedure"
+REVENUE, NO_PROCEDURES = (
+    "those with a revenue code for a procedure",
+    "Procedures could not be told: there is no column of them.",
+)
+NO_REMOVALS = "newborns = false\nletter_procedures = false\nrevenue_codes = false\n"
 
 
 def test_pseudonyms_take_out_the_ids():
@@ -224,23 +233,13 @@ def test_excluded_and_remaining_patients_are_compared():
     by_name = {one.variable: one for one in found.comparisons}
 
     assert list(by_name) == ["sex", "age", "days since first claim", "length of stay"]
-    assert by_name["sex"].shares(1) == {"F": (0.0, 2 / 3), "M": (1.0, 1 / 3)}
+    assert (by_name["sex"].bands, by_name["sex"].excluded, by_name["sex"].remaining) == (("F", "M"), (0, 1), (2, 1))
     assert by_name["age"].excluded == (0, 0, 1, 0, 0, 0, 0, 0, 0)
     assert by_name["age"].remaining == (1, 0, 0, 0, 0, 1, 0, 0, 0)
     assert by_name["sex"].p_value is None
     assert by_name["age"].statistic == pytest.approx(0.5)
     assert (found.median_claims_excluded, found.median_claims_remaining) == (1.0, 3.0)
-    assert found.told(1)["median_claims_excluded"] == 1.0
-    assert found.told(2)["median_claims_remaining"] is None
-
-
-def test_shares_of_few_are_withheld():
-    """Fewer than k are not told, nor is a single one told by what is left of the whole."""
-    compared = Comparison("sex", ("F", "M", "X", "rare"), (3, 50, 100, 0), (30, 50, 20, 0))
-    shares = compared.shares(11)
-
-    assert [share for share, _ in shares.values()] == [None, None, 100 / 153]
-    assert [share for _, share in shares.values()] == [0.3, 0.5, 0.2]
+    assert found.exact()["variables"]["sex"]["excluded and remaining"] == {"F": [0, 2], "M": [1, 1]}
 
 
 def test_lines_withhold_small_counts_and_what_tells_them():
@@ -252,6 +251,63 @@ def test_lines_withhold_small_counts_and_what_tells_them():
     assert line.exact()["counts"] == {"a": 3, "b": 30, "none": 0}
     assert StepLine("2", "", 4).told(11)["total"] == "<11"
     assert StepLine("2", "", 60, {"a": 9, "b": 8, "c": 43}).told(11)["total"] == 60
+
+
+@pytest.mark.parametrize(
+    ("total", "counts", "expected"),
+    [
+        (55, (25, 30), 55),
+        (54, (25, 30), WITHHELD),
+        (44, (25, 30), 44),
+        (32, (30, 30), WITHHELD),
+        (41, (30, 9, 8), 41),
+        (40, (30, 9, 8), WITHHELD),
+        (60, (25, 30, 30), WITHHELD),
+        (72, (25, 30, 30), 72),
+        (30, (30, 30), 30),
+    ],
+)
+def test_a_total_that_tells_who_has_two_reasons_is_withheld(total, counts, expected):
+    """No total less some of the counts leaves 1 to k - 1 patients, nor the other way round."""
+    line = StepLine("2", "", total, {f"{place}": count for place, count in enumerate(counts)})
+
+    assert expected == line.told(11)["total"]
+
+
+def test_claims_of_few_patients_are_withheld():
+    """Counts of claims are withheld by how many patients they are of; a total is told where no claim counts twice."""
+
+    def told(total, counts, patients, in_all):
+        line = StepLine("3", "", total, counts, patients, in_all).told(11)
+        return line["total"], line["counts"]
+
+    assert told(50, {"a": 20, "b": 30}, {"a": 1, "b": 30}, 30) == (WITHHELD, {"a": WITHHELD, "b": 30})
+    assert told(50, {"a": 20, "b": 30}, {"a": 20, "b": 30}, 30) == (50, {"a": 20, "b": 30})
+    assert told(38, {"a": 20, "b": 30}, {"a": 20, "b": 30}, 30) == (WITHHELD, {"a": 20, "b": 30})
+    assert told(40, {}, {}, 10) == (WITHHELD, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "step", "expected"),
+    [
+        ("", "", 1, f"{EXCLUDED}: diagnosis, procedure, place."),
+        ("", "[exclusions]\nrules = []\n", 1, "No exclusion list was asked for."),
+        ('cpt = "procedure"\npos = "place"\n', 'cpt = "drop"\npos = "drop"\n', 1, f"{EXCLUDED}: diagnosis. {UNSEEN}"),
+        ("", "[removals]\nnewborns = false\n", 2, f"{REMOVED}: {LETTERS}, {REVENUE}."),
+        ("", "[removals]\nletter_procedures = false\nrevenue_codes = false\n", 2, f"{REMOVED}: those of newborns."),
+        ("", f"[removals]\n{NO_REMOVALS}", 2, "No claims were removed."),
+        ('cpt = "procedure"\n', 'cpt = "drop"\n', 2, f"{REMOVED}: those of newborns. {NO_PROCEDURES}"),
+    ],
+)
+def test_lines_say_what_was_done_under_the_plan(old, new, step, expected):
+    """Nothing is said to be left out or removed that was not looked for."""
+    roles, qi = PLAN.split("[claims.qi]")
+    gone = [line.split(" = ")[0] for line in new.splitlines() if '"drop"' in line]
+    kept = "".join(line for line in qi.splitlines(True) if line.split(" = ")[0] not in gone)
+    text = f"{roles.replace(old, new)}[claims.qi]{kept}" if old else PLAN + new
+    lines = prepare(claims(text=text)).lines
+
+    assert expected == lines[step].done
 
 
 def test_all_steps_in_order():

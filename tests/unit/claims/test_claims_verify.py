@@ -1,6 +1,7 @@
 """The verifier of claims: its own simulation against all samples, its powers, and the order that it asks for."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,8 +13,12 @@ from tests.claims_files import write_files
 
 import cloister as cl
 from cloister.claims.adversary import adversary_power
+from cloister.claims.node_risk import wilson
 from cloister.claims.released_order import Rows, released_order
-from cloister.claims.verify_simulation import SURE, History, powers, simulate
+from cloister.claims.verify_figures import agree, can_be, enough_draws
+from cloister.claims.verify_holders import Holders, ones
+from cloister.claims.verify_pseudonyms import ID, KEY, SHOWN, keep_company
+from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error, simulate
 
 AMI, STROKE = "AMI", "STROKE"
 HISTORIES = [["AMI", "AMI", "UTI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
@@ -134,3 +139,83 @@ def test_from_python(tmp_path):
     assert release.write(tmp_path / "release")["shape"] == "claims"
     with pytest.raises(cl.InputError, match="what cl"):
         cl.deidentify_claims("patients.csv")
+
+
+def test_who_believes_flags_only_where_nobody_fits():
+    """Somebody else who fits exactly misleads him; where nobody does, he is the tolerant one."""
+    shown = [["AMI", "AMI"], ["AMI", "UTI"], ["AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
+    room = np.array([[1], [0], [1], [0], [0]])
+    power = np.array([[2], [2], [2], [2], [1]])
+    attacked = Simulation(np.zeros(5, dtype=np.int64), history(HISTORIES), history(shown), 3, room)
+    risks = []
+    for patient, own in enumerate(HISTORIES):
+        samples = list(itertools.combinations([text for text in own if text], power[patient, 0]))
+        for sample in samples:
+            short = [sum(max(0, sample.count(t) - there.count(t)) for t in set(sample)) for there in shown]
+            exact = [lack == 0 for lack in short]
+            fits = [lack <= spare for lack, spare in zip(short, room[:, 0], strict=True)]
+            one = (exact[patient] / sum(exact)) if any(exact) else 1 / sum(fits)
+            risks.append(one / len(samples) / len(HISTORIES))
+    found = attacked.run(power, 20_000, (1,)).fallback
+
+    assert abs(sum(risks) - found.mean) <= SURE * found.error
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
+def test_who_has_what_is_counted_in_any_number_of_patients(n):
+    """Bits at the ends of words and cells, of values that many and that few have, against sets."""
+    draw = np.random.default_rng(n)
+    owners, values = draw.integers(0, n, 3 * n), draw.integers(-1, 6, 3 * n) ** 3
+    holders = Holders(owners, np.maximum(values, -1), n)
+    begin, end = sorted(draw.choice(n + 1, 2, replace=False).tolist())
+    for value in range(8):
+        for times in (1, 2):
+            found = ones((begin, end))
+            holders.keep(found, value, times)
+            there = [p for p in range(begin, end) if ((owners == p) & (values == value)).sum() >= times]
+            assert (len(there), [found.holds(p) for p in there]) == (found.count(), [True] * len(there))
+
+
+def stated(share, draws):
+    """Figures as a release states them."""
+    low, high = wilson(round(share * draws), draws).low, wilson(round(share * draws), draws).high
+    half = 1.96 * 0.03 / draws**0.5
+    figures = {"mean": 0.02, "interval": [0.02 - half, 0.02 + half], "missed": 0.0, "draws": draws}
+    return figures | {"flag_rate": share, "flag_interval": [low, high]}
+
+
+@pytest.mark.parametrize("threshold", [0.02, 0.05, 0.1, 0.3])
+def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
+    """By the draws that there are; one at the threshold passes, and a wide stated interval helps nobody."""
+    draws = enough_draws(threshold)
+    sizes = np.full(draws, 1_000)
+    sizes[: round(1.2 * threshold * draws)] = 1
+    found = Simulated.of(sizes, 20)
+    wide = stated(0.9 * threshold, 10**6) | {"flag_interval": [0.0, 1.0]}
+    at = replace(found, flag_rate=threshold)
+
+    assert found.flag_rate - SURE * found.flag_error > threshold * 0.97
+    assert share_error(found.flag_rate, draws) * 2 * SURE < 0.25 * threshold
+    assert at.flag_rate - SURE * at.flag_error <= threshold
+    assert not agree(found, wide)
+    assert not can_be(wide, 20)
+
+
+def company(numbers, ids, keys):
+    """Released rows and those of the original, in another order."""
+    own = pl.DataFrame({KEY: keys, SHOWN: numbers}, schema={KEY: pl.UInt32, SHOWN: pl.String})
+    return [(own, pl.DataFrame({KEY: keys, ID: ids}, schema={KEY: pl.UInt32, ID: pl.String})[::-1])]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=12))
+def test_numbers_that_keep_company_pass(rows):
+    """One number for each id passes, whatever the rows; one id under two numbers, both of which are seen, does not."""
+    keys, ids = [key for key, _ in rows], [name for _, name in rows]
+    met = {name: str(place) for place, name in enumerate(dict.fromkeys(ids)) if name}
+    numbers = [met.get(name) for name in ids]
+    alone = [place for place, key in enumerate(keys) if keys.count(key) == 1 and ids[place]]
+    again = [place for place in alone if any(ids[place] == ids[other] for other in alone if other < place)]
+
+    assert keep_company(company(numbers, ids, keys))
+    for place in again:
+        assert not keep_company(company([*numbers[:place], "9", *numbers[place + 1 :]], ids, keys))

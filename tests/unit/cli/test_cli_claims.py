@@ -11,6 +11,7 @@ import pytest
 from tests.claims_files import PLAN, write_files
 from tests.tampering import resealed, restated
 
+from cloister.claims.node_risk import wilson
 from cloister.cli.main import run
 
 FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json"}
@@ -49,6 +50,13 @@ def release(made, tmp_path):
     """The folder of a release, and what it was made from and the crosswalk beside it."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "release"
+
+
+def _reversed(folder):
+    """Put the rows of both files in another order."""
+    for name in ("patients.csv", "claims.csv"):
+        head, *lines = (folder / name).read_text().splitlines(keepends=True)
+        (folder / name).write_text(head + "".join(sorted(lines, reverse=True)))
 
 
 def table(path):
@@ -90,9 +98,7 @@ def test_the_release_is_checked_again(release, cloister):
 
 def test_one_answer_for_any_order_of_rows_and_number_of_threads(release, cloister, tmp_path):
     """Rows in another order, other threads: the same bytes."""
-    for name in ("patients.csv", "claims.csv"):
-        head, *lines = (tmp_path / name).read_text().splitlines(keepends=True)
-        (tmp_path / name).write_text(head + "".join(sorted(lines, reverse=True)))
+    _reversed(tmp_path)
     given = ("patients.csv", "claims.csv", "--plan", "plan.toml", "-q", "--threads", "1", "--out", "again")
     assert cloister("protect", "claims", *given).code == 0
 
@@ -171,10 +177,14 @@ def test_a_risk_that_was_changed_is_noticed(release, cloister):
         return found.code, found.err
 
     def scaled(figures):
-        for key in ("mean", "flag_rate"):
-            figures[key] /= 2
-        for key in ("interval", "flag_interval"):
-            figures[key] = [number / 2 for number in figures[key]]
+        half, flagged = (
+            (figures["interval"][1] - figures["mean"]) / 2,
+            round(figures["flag_rate"] * figures["draws"] / 2),
+        )
+        figures["mean"], figures["flag_rate"] = figures["mean"] / 2, flagged / figures["draws"]
+        figures["interval"] = [figures["mean"] - half, figures["mean"] + half]
+        around = wilson(flagged, figures["draws"])
+        figures["flag_interval"] = [around.low, around.high]
 
     mapped = (*ORIGINAL, "--crosswalk", "map.csv")
     code, err = said(lambda manifest: scaled(manifest["risk"]["as_released"]))
@@ -266,21 +276,30 @@ def test_other_plans(cloister, tmp_path, variant):
 
 
 def test_suppression_is_flagged_and_verified(cloister, tmp_path):
-    """With hardly any room for levels, cells are suppressed, empty and flagged, and the release holds."""
-    plan = PLAN.replace("threshold = 0.1", "threshold = 0.1\nmax_suppression = 0.3").replace(
-        'dx = "diagnosis"\n[', 'dx = "diagnosis@0-2"\n['
-    )
+    """Cells are suppressed, empty and flagged; with a max_suppression lowered until that suffices, as is said; and all
+    the same from other rows on one thread. A manifest that tells another max_suppression does not hold."""
+    plan = PLAN.replace("threshold = 0.1", "threshold = 0.1\nmax_suppression = 0.6")
     write_files(tmp_path, plan=plan + '[suppression]\ntreatment = "cells"\n')
-    ran = cloister(
-        *("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml"),
-        *("--out", "release", "--crosswalk", "map.csv", "-q"),
-    )
+    given = ("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml")
+    ran = cloister(*given, "--out", "release", "--crosswalk", "map.csv")
     claims = table(tmp_path / "release" / "claims.csv")
     hidden = claims.filter((pl.col("sup_dx") == "1") | (pl.col("sup_pos") == "1"))
+    told = json.loads((tmp_path / "release" / "release.json").read_text())
+    checked = cloister("verify", "release", *ORIGINAL, "--crosswalk", "map.csv")
+    _reversed(tmp_path)
+    again = cloister(*given, "-q", "--threads", "1", "--out", "again")
 
-    assert ran.code == 0, ran.err
+    assert (ran.code, checked.code, again.code) == (0, 0, 0), ran.err + checked.err
     assert hidden.height > 0
-    assert cloister("verify", "release", *ORIGINAL, "--crosswalk", "map.csv").code == 0
+    assert (told["settings"]["plan"]["risk"]["max_suppression"], told["choice"]["max_suppression"]) == (0.6, 0.3)
+    assert "max_suppression 0.3. With max_suppression 0.6, as asked, suppression did not" in told["steps"][-3]["done"]
+    assert "60.00 % was asked" in (tmp_path / "release" / "report.html").read_text()
+    assert "max_suppression was lowered to 0.3" in " ".join(ran.err.split())
+    for name in ("patients.csv", "claims.csv"):
+        assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    restated(tmp_path / "release", lambda manifest: manifest["choice"].update(max_suppression=0.4))
+    changed = cloister("verify", "release")
+    assert (changed.code, "choice.max_suppression" in changed.err) == (1, True)
 
 
 def test_an_interruption_leaves_nothing(files):

@@ -47,6 +47,7 @@ def test_a_plan_is_written_that_runs_as_it_is(cloister, files, tmp_path):
     }  # fmt: skip
     assert plan.patients.derived == ("age", "days_in_hospital")
     assert plan.claims.derived == ("days_since_first_claim", "length_of_stay", "pay_delay")
+    assert plan.claims.qi["pay_delay"] == "pay-delay"
     assert plan.weights == {"icd9": 3, "cpt": 2}
     assert encode(prepare(Claims.read(*files, plan)).claims).claims.n_patients == 2
     sections = (tmp_path / "plan.toml").read_text().split("\n[")
@@ -98,14 +99,14 @@ def test_columns_are_told_by_name_and_content(cloister, files, tmp_path, columns
 
 
 def test_of_two_columns_the_one_that_tells_more_is_taken(cloister, files, tmp_path):
-    """Categories of three digits before the codes do not become the diagnosis."""
+    """Categories of three digits before the codes do not become the diagnosis, but are looked through as well."""
     names = ["member_id", "date", "icd9_3", "icd9"]
     rows = [(row[0], row[1], row[4][:3], row[4]) for row in CLAIMS]
     written(files[1], names, [*rows, ("P1", "2008-03-05", "410", "410.02")])
     assert cloister("init", "claims", *files, "--out", tmp_path / "plan.toml", "-q").code == 0
     roles = ClaimsPlan.read(tmp_path / "plan.toml").claims.roles
 
-    assert (roles["icd9_3"], roles["icd9"]) == ("drop", "diagnosis")
+    assert (roles["icd9_3"], roles["icd9"]) == ("diagnoses", "diagnosis")
 
 
 def test_files_that_do_not_belong_together_are_refused(cloister, files, tmp_path):
@@ -141,8 +142,8 @@ def test_a_plan_is_not_written_over(cloister, files, tmp_path):
 @pytest.mark.parametrize(
     ("files", "patients", "without"),
     [
-        (("small_patients.csv.gz", "small_claims.csv.gz"), 936, set()),
-        (("patients.parquet", "claims.parquet"), 47_984, {"hcpcs"}),
+        (("small_patients.csv.gz", "small_claims.csv.gz"), 930, set()),
+        (("patients.parquet", "claims.parquet"), 47_883, {"hcpcs"}),
     ],
 )
 def test_synpuf_gets_a_sensible_plan(cloister, real_data, tmp_path, files, patients, without):

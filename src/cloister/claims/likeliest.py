@@ -1,0 +1,42 @@
+"""The risk by an adversary who does not pick at random among those who fit, but the likeliest of them.
+
+Who fits need not be as likely as another: a patient with a hundred claims holds almost any two values, one with two
+claims holds few. Of each who fits it is known from the release how often each value stands there, so how many of the
+samples of this size are the one that is known: prod_h prod_v C(count_v, s_v) / C(n_h, p_h). Where all patients are as
+likely as each other beforehand, nobody who knows the same and picks one of those who fit is right more often (Bayes).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .knowledge import Knowledge
+from .lattice_search import Node
+from .matching import Matching
+from .node_risk import RiskFigures, pooled, risk_of
+from .release_risk import is_settled
+from .released import Released
+from .risk_settings import RiskSettings
+
+PURPOSE = 2_000_001
+"""Which seed: odd, as evaluations have, and of no other one."""
+
+REPEATS = 20
+"""Most repeats: what is told alone need not be known better."""
+
+
+def likeliest_risk(released: Released, levels: Node, power: NDArray[np.int32], settings: RiskSettings) -> RiskFigures:
+    """Measure the risk by who picks the likeliest of those who fit, one at random of several alike; on its own draws.
+
+    Parameters
+    ----------
+    power : (n_patients, n_columns) values known
+    """
+    knowledge = Knowledge(released.encoded, power, settings.seed_of(PURPOSE), released.patients, settings.draws)
+    matching = Matching(released, knowledge.cap, settings.threads, levels)
+    found: list[RiskFigures] = []
+    for number in range(settings.repeats if settings.is_likeliest_bounded else min(REPEATS, settings.repeats)):
+        sizes = matching.likeliest(levels, knowledge.repeat(number))
+        found.append(RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < settings.k), sizes == 0))
+        if is_settled(pooled(found).mean_interval, settings.threshold):
+            break
+    return pooled(found)

@@ -1,0 +1,145 @@
+"""Who of the released patients has a value how often: one bit a patient, 64 in a word, patients of a cell together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+Drawn = Sequence[tuple[int, int]]
+"""Values of one column, each with how often it was drawn."""
+
+WORD = 64
+ALL = np.uint64(2**64 - 1)
+MOST_BYTES = 2**28
+"""What may be kept of lists that were made once; more, and they are made again."""
+
+UNKNOWN = 10**9
+"""Room of a patient of whom claims were left out: nobody knows how many values."""
+
+
+def bits_of(patients: Numbers, n: int) -> Bits:
+    """One bit for each of n patients, set for these."""
+    has = np.zeros(-(-n // WORD) * WORD, dtype=np.bool_)
+    has[patients] = True
+    return np.packbits(has, bitorder="little").view(np.uint64)
+
+
+class Words:
+    """Some of the patients from one number to another."""
+
+    def __init__(self, first: int, bits: Bits) -> None:
+        self.first = first
+        self.bits = bits
+
+    def keep(self, others: Bits) -> None:
+        """Keep those who are also among others, who are of all patients."""
+        self.bits &= others[self.first : self.first + self.bits.size]
+
+    def keep_few(self, patients: Numbers) -> None:
+        """Keep those who are also among a few, given by their numbers in order."""
+        begin, end = self.first * WORD, (self.first + self.bits.size) * WORD
+        low, high = np.searchsorted(patients, (begin, end))
+        self.bits &= bits_of(patients[low:high] - begin, end - begin)
+
+    def without(self, others: Bits) -> int:
+        """How many there are who are not among others."""
+        return int(np.bitwise_count(self.bits & ~others[self.first : self.first + self.bits.size]).sum())
+
+    def count(self) -> int:
+        """How many there are."""
+        return int(np.bitwise_count(self.bits).sum())
+
+    def holds(self, patient: int) -> bool:
+        """Whether a patient is among them."""
+        return bool(int(self.bits[patient // WORD - self.first]) >> (patient % WORD) & 1)
+
+
+def ones(cell: tuple[int, int]) -> Words:
+    """All patients of a cell: those from a number to below another."""
+    begin, end = cell
+    first, last = begin // WORD, (end - 1) // WORD
+    bits = np.full(last - first + 1, ALL)
+    bits[0] &= ALL << np.uint64(begin % WORD)
+    bits[-1] &= ALL >> np.uint64(WORD - 1 - (end - 1) % WORD)
+    return Words(first, bits)
+
+
+class Holders:
+    """One released column: who has which value how often."""
+
+    def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
+        self.n = n
+        has = values >= 0
+        keys, self.counts = np.unique(values[has] * n + owners[has], return_counts=True)
+        self.patients = keys % n
+        self.starts = np.searchsorted(keys, np.arange(int(values.max(initial=-1)) + 2) * n)
+        self._words: dict[tuple[int, int], Bits] = {}
+
+    def keep(self, found: Words, value: int, times: int) -> None:
+        """Keep those who have a value at least so often."""
+        if (value, times) not in self._words:
+            patients, counts = self.of(value)
+            enough = patients[counts >= times]
+            if enough.size * WORD < self.n:
+                found.keep_few(enough)
+                return
+            if len(self._words) * self.n > 8 * MOST_BYTES:
+                self._words.clear()
+            self._words[value, times] = bits_of(enough, self.n)
+        found.keep(self._words[value, times])
+
+    def of(self, value: int) -> tuple[Numbers, Numbers]:
+        """The patients who have a value, in order, and how often."""
+        if value + 1 >= self.starts.size:
+            return self.patients[:0], self.counts[:0]
+        here = slice(self.starts[value], self.starts[value + 1])
+        return self.patients[here], self.counts[here]
+
+
+class Flagged:
+    """The patients of whom something may be missing, and how much of each column.
+
+    Parameters
+    ----------
+    room : (n_patients, n_columns) how many values may be missing
+    holders : who has which value, column by column
+    """
+
+    def __init__(self, room: Numbers, holders: Sequence[Holders]) -> None:
+        is_open = (room >= UNKNOWN).all(axis=1)
+        self.holders = holders
+        self.open = np.flatnonzero(is_open)
+        self.some = np.flatnonzero(room.any(axis=1) & ~is_open)
+        self.room = room[self.some].astype(np.int64)
+        self.bits = bits_of(np.concatenate([self.open, self.some]), room.shape[0])
+        self._counts: dict[tuple[int, int], NDArray[np.int16]] = {}
+
+    def count(self, drawn: Sequence[Drawn], cell: tuple[int, int], fits: Words) -> int:
+        """How many patients of a cell fit, where each may lack as many values of a column as flags say."""
+        n_open = int(np.diff(np.searchsorted(self.open, cell))[0])
+        begin, end = np.searchsorted(self.some, cell).tolist()
+        return fits.without(self.bits) + n_open + (self._fitting(drawn, begin, end) if end > begin else 0)
+
+    def _fitting(self, drawn: Sequence[Drawn], begin: int, end: int) -> int:
+        left = np.arange(begin, end)
+        for h, own in enumerate(drawn):
+            lacking = np.zeros(left.size, dtype=np.int16)
+            for value, times in own:
+                lacking += np.maximum(np.int16(times) - self._having(h, value)[left], np.int16(0))
+            left = left[lacking <= self.room[left, h]]
+        return int(left.size)
+
+    def _having(self, h: int, value: int) -> NDArray[np.int16]:
+        """How often each of those of whom some may be missing has a value."""
+        found = self._counts.get((h, value))
+        if found is None:
+            patients, counts = self.holders[h].of(value)
+            whole = np.zeros(self.holders[h].n, dtype=np.int16)
+            whole[patients] = np.minimum(counts, np.iinfo(np.int16).max)
+            found = whole[self.some]
+            if len(self._counts) * found.nbytes > MOST_BYTES:
+                self._counts.clear()
+            self._counts[h, value] = found
+        return found

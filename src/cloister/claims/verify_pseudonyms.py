@@ -1,0 +1,71 @@
+"""Whether pseudonyms keep the company that the original ids keep, and no other."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+SHOWN, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
+
+
+def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
+    """Whether released numbers can stand for original ids, one for one.
+
+    A released row can be any row of the original with the same key: the patient and what is shown of the row. Each
+    number must have one id that all of its rows can have, each so often as the number; two numbers never have the same.
+
+    Parameters
+    ----------
+    pairs : released rows with the columns key and number, and the original's rows with key and id; one pair for each
+        way of showing rows
+    """
+    frames: list[pl.DataFrame] = []
+    counts: dict[str, int] = defaultdict(int)
+    for own, other in pairs:
+        if own[SHOWN].null_count() and not _missing_fit(own, other):
+            return False
+        groups = own.drop_nulls(SHOWN).group_by(KEY, SHOWN).len("often")
+        ids = other.drop_nulls(ID).group_by(KEY, ID).len("there")
+        fits = groups.join(ids, on=KEY, how="left").filter((pl.col("often") <= pl.col("there")).fill_null(False))
+        frames.append(fits.group_by(SHOWN, ID).len(ROWS))
+        for number, n_groups in groups.group_by(SHOWN).len().rows():
+            counts[number] += n_groups
+    if not counts:
+        return True
+    found = pl.concat(frames).group_by(SHOWN, ID).agg(pl.col(ROWS).sum())
+    able: dict[str, set[str]] = {number: set() for number in counts}
+    for number, original, rows in found.rows():
+        if rows == counts[number]:
+            able[number].add(original)
+    return _are_apart(able)
+
+
+def _missing_fit(own: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Rows without a number are rows without an id."""
+    here = own.filter(pl.col(SHOWN).is_null()).group_by(KEY).len("often")
+    there = other.filter(pl.col(ID).is_null()).group_by(KEY).len("there")
+    fits = here.join(there, on=KEY, how="left").select((pl.col("often") <= pl.col("there")).fill_null(False).all())
+    return bool(fits.item())
+
+
+def _are_apart(able: Mapping[str, set[str]]) -> bool:
+    """Whether each number can have an id of its own, as far as settling those with one id settles others."""
+    numbers_of: dict[str, set[str]] = defaultdict(set)
+    for number, ids in able.items():
+        for original in ids:
+            numbers_of[original].add(number)
+    waiting = [number for number, ids in able.items() if len(ids) <= 1]
+    settled: set[str] = set()
+    while waiting:
+        number = waiting.pop()
+        if not able[number]:
+            return False
+        if number in settled:
+            continue
+        settled.add(number)
+        (original,) = able[number]
+        for other in numbers_of[original] - {number}:
+            able[other].discard(original)
+            if len(able[other]) <= 1:
+                waiting.append(other)
+    return len(numbers_of) >= len(able)

@@ -1,0 +1,215 @@
+"""The risk of a release of claims, simulated anew, beside what is stated of it."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.checks import Checks
+
+from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
+from .promise import Promise
+from .verify_figures import agree, can_be, enough_draws, is_below, is_flag_settled, is_not_above, upper
+from .verify_holders import UNKNOWN
+from .verify_original import Truth
+from .verify_simulation import SURE, Attacks, History, Simulated, Simulation, powers
+
+Numbers = NDArray[np.int64]
+
+DRAWS, RELEASED_DRAWS = 4_000, 10_000
+"""Draws at first, as many again and again where that is not enough; and those from the released claims."""
+
+BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": None}
+"""Adversaries who know so many values of each column of claims of every patient; all where None."""
+
+UP_TO = "power up to "
+"""Begins the names of adversaries like that of the plan, with another highest power."""
+
+
+def of_released(promise: Promise) -> tuple[str, ...]:
+    """What is looked at in the files alone, in words."""
+    return (
+        f"mean risk and flag rate as stated are at most {promise.threshold:g}, their intervals too",
+        "the stated figures fit each other and the draws that they are of",
+        f"the risk of values drawn from the released claims is as stated ({RELEASED_DRAWS:,} other draws)",
+    )
+
+
+def of_original(promise: Promise) -> tuple[str, ...]:
+    """What takes the original."""
+    draws = enough_draws(promise.threshold)
+    told = (
+        f"the risk of values drawn from the original claims is as stated (up to {draws:,} other draws)",
+        f"that risk and its flag rate are not above {promise.threshold:g}",
+        "the risk for an adversary who believes flags is as stated",
+        f"the risks for those who believe flags, always or where nobody fits, are not above {promise.threshold:g}",
+    )
+    return told if promise.is_bounded else told[:3]
+
+
+def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
+    """The stated figures are within the limits, and those of values drawn from the released claims come out again."""
+    figures, (limited, fitting, released) = promise.figures, of_released(promise)
+    tops = [figures["interval"][1], figures["flag_interval"][1]]
+    tops += [figures["tolerant"]["highest"], figures["tolerant"]["interval"][1]] if promise.is_bounded else []
+    checks.require(max(tops) <= promise.threshold, limited)
+    all_of_them = [figures, figures["tolerant"], figures["as_released"], *promise.attacks]
+    is_highest = figures["tolerant"]["highest"] >= figures["tolerant"]["interval"][1]
+    checks.require(is_highest and all(can_be(own, promise.k) for own in all_of_them), fitting)
+    shown = _shown(files, promise.form)
+    power = powers(shown, files.patients.height, promise.power, promise.rounding)
+    found = Simulation(_cells(files, promise.form), shown, shown, promise.k)
+    checks.require(
+        agree(found.run(power, RELEASED_DRAWS, (*seed_of(files), 1)).exact, figures["as_released"]), released
+    )
+
+
+def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+    """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
+    figures, threshold, told = promise.figures, promise.threshold, of_original(promise)
+    attacked = _Attacked(files, promise, truth)
+    exact, believing = _measured(attacked.simulation, attacked.power, promise, attacked.seed)
+    checks.require(agree(exact, figures), told[0])
+    is_low = is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold
+    checks.require(is_low, told[1])
+    checks.require(agree(believing.tolerant, figures["tolerant"]), told[2])
+    if promise.is_bounded:
+        both = (believing.tolerant, believing.fallback)
+        highest, draws = figures["tolerant"]["highest"], figures["tolerant"]["draws"]
+        is_stated = all(upper(one, draws) - SURE * one.error <= highest for one in both)
+        checks.require(is_stated and all(is_not_above(one, threshold) for one in both), told[3])
+    _attacks_hold(checks, attacked, believing)
+
+
+def _measured(attacked: Simulation, power: Numbers, promise: Promise, seed: Sequence[int]) -> tuple[Simulated, Attacks]:
+    """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
+    most, sizes = enough_draws(promise.threshold), np.zeros((3, 0), dtype=np.int64)
+    exact = np.zeros((3, 0), dtype=np.int64)
+    for number in range(-(-most // DRAWS)):
+        if number and _are_settled(Attacks.of(exact, promise.k), Attacks.of(sizes, promise.k), promise.threshold):
+            break
+        with_flags = not number or not _is_tolerant_settled(Attacks.of(sizes, promise.k), promise.threshold)
+        found = attacked.sizes(power, DRAWS, (*seed, 2, number), with_flags=with_flags)
+        exact = np.concatenate([exact, found], axis=1)
+        sizes = np.concatenate([sizes, found], axis=1) if with_flags else sizes
+    return Simulated.of(exact[0], promise.k), Attacks.of(sizes, promise.k)
+
+
+def _are_settled(exact: Attacks, believing: Attacks, threshold: float) -> bool:
+    settled = is_below(exact.exact, threshold) and is_flag_settled(exact.exact, threshold)
+    return settled and _is_tolerant_settled(believing, threshold)
+
+
+def _is_tolerant_settled(found: Attacks, threshold: float) -> bool:
+    return is_below(found.tolerant, threshold) and is_below(found.fallback, threshold)
+
+
+def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> None:
+    """What other adversaries find comes out again, of those who can be simulated here."""
+    promise = attacked.promise
+    held = {"flags believed (tolerant)": believing.tolerant, "flags believed where nobody fits": believing.fallback}
+    for number, row in enumerate(promise.attacks):
+        found = attacked.by(row["adversary"])
+        if found is not None:
+            simulation, power = found
+            sizes = simulation.sizes(power, DRAWS, (*attacked.seed, 3, number), with_flags=False)
+            held[row["adversary"]] = Simulated.of(sizes[0], promise.k)
+    rows = [row for row in promise.attacks if row["adversary"] in held]
+    if rows:
+        right = all(agree(held[row["adversary"]], row) for row in rows)
+        checks.require(right, f"what {len(rows)} other adversaries find is as stated ({DRAWS:,} other draws each)")
+
+
+class _Attacked:
+    """A release beside its original, ready to be attacked by those who know more or other things."""
+
+    def __init__(self, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+        self.files, self.promise, self.truth = files, promise, truth
+        self.cells, self.shown, self.known = _cells(files, promise.form), _shown(files, promise.form), _known(truth)
+        self.seed = seed_of(files)
+        self.power = self.power_up_to(promise.power)
+        self.simulation = Simulation(self.cells, self.known, self.shown, promise.k, _room(files, promise.form))
+
+    def power_up_to(self, most: int) -> Numbers:
+        """The power of the plan's adversary with a highest value, (n_patients, n_columns); by labels at least."""
+        by_labels = powers(self.truth.recoded, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
+        if self.promise.basis == "node":
+            return by_labels
+        by_values = powers(self.truth.base, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
+        return np.maximum(by_labels, by_values)
+
+    def by(self, name: str) -> tuple[Simulation, Numbers] | None:
+        """The simulation of an adversary of this name and how many values it knows; None where there is none here."""
+        up_to = name.removeprefix(UP_TO)
+        if name in BY_COUNT:
+            counts, most = _values_known(self.known, self.cells.size), BY_COUNT[name]
+            return self.simulation, counts if most is None else np.minimum(counts, most)
+        if up_to != name and up_to.isdecimal():
+            return self.simulation, self.power_up_to(int(up_to))
+        if name in ("patients alone", "patients and claims together"):
+            return self.simulation, self.power * (name != "patients alone")
+        if name == "claims alone":
+            return Simulation(np.zeros_like(self.cells), self.known, self.shown, self.promise.k), self.power
+        return self._by_whole_claims() if name == "whole claims (exact knowledge)" else None
+
+    def _by_whole_claims(self) -> tuple[Simulation, Numbers]:
+        """Of whole claims, one column: a missing value is a value, and a claim with a suppressed cell fits none."""
+        flags = [self.files.claims[name] == "1" for name in self.promise.form.names(CLAIMS, FLAG)]
+        is_hidden = pl.select(pl.any_horizontal(flags)).to_series()
+        known, shown = _joined(self.known), _joined(self.shown, is_hidden)
+        return Simulation(self.cells, known, shown, self.promise.k), self.power.max(axis=1, keepdims=True)
+
+
+def _joined(history: History, is_hidden: pl.Series | None = None) -> History:
+    """The same claims with one column, whose texts hold those of all columns."""
+    frame = pl.DataFrame([column.alias(f"{place}") for place, column in enumerate(history.columns)])
+    texts = frame.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    return History(history.owners, [texts if is_hidden is None else texts.set(is_hidden, None)])
+
+
+def _values_known(known: History, n: int) -> Numbers:
+    """How many values there are of each patient in each column, (n_patients, n_columns)."""
+    counts = [np.bincount(known.owners[column.is_not_null().to_numpy()], minlength=n) for column in known.columns]
+    return np.stack(counts, axis=1).astype(np.int64)
+
+
+def seed_of(files: WrittenClaims) -> list[int]:
+    """What random numbers begin with: the released cells, so that nobody can try numbers until they are lucky."""
+    digest = hashlib.sha256()
+    for table in (PATIENTS, CLAIMS):
+        digest.update(files.of(table).write_csv().encode())
+    return [int(word) for word in np.frombuffer(digest.digest(), dtype=">u4")]
+
+
+def _cells(files: WrittenClaims, form: ClaimsForm) -> Numbers:
+    """Number of the combination of quasi-identifiers of each patient."""
+    names = form.names(PATIENTS, QUASI)
+    if not names:
+        return np.zeros(files.patients.height, dtype=np.int64)
+    rows: dict[tuple[Any, ...], int] = {}
+    return np.array([rows.setdefault(row, len(rows)) for row in files.patients.select(names).rows()], dtype=np.int64)
+
+
+def _shown(files: WrittenClaims, form: ClaimsForm) -> History:
+    return History(files.owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])
+
+
+def _known(truth: Truth) -> History:
+    """The claims of the released patients in the original, whose order is that of the release."""
+    whole = np.isin(truth.recoded.owners, truth.patients)
+    place = np.full(truth.n_patients, -1, dtype=np.int64)
+    place[truth.patients] = np.arange(truth.patients.size)
+    columns = [column.filter(pl.Series(whole)) for column in truth.recoded.columns]
+    return History(place[truth.recoded.owners[whole]], columns)
+
+
+def _room(files: WrittenClaims, form: ClaimsForm) -> Numbers:
+    """How many values of each column may be missing of each patient, as the flags say."""
+    owners = files.owners
+    hidden = [owners[files.claims[name].to_numpy() == "1"] for name in form.names(CLAIMS, FLAG)]
+    room = np.stack([np.bincount(own, minlength=files.patients.height) for own in hidden], axis=1)
+    room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN
+    return room.astype(np.int64)

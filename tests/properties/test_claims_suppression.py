@@ -1,0 +1,182 @@
+"""Who is treated first, against plain counting; and a lower MaxSup where suppression does not suffice."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from tests.claims_by_hand import labels_drawn, matching_of, plain
+from tests.encoded_claims import Cut, constant_power, few_claims, many_claims
+from tests.oracles.claims import fewest_who_make_up, risk_of_draw
+
+from cloister.claims import suppression
+from cloister.claims.choice import Chooser, choose_node
+from cloister.claims.knowledge import Knowledge
+from cloister.claims.max_suppression import choose_and_suppress
+from cloister.claims.node_risk import RiskFigures
+from cloister.claims.patient_risk import GLANCE, SCREEN, Excess, Judge, Screening, most_at_risk, patient_risks
+from cloister.claims.release_risk import ReleaseRisk
+from cloister.claims.released import Released
+from cloister.claims.risk_settings import RiskSettings
+from cloister.claims.suppression import suppress
+from cloister.errors import NoSafeRelease
+
+EIGHTHS = st.lists(st.integers(0, 8).map(lambda n: n / 8), max_size=8)
+
+
+@given(EIGHTHS, st.integers(-4, 40).map(lambda n: n / 8))
+def test_the_fewest_at_most_risk_make_up_for_an_excess(figures, excess):
+    """Highest figures first, lower numbers first among equal ones, until the sum is reached; nobody without any."""
+    chosen = most_at_risk(np.array(figures), excess)
+
+    assert fewest_who_make_up(figures, excess) == set(np.flatnonzero(chosen).tolist())
+
+
+@limits(max_examples=20)
+@given(few_claims(), st.integers(0, 5), st.booleans())
+def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
+    """Screening and the close look give the shares of plainly counted draws, by classes below k; few draws first."""
+    random = np.random.default_rng(seed)
+    shown = random.random((2, encoded.n_claims)) < 0.8
+    released = Released(encoded, random.random(encoded.n_patients) < 0.8, random.random(encoded.n_claims) < 0.9, shown)
+    levels, power = (0, int(random.integers(0, 3)), 1), constant_power(encoded, 2)
+    settings = RiskSettings(threshold=0.4, is_tolerant_waived=is_waived)
+    knowledge = Knowledge(encoded, power, seed, released.patients)
+    judge = Judge(matching_of(released, power), levels, knowledge, settings)
+    screening = Screening(encoded.n_patients)
+    screening.renew(judge)
+    # figures are sums of thirds and the like, so that excess is asked with room for rounding
+    wanted = Excess(*(0.9 * screening.figures.sum(axis=1)))
+    people = patient_risks(judge, screening.figures, wanted)
+    tables, k = plain(released, levels), settings.k
+    everybody = np.flatnonzero(released.patients)
+
+    def means(patients, n_draws, first):
+        found = np.zeros((3, encoded.n_patients))
+        for i, labels in labels_drawn(knowledge.of_patients(patients, n_draws, first), released, levels):
+            exact, tolerant = risk_of_draw(tables, i, labels, k)
+            found[:, i] += float(exact > 0), float(exact), 0.0 if is_waived else float(tolerant)
+        return found / n_draws
+
+    seen = means(everybody, GLANCE, 0).any(axis=0)
+    assert np.allclose(np.where(seen, means(everybody, SCREEN, 0), 0), screening.figures)
+    looked = np.flatnonzero(people.looked_at)
+    close = means(looked, settings.patient_draws, SCREEN)
+    assert np.allclose(close, [people.flag_rates, people.mean_risks, people.tolerant_risks])
+    assert close[0].sum() * settings.patient_draws == pytest.approx(sum(len(own.patients) for own in people.flagged))
+    assert people.is_short == any(close.sum(axis=1) < np.array(wanted.of_figures))
+
+
+@pytest.fixture(scope="module")
+def hospital():
+    """Three hundred patients; one column of patients and two of claims."""
+    encoded = many_claims(300, mean_claims=6, seed=3, sizes=(30, 12))
+    return type(encoded)(encoded.patients[:1], encoded.claims, encoded.offsets)
+
+
+def settings(**changes):
+    """Settings of a small release: classes of five."""
+    asked = {"threshold": 0.2, "max_sup": 0.4, "truncation": (100.0, 90.0), "repeats": 10, "most_treated": 1.0}
+    return RiskSettings(**(asked | changes))
+
+
+def test_only_as_many_are_looked_at_as_are_asked_for(hospital):
+    """A small excess takes a few patients, those at most risk; more of it takes more of them, and nobody else."""
+    power, asked = constant_power(hospital, 2), settings()
+    judge = Judge(matching_of(Released.everything(hospital), power), (2, 1, 1), Knowledge(hospital, power, 1), asked)
+    screening = Screening(hospital.n_patients)
+    screening.renew(judge)
+    total = screening.figures[0].sum()
+    looks = [patient_risks(judge, screening.figures, Excess(share * total)) for share in (0.05, 0.4, 2.0)]
+    sizes = [int(one.looked_at.sum()) for one in looks]
+
+    assert sizes[0] < sizes[1] < sizes[2] == np.count_nonzero(screening.figures[0])
+    assert [one.is_short for one in looks] == [False, False, True]
+    assert looks[0].flag_rates.sum() >= 0.05 * total
+    assert not (looks[0].looked_at & ~looks[1].looked_at).any()
+
+
+def test_suppression_is_the_same_on_any_number_of_threads(hospital):
+    """With many to treat."""
+    power = constant_power(hospital, 2)
+    found = [
+        suppress(Released.everything(hospital), (3, 1, 2), power, settings(threads=threads, most_removed=0.9))
+        for threads in (1, 3)
+    ]
+
+    assert found[0].rounds == found[1].rounds >= 1
+    assert np.array_equal(found[0].released.cells, found[1].released.cells)
+    assert np.array_equal(found[0].released.patients, found[1].released.patients)
+    assert found[0].risk == found[1].risk
+
+
+def test_one_chooser_serves_any_max_suppression(hospital):
+    """What is kept from one MaxSup to the next changes nothing."""
+    power = constant_power(hospital, 2)
+    chooser = Chooser(hospital, Cut(hospital), power, settings())
+    for max_sup in (0.3, 0.15, 0.3):
+        kept = chooser.choose(max_sup)
+        fresh = choose_node(hospital, Cut(hospital), power, settings(max_sup=max_sup))
+        assert (kept.levels, kept.loss, kept.tried, kept.around) == (
+            fresh.levels,
+            fresh.loss,
+            fresh.tried,
+            fresh.around,
+        )
+
+
+def test_max_suppression_is_lowered_until_suppression_suffices(hospital):
+    """Levels chosen by 0.4 flag more patients than may be treated; those by less do not."""
+    power, limited = constant_power(hospital, 2), settings(most_treated=0.02)
+    chooser = Chooser(hospital, Cut(hospital), power, limited)
+    first = chooser.choose(0.4)
+    with pytest.raises(NoSafeRelease, match=r"treating at most a share of 0\.02 "):
+        suppress(first.released, first.levels, power, limited)
+    chosen = choose_and_suppress(chooser.choose, lambda _: power, limited)
+
+    assert chosen.max_sup in (0.2, 0.1, 0.05)
+    assert chosen.choice.levels == chooser.choose(chosen.max_sup).levels != first.levels
+    assert chosen.suppression.risk.holds(0.2)
+    assert chosen.suppression.treated.mean() <= 0.02
+
+
+def test_nothing_is_released_where_no_max_suppression_suffices(hospital):
+    """Half of it four times, each choice of levels tried once, and an error that says so; no node at all is its own."""
+    power, limited = constant_power(hospital, 2), settings(most_treated=0.0, most_removed=0.0)
+    fixed = Chooser(hospital, Cut(hospital), power, limited).choose(0.4)
+    asked = defaultdict(int)
+
+    def choose(max_sup):
+        asked[max_sup] += 1
+        if max_sup < 0.04:
+            raise NoSafeRelease("no node")
+        return fixed if max_sup > 0.1 else replace(fixed, levels=(2, 1, 1))
+
+    with pytest.raises(NoSafeRelease, match=r"each of 2 choices of levels, with risk.max_suppression from 0.4 down"):
+        choose_and_suppress(choose, lambda _: power, limited)
+    assert asked == {0.4: 1, 0.2: 1, 0.1: 1, 0.05: 1, 0.025: 1}
+    with pytest.raises(NoSafeRelease, match="no node"):
+        choose_and_suppress(lambda _: choose(0.01), lambda _: power, limited)
+
+
+def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
+    """Where the risk stays as it is, two rounds are enough to see it; near the threshold all are gone through."""
+    power = constant_power(hospital, 2)
+    rounds = []
+
+    def measured(high):
+        share = RiskFigures(10_000, int(10_000 * high), 0, 0.01, 0.0)
+        return lambda *given: (rounds.append(given[-1]), ReleaseRisk(share, share, share))[1]
+
+    for high, message, last in ((0.5, "hardly lowers the risk: after 2 rounds", 2), (0.21, "After 12 rounds", 12)):
+        rounds.clear()
+        monkeypatch.setattr(suppression, "_measured", measured(high))
+        monkeypatch.setattr(
+            suppression, "_round", lambda judge, *_: (judge.matching.released, np.zeros(300, dtype=bool))
+        )
+        with pytest.raises(NoSafeRelease, match=message):
+            suppress(Released.everything(hospital), (3, 1, 2), power, settings())
+        assert rounds == [*range(last + 1)]

@@ -1,0 +1,194 @@
+"""``verify`` on releases of claims that were forged, with new hashes and a report that says the same."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+from tests.claims_files import PLAN, write_files
+from tests.tampering import resealed, restated
+
+from cloister.cli.main import run
+
+MAPPED = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml", "--crosswalk", "map.csv")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with files, a truncated release and its crosswalk, made once; some patients are left out by the plan."""
+    folder = tmp_path_factory.mktemp("made")
+    hit = [line for n in range(12) for line in (f"X{n},1960-01-01,F\n", f"X{n},2024-01-11,042,Office,D1,n0\n")]
+    write_files(folder, plan=PLAN.replace('["none", 90]', "[80.0]"), last=hit)
+    given = [str(folder / name) for name in ("patients.csv", "claims.csv")]
+    words = ["--plan", str(folder / "plan.toml"), "--crosswalk", str(folder / "map.csv"), "-q"]
+    assert run(["protect", "claims", *given, *words, "--out", str(folder / "release")]) == 0
+    return folder
+
+
+@pytest.fixture
+def release(made, tmp_path):
+    """The folder of a release, with what it was made from and the crosswalk beside it."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "release"
+
+
+def table(path):
+    """A file of the release as text."""
+    return pl.read_csv(path, infer_schema=False)
+
+
+def test_no_text_of_ones_own_can_be_told(release, cloister):
+    """Ids in sentences, reasons, keys, labels, bands, checks and figures, all in places where our words stand."""
+
+    def smuggled(manifest):
+        manifest["steps"][0]["done"] = "P0017 is the patient of row 1."
+        manifest["choice"]["note"] = {"1": "P0017"}
+        manifest["sensitivity"]["attacks"][0]["adversary"] = "P0017"
+        manifest["utility"]["labels"]["P0017"] = 1
+        manifest["records"]["in"] = "P0017 is row 1"
+        manifest["records"]["suppressed"] = "P0017"
+        manifest["guarantee"]["checks"] = ["P0017"]
+        manifest["representativeness"]["variables"]["sex"]["shares"]["P0017"] = [0.1, 0.2]
+        manifest["settings"]["plan"]["note"] = "P0017"
+        manifest["risk"]["as_released"]["note"] = "P0017"
+
+    restated(release, smuggled)
+    found = cloister("verify", release)
+
+    assert found.code == 1
+    for part in ("steps", "choice", "sensitivity", "utility", "records", "representativeness"):
+        assert f"{part} hold" in found.err, part
+    assert "guarantee does not say what was checked" in found.err
+    assert "settings.plan is no plan" in found.err
+    assert "risk.as_released has unknown keys" in found.err
+    assert "P0017" not in found.err
+
+
+def test_reasons_and_numbers_of_steps_are_those_there_are(release, cloister):
+    """A reason of one's own, a count below k, another percentile, fewer suppressed cells than there are."""
+    changes = {
+        "reason": lambda m: m["steps"][2]["counts"].update({"row 1 is P17": 20}),
+        "count": lambda m: m["steps"][2].update(total=3),
+        "percentile": lambda m: m["steps"][8].update(done="Nothing was truncated."),
+        "order": lambda m: m["steps"].reverse(),
+    }
+    before = json.loads((release / "release.json").read_text())
+    for name, change in changes.items():
+        restated(release, change)
+        found = cloister("verify", release)
+        restated(release, lambda manifest: manifest.update(json.loads(json.dumps(before))))
+        assert (found.code, "steps hold what no release tells" in found.err) == (1, True), name
+
+
+def test_figures_that_cannot_be_are_noticed(release, cloister):
+    """An interval wider than its draws give, which once bought any tolerance; draws and shares that nobody measured."""
+
+    def widened(manifest):
+        manifest["risk"]["flag_interval"] = [0.0, 0.1]
+
+    def upper(manifest):
+        manifest["risk"]["tolerant"]["highest"] = 0.0
+
+    def many(manifest):
+        manifest["risk"]["draws"] = manifest["risk"]["tolerant"]["draws"] = 10**9
+        manifest["choice"]["lattice"] += 1
+
+    before = json.loads((release / "release.json").read_text())
+    fitting = "the stated figures fit each other and the draws that they are of"
+    for change, said in ((widened, fitting), (upper, fitting), (many, "risk.draws are not those")):
+        restated(release, change)
+        found = cloister("verify", release)
+        restated(release, lambda manifest: manifest.update(json.loads(json.dumps(before))))
+        assert (found.code, said in found.err) == (1, True), said
+
+
+def test_columns_are_those_of_the_plan(release, cloister):
+    """A column that nobody asked for, told as kept and in the codebook: refused with and without the original."""
+    patients = table(release / "patients.csv")
+    ids = pl.Series("ssn", [f"{number:06d}" for number in range(patients.height)])
+    resealed(release, "patients.csv", patients.insert_column(3, ids).write_csv())
+    book = (release / "codebook.csv").read_text()
+    flag = next(line for line in book.splitlines() if line.startswith("patients.claims_truncated"))
+    resealed(release, "codebook.csv", book.replace(flag, f"patients.ssn,keep,,,,as recorded\n{flag}", 1))
+
+    def kept(manifest):
+        columns = list(manifest["columns"]["patients"].items())
+        manifest["columns"]["patients"] = dict([*columns[:3], ("ssn", {"role": "keep"}), *columns[3:]])
+
+    restated(release, kept)
+    for words in ((), MAPPED):
+        found = cloister("verify", release, *words)
+        assert (found.code, "columns are not those of settings.plan" in found.err) == (1, True), words
+
+
+def test_labels_are_those_of_their_level(release, cloister):
+    """A level told coarser than the labels that stand in the file."""
+    restated(release, lambda manifest: manifest["columns"]["patients"]["age"].update(top=3, level=3))
+    found = cloister("verify", release)
+
+    assert found.code == 1
+    assert "labels of patients are those of the levels declared" in found.err
+
+
+def test_a_cell_that_was_blanked_is_counted(release, cloister):
+    """A cell more than the steps tell, with its flag."""
+    claims = table(release / "claims.csv")
+    first = pl.int_range(pl.len()) == 0
+    blanked = claims.with_columns(
+        pl.when(first).then(None).otherwise(pl.col("pos")).alias("pos"),
+        pl.when(first).then(pl.lit("1")).otherwise(pl.col("sup_pos")).alias("sup_pos"),
+    )
+    resealed(release, "claims.csv", blanked.write_csv())
+    restated(release, lambda manifest: manifest["steps"][12]["counts"].update({"cells suppressed": 0}))
+    found = cloister("verify", release)
+
+    assert found.code == 1
+    assert "steps tell of fewer suppressed cells" in found.err
+
+
+def test_the_original_tells_more(release, cloister, tmp_path):
+    """Attacks, missed draws, the percentile, steps and patients that are contradicted; the truth holds."""
+
+    def lied(manifest):
+        for row in manifest["sensitivity"]["attacks"]:
+            half = (row["interval"][1] - row["mean"]) / 2
+            row["mean"] /= 2
+            row["interval"] = [max(0.0, row["mean"] - half), row["mean"] + half]
+        manifest["risk"]["missed"] = 0.9
+        manifest["records"].update({"in": 262 + 1, "suppressed": 263 - manifest["records"]["released"]})
+        manifest["steps"][1]["counts"] = {"hiv": 100}
+
+    assert cloister("verify", release, *MAPPED).code == 0
+    restated(release, lied)
+    found = cloister("verify", release, *MAPPED)
+
+    assert found.code == 1
+    for said in (
+        "other adversaries find",
+        "drawn from the original claims is",
+        "steps before the search",
+        "records.in",
+    ):
+        assert said in found.err, said
+
+
+def test_pseudonyms_keep_the_company_of_the_ids(release, cloister):
+    """Every claim with a doctor of its own: the files alone say nothing of it, the original does."""
+    claims = table(release / "claims.csv")
+    numbers = pl.Series("doctor", range(1, claims.height + 1)).cast(pl.String)
+    resealed(release, "claims.csv", claims.with_columns(numbers).write_csv())
+    found = cloister("verify", release, *MAPPED)
+
+    assert found.code == 1
+    assert "pseudonyms stand for one original id each" in found.err
+
+
+def test_a_patient_whom_the_plan_leaves_out(release, cloister, tmp_path):
+    """A crosswalk that names somebody on the exclusion list is a release that does not hold, not a wrong word."""
+    text = (tmp_path / "map.csv").read_text()
+    first = text.splitlines()[1]
+    (tmp_path / "map.csv").write_text(text.replace(first, f"{first.split(',')[0]},X3"))
+    found = cloister("verify", release, *MAPPED)
+
+    assert found.code == 1
+    assert "no released patient is one that the plan leaves out" in found.err
