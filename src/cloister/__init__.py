@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from cloister.codesets.generalization.release import GeneralizedCodesRelease
     from cloister.codesets.policy import UtilityPolicy
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
+    from cloister.exploration.comparison import Comparison
+    from cloister.exploration.outcome import Exploration
     from cloister.hierarchy import (
         Hierarchy,
         dates,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from cloister.verbs.attack import attack
     from cloister.verbs.claims import deidentify_claims
     from cloister.verbs.codes import disassociate, generalize_codes
+    from cloister.verbs.explore import compare, explore
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
 
@@ -73,10 +76,12 @@ __all__ = [
     "CodeSets",
     "CodesAssessment",
     "CodesRelease",
+    "Comparison",
     "DeltaDisclosure",
     "DeltaPresence",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "Exploration",
     "GeneralizedCodesRelease",
     "GuaranteeViolation",
     "Hierarchy",
@@ -102,9 +107,11 @@ __all__ = [
     "anonymize_trajectories",
     "assess",
     "attack",
+    "compare",
     "dates",
     "deidentify_claims",
     "disassociate",
+    "explore",
     "generalize_codes",
     "hierarchy_file",
     "hierarchy_rows",
@@ -128,6 +135,8 @@ _HOME = {
     "codesets.generalization.release": ("GeneralizedCodesRelease",),
     "codesets.policy": ("UtilityPolicy",),
     "errors": ("CloisterError", "GuaranteeViolation", "InputError", "InternalError", "NoSafeRelease"),
+    "exploration.comparison": ("Comparison",),
+    "exploration.outcome": ("Exploration",),
     "hierarchy": (
         "Hierarchy",
         "dates",
@@ -167,6 +176,7 @@ _HOME = {
     "verbs.attack": ("attack",),
     "verbs.claims": ("deidentify_claims",),
     "verbs.codes": ("disassociate", "generalize_codes"),
+    "verbs.explore": ("compare", "explore"),
     "verbs.tables": ("anonymize",),
     "verbs.trajectories": ("anonymize_trajectories",),
 }

@@ -152,12 +152,13 @@ ALLOWED = {
         ),
         *SHAPES,
     },
+    "exploration": {"exploration", "", "errors", "results", "io", "report", "release", "release_folder", "jobs"},
 }
 """Rooms, and those that they may import from."""
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
 SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
-SEEN_BY_CLI |= {"originals", "attacks"}
+SEEN_BY_CLI |= {"originals", "attacks", "exploration", "typed_toml"}
 
 
 def room(path):

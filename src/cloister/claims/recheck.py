@@ -163,19 +163,6 @@ def _population_holds(original: ClaimsOriginal, manifest: Manifest, promise: Pro
     return stated(lambda: population_agrees(told, register, files, promise.form, promise.k), PROMISER)
 
 
-def _recount(files: WrittenClaims, promise: Promise) -> Recount:
-    """What the figures of the report follow from."""
-    form, columns = promise.form, []
-    for table in (PATIENTS, CLAIMS):
-        frame = files.of(table)
-        columns += [Recounted(table, name, table, frame[name].to_list()) for name in form.names(table, QUASI)]
-    known = form.names(PATIENTS, QUASI)
-    sizes = Counter(files.patients.select(known).iter_rows()) if known else {(): files.patients.height}
-    texts = {table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)}
-    by = "the size of their class, by quasi-identifiers of patients alone"
-    return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
-
-
 def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[str, bool]:
     """Sentences about what is told besides, each with whether it is false: nothing but our words and numbers."""
     plan, steps = manifest["settings"]["plan"], manifest["steps"]
@@ -216,6 +203,19 @@ def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadB
         return [failure for failure, holds in told.items() if not holds]
 
     return stated(found, PROMISER)
+
+
+def _recount(files: WrittenClaims, promise: Promise) -> Recount:
+    """What the figures of the report follow from."""
+    form, columns = promise.form, []
+    for table in (PATIENTS, CLAIMS):
+        frame = files.of(table)
+        columns += [Recounted(table, name, table, frame[name].to_list()) for name in form.names(table, QUASI)]
+    known = form.names(PATIENTS, QUASI)
+    sizes = Counter(files.patients.select(known).iter_rows()) if known else {(): files.patients.height}
+    texts = {table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)}
+    by = "the size of their class, by quasi-identifiers of patients alone"
+    return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
 
 
 def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:

@@ -9,7 +9,7 @@ from .group_tables import coarser_groups
 from .ladders import NamedHierarchy, hierarchies
 
 OF_NUMBERS = frozenset(
-    {"age", "days-in-hospital", "length-of-stay", "days-since-first-claim", "weeks-since-first-claim"}
+    {"age", "days-in-hospital", "length-of-stay", "days-since-first-claim", "weeks-since-first-claim", "pay-delay"}
 )
 TOP_CODED = re.compile(r"[0-9]{1,9}\+")
 """A label from a step before, such as `162+`, which stays up to the root."""

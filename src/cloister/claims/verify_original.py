@@ -27,6 +27,8 @@ from .verify_simulation import History
 
 Numbers = NDArray[np.int64]
 TRUTH = "\0truth"
+ROW = "\0row"
+"""The same in all rows, so that files without other columns keep their rows."""
 
 LEVELS = "levels are those of the hierarchies of the plan"
 ALLOWED = "no released patient is one that the plan leaves out"
@@ -94,8 +96,8 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
         return None
     patients = _recoded(original.patients, form, PATIENTS, original.hierarchies[PATIENTS])
     claims = _recoded(original.claims, form, CLAIMS, original.hierarchies[CLAIMS])
-    names = form.names(PATIENTS, QUASI, KEPT)
-    released = files.patients.select(names)
+    names = [*form.names(PATIENTS, QUASI, KEPT), ROW]
+    released = files.patients.with_columns(pl.lit("").alias(ROW)).select(names)
     if form.ids != NUMBER:
         checks.require(
             original.ids is not None and files.patients.to_series(0).is_in(original.ids.implode()).all(),
@@ -156,7 +158,7 @@ def _recoded(frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dic
             labels = {value: label or None for value, label in zip(values, ladder.labels[column.level], strict=True)}
             text = text.replace_strict(labels, return_dtype=pl.String) if labels else text
         columns.append(text.alias(column.name))
-    return pl.DataFrame(columns)
+    return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
 
 
 def _claims_hold(

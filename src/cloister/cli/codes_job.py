@@ -39,10 +39,11 @@ def run_codes(options: CodesOptions) -> None:
     tell(manifest, prepared.notes(release, manifest), options, summary)
 
 
-def prepare_codes(options: CodesOptions, watch: Stopwatch) -> Prepared:
-    """Read code sets, and return what is about to be done with them."""
-    with watch.stage("read"):
-        given = _read(options)
+def prepare_codes(options: CodesOptions, watch: Stopwatch, given: GivenCodes | None = None) -> Prepared:
+    """Return what is about to be done with code sets: those given, else those that are read."""
+    if given is None:
+        with watch.stage("read"):
+            given = read_codes(options)
     if options.method == DISASSOCIATION:
         return _disassociation(options, given, watch)
     from cloister.cli.generalization_job import prepare_generalization  # one method loads nothing of the others
@@ -99,7 +100,8 @@ def check_codes_words(options: CodesOptions) -> None:
     check_seed(options.seed)
 
 
-def _read(options: CodesOptions) -> GivenCodes:
+def read_codes(options: CodesOptions) -> GivenCodes:
+    """Read the code sets as the options ask."""
     return read_given(
         options.data,
         CodeColumns(options.id, options.codes, options.code),

@@ -140,11 +140,13 @@ def _told(run: Run, name: str, part: TablePart | CodesPart | TrajectoriesPart) -
     of_source |= {"delimiter": source.delimiter, "missing": list(source.missing) or None}
     given = {field.name: getattr(part, field.name) for field in fields(part) if field.name not in NO_OPTIONS}
     said = {key: value for key, value in given.items() if value is not None and value not in ((), {})}
-    return _head(run, name) | of_source | {CALLED_ELSE.get(key, key): _word(key, value) for key, value in said.items()}
+    return (
+        _head(run, name) | of_source | {CALLED_ELSE.get(key, key): as_option(key, value) for key, value in said.items()}
+    )
 
 
-def _word(key: str, value: Any) -> Any:
-    """A value as the command line would have it."""
+def as_option(key: str, value: Any) -> Any:
+    """Return a value of a part as the command line would have it."""
     if key in PATHS:
         return Path(value)
     if key == "suppression":

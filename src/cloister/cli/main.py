@@ -16,7 +16,9 @@ from cloister.cli import (
     assess_codes,
     assess_table,
     attack,
+    compare,
     demo,
+    explore,
     hierarchy,
     init,
     protect_claims,
@@ -66,6 +68,8 @@ assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
 assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
 app.add_typer(assess, name="assess")
 app.command("attack", epilog=attack.EXAMPLE)(attack.attack)
+app.add_typer(explore.app, name="explore")
+app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.command("run", epilog=run_verb.EXAMPLE)(run_verb.run)
 app.add_typer(init.app, name="init")
@@ -115,7 +119,7 @@ def run(arguments: list[str]) -> int:
         return _stopped("terminated", TERMINATED, as_json)
     except StoppedLate as late:
         how, code = ("terminated", TERMINATED) if late.terminated else ("interrupted", INTERRUPTED)
-        return _stopped(how, code, as_json, f"the release {late.name} was written before")
+        return _stopped(how, code, as_json, late.what)
     except MemoryError:
         return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
     except OSError as error:

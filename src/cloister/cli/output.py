@@ -21,10 +21,11 @@ class Terminated(BaseException):
 
 
 class StoppedLate(BaseException):
-    """The command was interrupted or asked to end after the release ``name`` was in its place."""
+    """The command was interrupted or asked to end after the release ``name`` was in its place, or ``what`` was done."""
 
-    def __init__(self, name: str, *, terminated: bool) -> None:
+    def __init__(self, name: str, *, terminated: bool, what: str | None = None) -> None:
         self.name, self.terminated = name, terminated
+        self.what = f"the release {name} was written before" if what is None else what
 
 
 def console() -> Console:

@@ -47,10 +47,12 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
     tell(manifest, prepared.notes(release, manifest), options, print_trajectories_summary)
 
 
-def prepare_trajectories(options: TrajectoriesOptions, watch: Stopwatch) -> Prepared:
-    """Read trajectories, and return what is about to be done with them."""
+def prepare_trajectories(
+    options: TrajectoriesOptions, watch: Stopwatch, read: GivenTrajectories | None = None
+) -> Prepared:
+    """Return what is about to be done with trajectories: those that were read, else those that are read now."""
     with watch.stage("read"):
-        given = _read(options)
+        given = read_trajectories(options) if read is None else read
     with watch.stage("encode"):
         policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
         request = _request(options, given, policy)
@@ -133,7 +135,8 @@ def check_trajectories_words(options: TrajectoriesOptions) -> None:
         raise InputError("One sensitive column can be named in this version. Leave out the others.")
 
 
-def _read(options: TrajectoriesOptions) -> GivenTrajectories:
+def read_trajectories(options: TrajectoriesOptions) -> GivenTrajectories:
+    """Read the trajectories as the options ask."""
     unit = next(unit for unit in UNITS if unit == options.age_unit)
     return read_given(
         options.data,

@@ -2,5 +2,6 @@
 
 from .job import render_job
 from .page import render_report
+from .side_by_side import render_comparison, render_exploration
 
-__all__ = ["render_job", "render_report"]
+__all__ = ["render_comparison", "render_exploration", "render_job", "render_report"]

@@ -8,6 +8,7 @@ from typing import Any
 from cloister.results import Manifest
 
 from .chart import class_size_chart, in_order
+from .scatter import scatter
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
 TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
@@ -34,6 +35,7 @@ def environment() -> Any:
         "flat": lambda settings: list(_flat(settings, "")),
         "chart": class_size_chart,
         "in_order": in_order,
+        "scatter": scatter,
     }
     return environment
 

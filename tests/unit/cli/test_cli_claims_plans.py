@@ -174,3 +174,13 @@ def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
     assert cloister("protect", "claims", *GIVEN, "again").code == 0
     for name in ("patients.csv", "claims.csv"):
         assert (tmp_path / "ended" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_patients_of_whom_nothing_is_released_are_verified(cloister, tmp_path):
+    """A file of patients that has their numbers alone holds, with the original and its map and without the map."""
+    plan = PLAN.replace('derived = ["age"]\n', "").replace('age = "age"\nsex = "suppress"\n', "")
+    write_files(tmp_path, plan=plan.replace('sex = "sex"', 'sex = "drop"'))
+
+    assert cloister("protect", "claims", *GIVEN, "release", "--crosswalk", "map.csv").code == 0
+    assert table(tmp_path / "release" / "patients.csv").columns == ["mrn", "claims_truncated"]
+    assert (cloister("verify", "release", *MAPPED).code, cloister("verify", "release", *MAPPED[:-2]).code) == (0, 0)

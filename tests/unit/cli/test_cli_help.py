@@ -9,6 +9,9 @@ COMMANDS = [
     (),
     ("protect", "table"),
     ("protect", "codes"),
+    ("explore", "table"),
+    ("explore", "claims"),
+    ("compare",),
     ("verify",),
     ("init", "claims"),
     ("hierarchy", "check"),
@@ -28,7 +31,7 @@ def test_help_shows_an_example(cloister, command, option):
     assert f"Example: cloister {' '.join(command)}" in " ".join(ran.out.split())
 
 
-@pytest.mark.parametrize("group", [("protect",), ("init",), ("hierarchy",)], ids=" ".join)
+@pytest.mark.parametrize("group", [("protect",), ("explore",), ("init",), ("hierarchy",)], ids=" ".join)
 def test_help_of_a_group_lists_its_commands(cloister, group):
     """A group of commands shows what it holds, with an example."""
     ran = cloister(*group, "--help")

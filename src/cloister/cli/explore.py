@@ -1,0 +1,101 @@
+"""``cloister explore``: for each shape the options of ``protect``, and those of exploring."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+
+from cloister.cli.protect_claims import protect_claims
+from cloister.cli.protect_codes import protect_codes
+from cloister.cli.protect_table import protect_table
+from cloister.cli.protect_trajectories import protect_trajectories
+
+EXAMPLE = (
+    "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --rest drop "
+    "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration"
+)
+EXAMPLES = {
+    "table": EXAMPLE,
+    "codes": "Example: cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
+    "trajectories": "Example: cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
+    "claims": (
+        "Example: cloister explore claims patients.csv claims.csv --plan plan.toml --grid risk.threshold=0.05,0.1 "
+        "--out exploration"
+    ),
+}
+OF_A_RELEASE = {"out", "overwrite", "internal", "crosswalk", "values_to", "ids", "attack"}
+"""Options of ``protect`` about where a release goes, of which there is none here."""
+
+app = typer.Typer(
+    help="Try many settings: risk against loss, the frontier and a recommendation.",
+    epilog=EXAMPLE,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def _own(
+    grid: Annotated[
+        list[str],
+        Option(
+            "--grid",
+            metavar="KEY=VALUE,...",
+            help="Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
+            "commas. Of claims a key of the plan. All combinations are tried. Repeatable.",
+        ),
+    ],
+    out: Annotated[Path, Option("--out", metavar="DIR", help="Folder for what is found; the same command goes on.")],
+    recommend: Annotated[str, Option(metavar="knee|best-utility", help="The rule by which one is taken.")] = "knee",
+    risk_limit: Annotated[
+        float | None, Option(metavar="RISK", help="Settings of a higher risk are not recommended, as 0.09.")
+    ] = None,
+    keep_releases: Annotated[
+        bool, Option("--keep-releases", help="Write each release to DIR/releases; none is kept otherwise.")
+    ] = False,
+) -> None:
+    """What exploring can be told beside the options of ``protect``."""
+
+
+def _exploring(shape: str, protect: Callable[..., None]) -> Callable[..., None]:
+    """The command of a shape: its parameters are the options of ``protect`` and those of exploring."""
+
+    def explore(**told: Any) -> None:
+        from cloister.cli.explore_job import Asked, run_explore  # frames and kernels are loaded only when needed
+
+        own = {name: told.pop(name) for name in inspect.signature(_own).parameters}
+        run_explore(shape, told, Asked(**own))
+
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, **_wider(parameter))
+        for function in (protect, _own)
+        for parameter in inspect.signature(function).parameters.values()
+        if function is _own or parameter.name not in OF_A_RELEASE
+    ]
+    described: Any = explore
+    described.__signature__ = inspect.Signature(parameters)
+    described.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    explore.__doc__ = (
+        "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"
+        "No release is written. What is found is for the custodian alone, and stands in DIR one line a setting, as it "
+        "comes: after an interruption the same command goes on."
+    )
+    return explore
+
+
+def _wider(parameter: inspect.Parameter) -> dict[str, Any]:
+    """What changes of a parameter: k may be in the grid instead."""
+    if parameter.name != "k":
+        return {}
+    return {"annotation": Annotated[int | None, *parameter.annotation.__metadata__], "default": None}
+
+
+for _shape, _protect in (
+    ("table", protect_table),
+    ("codes", protect_codes),
+    ("trajectories", protect_trajectories),
+    ("claims", protect_claims),
+):
+    app.command(_shape, epilog=EXAMPLES[_shape])(_exploring(_shape, _protect))

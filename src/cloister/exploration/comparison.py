@@ -1,0 +1,118 @@
+"""Releases side by side, from their manifests."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cloister.errors import InputError
+from cloister.jobs.folder import is_job, part_names
+from cloister.release_folder import read_manifest
+from cloister.results import Manifest
+
+from .figures import Figures, figures_of
+from .frontier import frontier
+from .outcome import comparable, points_of
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Releases side by side.
+
+    Attributes
+    ----------
+    figures : by name of the release
+    settings : settings that differ between releases of one shape: the value of each release by name, as text;
+        None where it has no such setting
+    losses : by which they are compared; None where losses cannot be compared
+    measure : what these losses are; None where they cannot be compared
+    on_frontier : names of the releases that no other beats in both risk and loss
+    """
+
+    figures: Mapping[str, Figures]
+    settings: Mapping[str, Mapping[str, str | None]]
+    losses: tuple[float | None, ...]
+    measure: str | None
+    on_frontier: frozenset[str]
+
+    def told(self) -> dict[str, Any]:
+        """Return all of it as an object of JSON."""
+        releases = [
+            {"name": name, **asdict(one), "compared_by": loss, "on_frontier": name in self.on_frontier}
+            for (name, one), loss in zip(self.figures.items(), self.losses, strict=True)
+        ]
+        return {"releases": releases, "settings_that_differ": self.settings, "measure": self.measure}
+
+
+def manifests_in(folders: Sequence[Path]) -> dict[str, Manifest]:
+    """Return the manifest of each release, by name; of a job those of its parts.
+
+    Raises
+    ------
+    InputError
+        A folder is not a release, or stands there twice.
+    """
+    names = [folder.name for folder in folders]
+    found: dict[str, Manifest] = {}
+    for folder in folders:
+        name = folder.name if names.count(folder.name) == 1 else folder.as_posix()
+        for part, manifest in _releases(folder):
+            whole = f"{name}/{part}" if part else name
+            if whole in found:
+                raise InputError(f"{whole} is named twice. Name each release once.")
+            found[whole] = manifest
+    return found
+
+
+def _releases(folder: Path) -> Iterator[tuple[str, Manifest]]:
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
+    manifest = read_manifest(folder)
+    if not is_job(manifest):
+        yield "", manifest
+        return
+    for part in part_names(manifest):
+        yield part, read_manifest(folder / part)
+
+
+def compared(manifests: Mapping[str, Manifest]) -> Comparison:
+    """Return releases side by side.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two, or a manifest lacks what is compared.
+    """
+    if len(manifests) < 2:
+        raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")
+    figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
+    told = list(figures.values())
+    losses, measure = comparable(told)
+    names = list(figures)
+    best = frozenset(names[point.place] for point in frontier(points_of(told, losses)))
+    return Comparison(figures, _differing(manifests), losses, measure, best)
+
+
+def _differing(manifests: Mapping[str, Manifest]) -> dict[str, dict[str, str | None]]:
+    """Settings that differ between releases of one shape, in order of their names."""
+    flat = {name: dict(_flat(manifest.get("settings"), "")) for name, manifest in manifests.items()}
+    shapes = {name: str(manifest["shape"]) for name, manifest in manifests.items()}
+    keys = sorted({key for settings in flat.values() for key in settings})
+    return {
+        key: {name: settings.get(key) for name, settings in flat.items()}
+        for key in keys
+        if any(
+            len({flat[name].get(key) for name, own in shapes.items() if own == shape}) > 1
+            for shape in set(shapes.values())
+        )
+    }
+
+
+def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Settings by their whole names, as text."""
+    if isinstance(value, dict) and value:
+        for key, part in value.items():
+            yield from _flat(part, f"{name}.{key}" if name else str(key))
+    elif value not in (None, {}, []):
+        yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

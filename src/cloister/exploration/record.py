@@ -1,0 +1,119 @@
+"""The file of an exploration: one line a setting, as they come, so that it can be gone on with."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from cloister import __version__
+from cloister.errors import InputError
+from cloister.io import is_taken, write_private
+from cloister.io.disk import cannot_write
+
+from .outcome import Identity, Outcome, outcome_told
+
+RECORD = "settings.jsonl"
+README = "README.txt"
+FOR_THE_CUSTODIAN = (
+    "For the custodian alone. What many settings suppress tells, together, more than any one release may, and "
+    f"{RECORD} holds hashes of the data. Do not hand this folder on, nor any file of it."
+)
+ANOTHER = "Take another folder for --out, or remove that one."
+
+
+@dataclass
+class Record:
+    """The outcomes on file, and the file to add to."""
+
+    file: BinaryIO = field(repr=False)
+    done: list[Outcome]
+
+    def add(self, outcome: Outcome) -> None:
+        """Write one more line, and see that it is on disk."""
+        self.file.write(_line(outcome.told()))
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.done.append(outcome)
+
+
+@contextmanager
+def recorded(folder: Path, identity: Identity, settings: Sequence[dict[str, Any]]) -> Iterator[Record]:
+    """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
+
+    A last line that an end cut short is taken away.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else, other settings or data were explored there, or somebody is exploring there.
+    """
+    if not is_taken(folder):
+        _begin(folder, identity)
+    path = folder / RECORD
+    if path.is_symlink() or not path.is_file():
+        raise InputError(f"{folder.name} exists already and holds no exploration. {ANOTHER}")
+    with path.open("r+b") as file:
+        _lock(file, folder.name)
+        done = _read(file, folder.name, identity, settings)
+        yield Record(file, done)
+
+
+def _begin(folder: Path, identity: Identity) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise cannot_write(folder.name, error) from None
+    write_private(folder / README, f"{FOR_THE_CUSTODIAN}\n".encode())
+    write_private(folder / RECORD, _line(_head(identity)))
+
+
+def _head(identity: Identity) -> dict[str, Any]:
+    head = {"for": FOR_THE_CUSTODIAN, "cloister": __version__, "asked": identity.asked, "files": identity.files}
+    plain: dict[str, Any] = json.loads(json.dumps(head))
+    return plain
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, ensure_ascii=False) + "\n").encode()
+
+
+def _lock(file: BinaryIO, name: str) -> None:
+    taken = False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        taken = True
+    if taken:
+        raise InputError(f"Another command is exploring into {name}. Wait for it, or take another folder for --out.")
+
+
+def _read(file: BinaryIO, name: str, identity: Identity, settings: Sequence[dict[str, Any]]) -> list[Outcome]:
+    """The outcomes on file; what follows the last whole line is removed from it."""
+    content = file.read()
+    whole = content[: content.rfind(b"\n") + 1]
+    file.seek(len(whole))
+    file.truncate()
+    head: Any = None
+    done: list[Outcome] = []
+    try:
+        lines = [json.loads(line) for line in whole.splitlines()]
+        head, done = lines[0], [outcome_told(line) for line in lines[1:]]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        head = None
+    if not isinstance(head, dict):
+        raise InputError(f"{RECORD} of {name} cannot be read. {ANOTHER}", file=RECORD)
+    _check_same(head, _head(identity), name)
+    if [one.setting for one in done] != list(settings[: len(done)]):
+        raise InputError(f"{RECORD} of {name} has other settings than were asked for. {ANOTHER}", file=RECORD)
+    return done
+
+
+def _check_same(head: dict[str, Any], now: dict[str, Any], name: str) -> None:
+    """Refuse to go on with what was asked otherwise, of other data or by another version."""
+    for key, what in (("cloister", "by another version"), ("asked", "with other options"), ("files", "of other data")):
+        if head.get(key) != now[key]:
+            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. {ANOTHER}")

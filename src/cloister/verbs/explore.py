@@ -1,0 +1,139 @@
+"""Exploring from Python: many settings of one verb, and releases side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cloister.claims.data import Claims
+from cloister.claims.plan import ClaimsPlan
+from cloister.claims.plan_file import plan_of
+from cloister.errors import InputError
+from cloister.exploration.comparison import Comparison, compared, manifests_in
+from cloister.exploration.figures import Figures, exact_figures_of
+from cloister.exploration.frontier import rule_named
+from cloister.exploration.grid import settings_in
+from cloister.exploration.outcome import Exploration, outcome_of, summed_up
+from cloister.release import Release
+
+THE_PLAN = "the plan"
+
+
+def explore(
+    protect: Callable[..., Release],
+    data: Any,
+    *,
+    grid: Mapping[str, Sequence[Any]],
+    recommend: str = "knee",
+    risk_limit: float | None = None,
+    **settings: Any,
+) -> Exploration:
+    """Protect, verify and measure under every setting of a grid, for the custodian of the data.
+
+    Parameters
+    ----------
+    protect : a verb, as `anonymize`, `disassociate`, `generalize_codes`, `anonymize_trajectories` or
+        `deidentify_claims`
+    data : what the verb takes
+    grid : values of each of its parameters that changes; of claims keys of the plan as well, as ``"risk.threshold"``
+    recommend : ``"knee"``: of the settings that no other beats, the one furthest below the line between the ends;
+        ``"best-utility"``: the least loss under ``risk_limit``
+    risk_limit : settings of a higher risk are not recommended, above 0 and at most 1
+    **settings : the other parameters of the verb
+
+    Returns
+    -------
+    Exploration
+        Every setting with its figures or the reason why it has no safe release; no release is kept. What many settings
+        suppress tells more, together, than one release may: do not hand it on.
+
+    Raises
+    ------
+    InputError
+        The data, the grid or a setting cannot be used.
+
+    Notes
+    -----
+    *Guarantee*: each release was verified as any other; an exploration promises nothing itself. Cost: that of the verb
+    for each setting.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 39, 52, 57], "sex": ["F", "F", "M", "M", "M", "M"]})
+    >>> found = cl.explore(cl.anonymize, people, grid={"rules": [["k-anonymity=2"], ["k-anonymity=4"]]},
+    ...                    quasi_identifiers={"age": cl.intervals(10, 50), "sex": cl.suppress()})
+    >>> [(one.figures.risk, round(one.figures.loss, 2)) for one in found.outcomes]
+    [(0.5, 0.05), (0.16666666666666666, 1.0)]
+    """
+    rule = rule_named(recommend, risk_limit)
+    outcomes = []
+    for setting in settings_in({key: list(values) for key, values in grid.items()}):
+        given, of_verb = _with_plan(data, setting)
+        attempt = partial(protect, given, **settings, **of_verb)
+        outcomes.append(outcome_of(setting, partial(_measured, attempt)))
+    return summed_up(outcomes, rule, risk_limit)
+
+
+def _measured(attempt: Callable[[], Release]) -> Figures:
+    return exact_figures_of(attempt())
+
+
+def _with_plan(data: Any, setting: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Claims with the keys of the plan in them, and what is left for the verb."""
+    of_plan = {key: value for key, value in setting.items() if "." in key}
+    of_verb = {key: value for key, value in setting.items() if "." not in key}
+    if not of_plan:
+        return data, of_verb
+    if not isinstance(data, Claims):
+        raise InputError(f"{next(iter(of_plan))} is a key of a plan, which claims alone have.")
+    return replace(data, plan=_changed(data.plan, of_plan)), of_verb
+
+
+def _changed(plan: ClaimsPlan, keys: Mapping[str, Any]) -> ClaimsPlan:
+    content = _without_none(asdict(plan))
+    for key, value in keys.items():
+        *sections, last = key.split(".")
+        inside = content
+        for section in sections:
+            inside = inside.setdefault(section, {})
+        inside[last] = value
+    return plan_of(content, THE_PLAN, Path())
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(part) for key, part in value.items() if part is not None}
+    return [_without_none(part) for part in value] if isinstance(value, list | tuple | frozenset) else value
+
+
+def compare(*releases: Release | str | Path) -> Comparison:
+    """Put releases side by side: what they promise, risk and lose, and which settings differ.
+
+    Parameters
+    ----------
+    releases : folders of releases, or of jobs, of which each part is taken; or releases, called 1, 2 and so on
+
+    Raises
+    ------
+    InputError
+        There are fewer than two, or one is no release.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
+    >>> fine, coarse = (cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50)}, rest="drop",
+    ...                              rules=[cl.KAnonymity(k)]) for k in (2, 3))
+    >>> cl.compare(fine, coarse).settings["k"]
+    {'1': '2', '2': '3'}
+    """
+    folders = [Path(one) for one in releases if not isinstance(one, Release)]
+    found = manifests_in(folders)
+    for number, one in enumerate(releases, start=1):
+        if isinstance(one, Release):
+            found[str(number)] = one.summary()
+    return compared(found)
