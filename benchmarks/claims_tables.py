@@ -135,11 +135,8 @@ def tried(rows: Sequence[Found]) -> str:
         for number, one in enumerate(choice["tried"]):
             first = [row["data"], f"{choice['lattice']:,}"] if number == 0 else ["", ""]
             word = "found" if one["found"] else "none better"
-            lost = one["claims_lost"]
-            lines.append(
-                [*first, one["truncation"], lost if isinstance(lost, str) else f"{lost:,}", one["checked"], word]
-            )
-    return table(["data", "nodes", "percentile", "claims lost", "measured", ""], lines)
+            lines.append([*first, one["truncation"], one["checked"], word])
+    return table(["data", "nodes", "percentile", "measured", ""], lines)
 
 
 def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:

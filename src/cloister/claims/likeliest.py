@@ -20,8 +20,11 @@ from .risk_settings import RiskSettings
 PURPOSE = 2_000_001
 """Which seed: odd, as evaluations have, and of no other one."""
 
-REPEATS = 20
-"""Most repeats: what is told alone need not be known better."""
+LOOKED_AT, FEWEST_DRAWS = 20_000_000, 1_000
+"""Patients that all draws together may be compared with where the figure is told alone, and the fewest draws of it.
+
+The claims of everybody who fits are counted in each draw, and of many patients many fit.
+"""
 
 
 def likeliest_risk(released: Released, levels: Node, power: NDArray[np.int32], settings: RiskSettings) -> RiskFigures:
@@ -31,10 +34,13 @@ def likeliest_risk(released: Released, levels: Node, power: NDArray[np.int32], s
     ----------
     power : (n_patients, n_columns) values known
     """
-    knowledge = Knowledge(released.encoded, power, settings.seed_of(PURPOSE), released.patients, settings.draws)
+    draws, repeats = settings.draws, settings.repeats
+    if not settings.is_likeliest_bounded:
+        draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
+    knowledge = Knowledge(released.encoded, power, settings.seed_of(PURPOSE), released.patients, draws)
     matching = Matching(released, knowledge.cap, settings.threads, levels)
     found: list[RiskFigures] = []
-    for number in range(settings.repeats if settings.is_likeliest_bounded else min(REPEATS, settings.repeats)):
+    for number in range(repeats):
         sizes = matching.likeliest(levels, knowledge.repeat(number))
         found.append(RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < settings.k), sizes == 0))
         if is_settled(pooled(found).mean_interval, settings.threshold):
