@@ -7,6 +7,9 @@ import polars as pl
 
 SHOWN, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
 
+AT_ONCE = 100_000
+"""Groups of rows that are compared together: where many rows look alike, each has many ids that it could have."""
+
 
 def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
     """Whether released numbers can stand for original ids, one for one.
@@ -26,18 +29,30 @@ def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
             return False
         groups = own.drop_nulls(SHOWN).group_by(KEY, SHOWN).len("often")
         ids = other.drop_nulls(ID).group_by(KEY, ID).len("there")
-        fits = groups.join(ids, on=KEY, how="left").filter((pl.col("often") <= pl.col("there")).fill_null(False))
-        frames.append(fits.group_by(SHOWN, ID).len(ROWS))
+        n_parts = 1 + groups.height // AT_ONCE
+        for part in range(n_parts):
+            some = [frame.filter(pl.col(KEY).hash(0) % n_parts == part) for frame in (groups, ids)]
+            frames = [_added_up([*frames, _fitting(*some)])]
         for number, n_groups in groups.group_by(SHOWN).len().rows():
             counts[number] += n_groups
     if not counts:
         return True
-    found = pl.concat(frames).group_by(SHOWN, ID).agg(pl.col(ROWS).sum())
+    found = _added_up(frames)
     able: dict[str, set[str]] = {number: set() for number in counts}
     for number, original, rows in found.rows():
         if rows == counts[number]:
             able[number].add(original)
     return _are_apart(able)
+
+
+def _fitting(groups: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """In how many groups of rows each number can have each id."""
+    fits = groups.join(ids, on=KEY, how="inner").filter(pl.col("often") <= pl.col("there"))
+    return fits.group_by(SHOWN, ID).len(ROWS)
+
+
+def _added_up(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames).group_by(SHOWN, ID).agg(pl.col(ROWS).sum())
 
 
 def _missing_fit(own: pl.DataFrame, other: pl.DataFrame) -> bool:
