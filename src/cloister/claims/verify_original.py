@@ -1,6 +1,8 @@
 """A release of claims compared with its original: every label recoded again, every claim looked for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -17,16 +19,15 @@ from .data_file import (
     PATIENTS,
     PSEUDONYM,
     QUASI,
-    SUPPRESSED,
     TRUNCATED,
     ClaimsForm,
     WrittenClaims,
 )
-from .verify_pseudonyms import ID, KEY, SHOWN, keep_company
+from .verify_pseudonyms import ID, KEY, SHOWN, Pair, keep_company
+from .verify_rows import ClaimRows
 from .verify_simulation import History
 
 Numbers = NDArray[np.int64]
-TRUTH = "\0truth"
 ROW = "\0row"
 """The same in all rows, so that files without other columns keep their rows."""
 
@@ -121,7 +122,12 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
     if original.ids is not None:
         mine = original.ids.gather(pl.Series(original.origin)).to_list()
         checks.require(files.patients.to_series(0).to_list() == mine, OWN_HASH)
-    _claims_hold(checks, files, form, claims, original)
+    ids = [as_text(original.claims[name]).alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
+    rows = ClaimRows.of(files, form, claims.hstack(ids), original.owners, original.origin)
+    checks.require(rows.are_own(), OWN)
+    checks.require(rows.miss_as_flagged(files.patients[TRUNCATED].to_numpy() == "1"), CUT)
+    if COMPANY in of_comparison(form):
+        checks.require(_company_holds(files, form, original, rows), COMPANY)
     columns = form.names(CLAIMS, QUASI)
     base = [as_text(original.claims[name]) for name in columns]
     return Truth(
@@ -161,70 +167,17 @@ def _recoded(frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dic
     return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
 
 
-def _claims_hold(
-    checks: Checks, files: WrittenClaims, form: ClaimsForm, claims: pl.DataFrame, original: Original
-) -> None:
-    """Every released claim is one of the patient's, suppressed cells aside, and none is missing but where flags say."""
-    assert original.origin is not None
-    place = np.full(original.patients.height, -1, dtype=np.int64)
-    place[original.origin] = np.arange(1, original.origin.size + 1)
-    ids = [original.claims[name].alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
-    there = claims.with_columns(pl.Series(TRUTH, place[original.owners]), *ids).filter(pl.col(TRUTH) > 0)
-    here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(TRUTH, files.owners + 1))
-    parts = [
-        (some.join(kinds, on=shown, how="left", nulls_equal=True), there.join(kinds, on=shown, nulls_equal=True))
-        for some, shown in _as_shown(here, form)
-        for kinds in [there.select(shown).unique().with_row_index(KEY)]
-    ]
-    fits = all(
-        (own.group_by(KEY).len().join(other.group_by(KEY).len("there"), on=KEY, how="left"))
-        .select((pl.col("len") <= pl.col("there").fill_null(0)).all())
-        .item()
-        for own, other in parts
-    )
-    checks.require(fits, OWN)
-    sizes = [np.bincount(frame[TRUTH].to_numpy(), minlength=place.max(initial=0) + 1)[1:] for frame in (here, there)]
-    flagged = files.patients[TRUNCATED].to_numpy() == "1"
-    checks.require(bool(np.all((sizes[0] < sizes[1]) == flagged) and np.all(sizes[0] <= sizes[1])), CUT)
-    if COMPANY in of_comparison(form):
-        checks.require(_company_holds(files, form, original, parts), COMPANY)
-
-
-def _as_shown(here: pl.DataFrame, form: ClaimsForm) -> list[tuple[pl.DataFrame, list[str]]]:
-    """Released claims by which of their cells are shown, and the columns by which they can be looked for."""
-    quasi, kept = form.names(CLAIMS, QUASI), form.names(CLAIMS, KEPT)
-    flags = [f"{SUPPRESSED}{name}" for name in quasi]
-    return [
-        (
-            here.filter(pl.all_horizontal(pl.col(flag) == value for flag, value in zip(flags, pattern, strict=True))),
-            [TRUTH, *(name for name, value in zip(quasi, pattern, strict=True) if value == "0"), *kept],
-        )
-        for pattern in here.select(flags).unique(maintain_order=True).rows()
-    ]
-
-
-def _company_holds(
-    files: WrittenClaims,
-    form: ClaimsForm,
-    original: Original,
-    parts: list[tuple[pl.DataFrame, pl.DataFrame]],
-) -> bool:
+def _company_holds(files: WrittenClaims, form: ClaimsForm, original: Original, rows: ClaimRows) -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
-    groups: dict[str, list[tuple[pl.DataFrame, pl.DataFrame]]] = {}
+    assert original.origin is not None
+    groups: dict[str, list[Iterable[Pair]]] = {}
     for column in form.of(PATIENTS):
         if column.role == PSEUDONYM:
-            assert original.origin is not None
             keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
             own = as_text(original.patients[column.name]).gather(pl.Series(original.origin))
             pair = pl.DataFrame([keys, files.patients[column.name].alias(SHOWN)]), pl.DataFrame([keys, own.alias(ID)])
-            groups.setdefault(str(column.numbered_with), []).append(pair)
+            groups.setdefault(str(column.numbered_with), []).append([pair])
     for column in form.of(CLAIMS):
         if column.role == PSEUDONYM:
-            groups.setdefault(str(column.numbered_with), []).extend(
-                (
-                    own.select(KEY, pl.col(column.name).alias(SHOWN)),
-                    other.select(KEY, pl.col(f"{ID}{column.name}").cast(pl.String).alias(ID)),
-                )
-                for own, other in parts
-            )
-    return all(keep_company(pairs) for pairs in groups.values())
+            groups.setdefault(str(column.numbered_with), []).append(rows.pseudonyms(column.name))
+    return all(keep_company(chain.from_iterable(pairs)) for pairs in groups.values())

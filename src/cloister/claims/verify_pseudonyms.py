@@ -1,17 +1,20 @@
 """Whether pseudonyms keep the company that the original ids keep, and no other."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
 SHOWN, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
 
+Pair = tuple[pl.DataFrame, pl.DataFrame]
+"""Released rows with their keys and numbers, and rows of the original with theirs and ids."""
+
 AT_ONCE = 100_000
 """Groups of rows that are compared together: where many rows look alike, each has many ids that it could have."""
 
 
-def keep_company(pairs: Sequence[tuple[pl.DataFrame, pl.DataFrame]]) -> bool:
+def keep_company(pairs: Iterable[Pair]) -> bool:
     """Whether released numbers can stand for original ids, one for one.
 
     A released row can be any row of the original with the same key: the patient and what is shown of the row. Each
