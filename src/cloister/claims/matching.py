@@ -126,16 +126,7 @@ class Matching:
         self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None = None, most: int = NO_LIMIT
     ) -> NDArray[np.int64]:
         """Patients that fit each draw only because flags say that something is missing, (n_draws,), up to ``most``."""
-        found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        leeway = make_leeway(cells.of, self._room)
-        where = self._where(cells, draws, wanted)
-        self._run(
-            None,
-            found.size,
-            lambda part: count_tolerated(self._postings, leeway, recoding, draws, where, part, found, most=most),
-        )
-        return found
+        return self._with_leeway(count_tolerated, levels, draws, wanted, most)
 
     def nearest(
         self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_], most: int = NO_LIMIT
@@ -144,6 +135,17 @@ class Matching:
 
         Counted up to ``most``, at which some who lack fewer may not have been looked at.
         """
+        return self._with_leeway(count_nearest, levels, draws, wanted, most)
+
+    def _with_leeway(
+        self,
+        count: Callable[..., None],
+        levels: Levels,
+        draws: Draws,
+        wanted: NDArray[np.bool_] | None,
+        most: int,
+    ) -> NDArray[np.int64]:
+        """Count patients who fit each draw where values may be missing of those who are flagged."""
         found = np.zeros(draws.patients.size, dtype=np.int64)
         cells, recoding = self.cells(levels), self.recoding(levels)
         leeway = make_leeway(cells.of, self._room)
@@ -151,7 +153,7 @@ class Matching:
         self._run(
             None,
             found.size,
-            lambda part: count_nearest(self._postings, leeway, recoding, draws, where, part, found, most=most),
+            lambda part: count(self._postings, leeway, recoding, draws, where, part, found, most=most),
         )
         return found
 

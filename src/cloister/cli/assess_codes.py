@@ -5,6 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Verbose
+
 EXAMPLE = "Example: cloister assess codes codes.csv -m 1,2,3,5 -k 5"
 
 
@@ -30,19 +32,15 @@ def assess_codes(
     repeats: Annotated[bool, Option("--repeats", help="Attackers know how often a code was recorded, too.")] = False,
     drop_empty: Annotated[bool, Option("--drop-empty", help="Leave patients without codes out.")] = False,
     seed: Annotated[int, Option(help="Of what is sampled, that is for more than three codes.")] = 0,
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing code, as ? or NA. Repeatable.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV file; detected if not given.")] = None,
+    missing: Missing = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     out: Annotated[
         Path | None, Option(metavar="FILE", help="Write the numbers as JSON to a new file, for its owner alone.")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001
 ) -> None:
     """Say how many patients are found by some of their codes, in data as they are; for their custodian alone."""
     from cloister.cli.assess_ending import announce, tell

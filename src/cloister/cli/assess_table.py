@@ -5,6 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, Verbose
+
 EXAMPLE = "Example: cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
 
 
@@ -39,22 +41,16 @@ def assess_table(
     zip_census: Annotated[
         str, Option(metavar="2000|2010|both", help="Census of the lists of ZIP areas with 20,000 people or fewer.")
     ] = "both",
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, Option(metavar="CHAR", help="Delimiter of the CSV files; detected if not given.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV files; detected if not given.")] = None,
-    threads: Annotated[
-        int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
-    ] = None,
+    missing: Missing = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    threads: Threads = None,
     out: Annotated[
         Path | None, Option(metavar="FILE", help="Write the numbers as JSON to a new file, for its owner alone.")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001
 ) -> None:
     """Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone."""
     from cloister.cli.assess_ending import announce, tell

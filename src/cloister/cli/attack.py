@@ -5,6 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
+from cloister.cli.options import Encoding, Json, Missing, MissingAs, Quiet, Verbose
+
 EXAMPLE = "Example: cloister attack release --original patients.csv --crosswalk crosswalk.csv"
 
 
@@ -50,19 +52,15 @@ def attack(
     age_hierarchy: Annotated[
         str | None, Option(metavar="FILE", help="Of trajectories: the hierarchy of ages, if a file.")
     ] = None,
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
-    ] = None,
-    missing_as: Annotated[
-        str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
-    ] = None,
+    missing: Missing = None,
+    missing_as: MissingAs = None,
     delimiter: Annotated[
         str | None, Option(metavar="CHAR", help="Delimiter of the files given; detected, or that of the release.")
     ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV files given; detected if not given.")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,
+    encoding: Encoding = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Look for patients of the original in a release, as adversaries who know more and more of them.
 

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from cloister.cli.options import Quiet, Verbose
+
 EXAMPLE = "Example: cloister demo my-demo --patients 5000"
 
 
@@ -13,8 +15,8 @@ def demo(
     folder: Annotated[Path, Argument(metavar="[DIR]", help="Where to put data and release.")] = Path("demo"),
     patients: Annotated[int, Option(metavar="N", min=20, help="Patients of the example hospital.")] = 1000,
     seed: Annotated[int, Option(help="The same seed gives the same hospital.")] = 0,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001
 ) -> None:
     """Make the example hospital, protect its patients, and show the release."""
     from cloister.cli.demo_job import run_demo

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from cloister.cli.options import Json, Verbose
+
 app = typer.Typer(
     help="Check, preview and build hierarchies.",
     epilog="Example: cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age",
@@ -13,12 +15,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Json = Annotated[bool, Option("--json", help="Print one JSON object on standard output.")]
 Data = Annotated[Path | None, Argument(metavar="DATA", help="CSV or Parquet file with values of the column.")]
 Column = Annotated[
     str | None, Option("--column", metavar="COLUMN", help="The column of DATA; its only one if not given.")
 ]
-Verbose = Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")]
 
 
 @app.command("check", epilog="Example: cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip")

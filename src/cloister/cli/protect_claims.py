@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from cloister.cli.claims_options import ClaimsOptions
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, VerboseOfRun
 
 EXAMPLE = "Example: cloister protect claims patients.csv claims.csv --plan plan.toml --out release"
 
@@ -17,9 +18,7 @@ def protect_claims(
         Path, Option("--plan", metavar="PLAN", help="What is asked, in TOML; cloister init claims writes a first one.")
     ],
     out: Annotated[Path, Option("--out", metavar="DIR", help="Folder of the release; must not exist.")],
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
-    ] = None,
+    missing: Missing = None,
     crosswalk: Annotated[
         Path | None, Option(metavar="FILE", help="Write the secret map from released to original ids.")
     ] = None,
@@ -30,19 +29,15 @@ def protect_claims(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
-    delimiter: Annotated[
-        str | None, Option(metavar="CHAR", help="Delimiter of the CSV files; detected if not given.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV files; detected if not given.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     seed: Annotated[
         int | None, Option(help="Of the simulations that measure the risk; that of the plan if not given.")
     ] = None,
-    threads: Annotated[
-        int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: VerboseOfRun = False,
 ) -> None:
     """Protect patients and their claims together, as a plan asks.
 

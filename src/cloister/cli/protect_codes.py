@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from cloister.cli.codes_options import CodesOptions
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, VerboseOfRun
 
 EXAMPLE = "Example: cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release"
 
@@ -111,9 +112,7 @@ def protect_codes(
     ] = None,
     codes: Annotated[str | None, Option(metavar="COLUMN", help="Column with all codes of a patient.")] = None,
     code: Annotated[str | None, Option(metavar="COLUMN", help="Column with one code a line.")] = None,
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing code, as ? or NA. Repeatable.")
-    ] = None,
+    missing: Missing = None,
     ids: Annotated[
         str, Option(metavar="drop|number", help="Whether records of the data file are numbered.")
     ] = CodesOptions.ids,
@@ -127,20 +126,16 @@ def protect_codes(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
-    delimiter: Annotated[
-        str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV file; detected if not given.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     seed: Annotated[
         int, Option(help="Of the reconstruction in data.csv, or of a workload; nothing random protects.")
     ] = CodesOptions.seed,
-    threads: Annotated[
-        int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
-    ] = None,
+    threads: Threads = None,
     engine: Annotated[str, Option(metavar="auto|memory", help="Where the records live.")] = CodesOptions.engine,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: VerboseOfRun = False,
 ) -> None:
     """Protect sets of codes, so that no few codes of a patient lead to the patient.
 

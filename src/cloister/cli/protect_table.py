@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, MissingAs, Quiet, Threads, VerboseOfRun
 from cloister.cli.table_options import TableOptions
 
 EXAMPLE = (
@@ -91,12 +92,8 @@ def protect_table(
     rest: Annotated[
         str, Option(metavar="drop|keep", help="What to do with columns that have no role.")
     ] = TableOptions.rest,
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
-    ] = None,
-    missing_as: Annotated[
-        str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
-    ] = None,
+    missing: Missing = None,
+    missing_as: MissingAs = None,
     ids: Annotated[
         str, Option(metavar="drop|number|hmac:KEYFILE", help="What becomes of the id column.")
     ] = TableOptions.ids,
@@ -116,18 +113,14 @@ def protect_table(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
-    delimiter: Annotated[
-        str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV file; detected if not given.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     seed: Annotated[int, Option(help="Written to the manifest; nothing random protects a table.")] = TableOptions.seed,
-    threads: Annotated[
-        int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
-    ] = None,
+    threads: Threads = None,
     engine: Annotated[str, Option(metavar="auto|memory", help="Where the rows live.")] = TableOptions.engine,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: VerboseOfRun = False,
 ) -> None:
     """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
 

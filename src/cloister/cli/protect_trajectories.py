@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, VerboseOfRun
 from cloister.cli.trajectories_options import TrajectoriesOptions
 
 EXAMPLE = "Example: cloister protect trajectories visits.csv -k 5 --side samples.csv --out release"
@@ -117,9 +118,7 @@ def protect_trajectories(
     age_unit: Annotated[
         str, Option(metavar="years|days", help="With --date: what is counted.")
     ] = TrajectoriesOptions.age_unit,
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
-    ] = None,
+    missing: Missing = None,
     ids: Annotated[str, Option(metavar="number", help="How patients are named in the release.")] = "number",
     crosswalk: Annotated[
         Path | None, Option(metavar="FILE", help="Write the secret map from released to original ids.")
@@ -131,18 +130,14 @@ def protect_trajectories(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
-    delimiter: Annotated[
-        str | None, Option(metavar="CHAR", help="Delimiter of the CSV file; detected if not given.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV files; detected if not given.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     seed: Annotated[int, Option(help="Written down; nothing random protects.")] = TrajectoriesOptions.seed,
-    threads: Annotated[
-        int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")
-    ] = None,
+    threads: Threads = None,
     engine: Annotated[str, Option(metavar="auto|memory", help="Where the records live.")] = TrajectoriesOptions.engine,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: VerboseOfRun = False,
 ) -> None:
     """Protect trajectories: which codes a patient had, at which ages.
 

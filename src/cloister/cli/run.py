@@ -5,6 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.options import Json, Quiet, Verbose
+
 EXAMPLE = "Example: cloister run job.toml --dry-run"
 
 
@@ -17,9 +19,9 @@ def run(
     internal: Annotated[
         Path | None, Option(metavar="DIR", help="Folder, outside the release, for what only the custodian may see.")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,  # noqa: ARG001
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001
 ) -> None:
     """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.options import Encoding, Json, Missing, MissingAs, Quiet, Verbose
+
 EXAMPLE = "Example: cloister verify release --original patients.csv -k 5 --qi age --qi sex"
 
 
@@ -61,20 +63,16 @@ def verify(
     age_hierarchy: Annotated[
         str | None, Option(metavar="FILE", help="Of trajectories, with --original: the hierarchy of ages, if a file.")
     ] = None,
-    missing: Annotated[
-        list[str] | None, Option(metavar="TEXT", help="Text of the original that is a missing value. Repeatable.")
-    ] = None,
+    missing: Missing = None,
     delimiter: Annotated[
         str | None,
         Option(metavar="CHAR", help="Delimiter of the files given; detected, or that of the release, if not given."),
     ] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the CSV files given; detected if not given.")] = None,
-    missing_as: Annotated[
-        str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object on standard output.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")] = False,
+    encoding: Encoding = None,
+    missing_as: MissingAs = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Check a release again, from its files alone; exit code 1 if it does not hold."""
     options = locals()
