@@ -168,8 +168,8 @@ def excluded(rows: Sequence[Found]) -> str:
     for name in dict.fromkeys(name for name, _ in bands):
         tests = [found.get(name, {}) for found in compared.values()]
         if any(test.get("statistic") is not None for test in tests):
-            told = [(test.get("statistic"), test.get("p_value")) for test in tests]
-            cells = [cell for d, p in told for cell in (("", "") if d is None else (f"D {d:.3f}", f"p {p:.2g}"))]
+            told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]
+            cells = ["" if value is None else f"{symbol} {value:.3g}" for symbol, value in told]
             lines.append([name, "Kolmogorov-Smirnov", *cells])
     return table(heads, lines)
 
