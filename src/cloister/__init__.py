@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.risk.assessment import CodesAssessment, TableAssessment
+    from cloister.risk.histories import HistoriesAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
@@ -85,6 +86,7 @@ __all__ = [
     "GeneralizedCodesRelease",
     "GuaranteeViolation",
     "Hierarchy",
+    "HistoriesAssessment",
     "InputError",
     "InternalError",
     "KAnonymity",
@@ -169,6 +171,7 @@ _HOME = {
     "release": ("Release",),
     "results": ("Verdict",),
     "risk.assessment": ("CodesAssessment", "TableAssessment"),
+    "risk.histories": ("HistoriesAssessment",),
     "table_with_codes.release": ("TableWithCodesRelease",),
     "trajectories.release": ("TrajectoriesRelease",),
     "trajectories.sequences": ("Trajectories",),

@@ -21,8 +21,7 @@ from house import REPOSITORY, ROOT
 
 import cloister
 from cloister.cli.main import app, run
-from cloister.io import write_csv
-from cloister.testing import hospital_patients
+from cloister.testing import hospital
 
 GENERATED = {"command-line.md"}  # by `make docs`, from the commands themselves
 PAGES = [page for page in (REPOSITORY / "docs").rglob("*.md") if page.name not in GENERATED]
@@ -80,8 +79,7 @@ def matches(shown, printed):
 @pytest.fixture
 def newcomer(tmp_path, monkeypatch):
     """The folder of somebody who has run the demonstration, on a terminal of 80 columns."""
-    (tmp_path / "demo").mkdir()
-    write_csv(hospital_patients(), tmp_path / "demo" / "patients.csv")
+    hospital().write(tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")

@@ -14,7 +14,16 @@ import cloister as cl
 from cloister.cli.main import run
 
 MARKER = "PATIENT-7-SECRET"
-GIVEN = {"data.csv", "data.parquet", "codes.csv", "people.csv"}
+GIVEN = {"data.csv", "data.parquet", "codes.csv", "people.csv", "visits.csv", "patients.csv", "claims.csv"}
+PLAN = """
+[patients]
+roles = {mrn = "id", ward = "quasi-identifier"}
+qi = {ward = "suppress"}
+[claims]
+roles = {mrn = "id", date = "date", dx = "diagnosis"}
+qi = {dx = "diagnosis"}
+"""
+CLAIMS = ("claims", "patients.csv", "claims.csv", "--plan", "plan.toml")
 COMMON = "".join(f"M{i:03d},{30 + i % 5},{'AB'[i % 2]},n{i % 3}\n" for i in range(60))
 HEADER = "mrn,age,ward,note\n"
 QI = ("--qi", "age", "--qi", "ward", "--qi", "note")
@@ -29,6 +38,13 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_text(HEADER + COMMON * 2 + marked)
     codes = "".join(f"{i},001 25{i % 3}.0 V51\n" for i in range(60))
     (tmp_path / "codes.csv").write_text(f"id,codes\n{codes}{MARKER},001 {MARKER}\n")
+    visits = "".join(f"{i},25{i % 3}.0,{30 + i % 4}\n" for i in range(60))
+    (tmp_path / "visits.csv").write_text(f"id,code,age\n{visits}{MARKER},{MARKER},41\n")
+    people = "".join(f"{i},{'AB'[i % 2]}\n" for i in range(60))
+    (tmp_path / "patients.csv").write_text(f"mrn,ward\n{people}{MARKER},{MARKER}\n")
+    claims = "".join(f"{i},2024-03-11,25{i % 3}.0\n" for i in range(60))
+    (tmp_path / "claims.csv").write_text(f"mrn,date,dx\n{claims}{MARKER},2024-01-02,401.1\n")
+    (tmp_path / "plan.toml").write_text(PLAN)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -61,6 +77,10 @@ def test_an_assessment_shows_no_values(look, more):
     assert look("table", "data.csv", *QI, "--population", "people.csv", *more) == 0
     assert look("table", "data.csv", *more) == 0
     assert look("codes", "codes.csv", "-m", "1,2,3,5", *more) == 0
+    assert look("trajectories", "visits.csv", "-m", "1,4", *more) == 0
+    assert look("trajectories", "visits.csv", "--released", *more) == 0
+    assert look(*CLAIMS, "-m", "1,4", *more) == 0
+    assert look(*CLAIMS, "--released", *more) == 0
 
 
 @pytest.mark.parametrize("more", VARIANTS, ids=" ".join)
@@ -74,6 +94,11 @@ def test_refusals_show_no_values(look, place, more):
     assert look("codes", "codes.csv", *more) == 2
     (place / "codes.csv").write_text(f"id,codes\n1,001\n{MARKER},\n")
     assert look("codes", "codes.csv", *more) == 2
+    (place / "visits.csv").write_text(f"id,code,age\n1,001,{MARKER}\n")
+    assert look("trajectories", "visits.csv", *more) == 2
+    (place / "claims.csv").write_text(f"mrn,date,dx\n{MARKER}9,2024-01-02,401.1\n")
+    assert look(*CLAIMS, *more) == 2
+    assert look(*CLAIMS, "--released", *more) == 2
 
 
 STAGES = [
@@ -85,6 +110,12 @@ STAGES = [
     ("codes", "cloister.verbs.assess.partial_knowledge"),
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
     ("codes", "cloister.codesets.request.encode"),
+    ("trajectories", "cloister.io.read_code_events"),
+    ("trajectories", "cloister.risk.histories.partial_knowledge"),
+    ("claims", "cloister.verbs.assess_histories.prepare"),
+    ("claims", "cloister.verbs.assess_histories.cells_of"),
+    ("claims", "cloister.risk.histories.measure_risk"),
+    ("claims", "cloister.cli.assess_summary.print_histories_risk"),
 ]
 RAISED = {
     "ValueError": ValueError(f"cannot parse {MARKER!r}"),
@@ -93,7 +124,12 @@ RAISED = {
     "memory": MemoryError(MARKER),
     "interruption": KeyboardInterrupt(MARKER),
 }
-WORDS = {"table": ("data.csv", *QI, "--sampling-fraction", "0.1"), "codes": ("codes.csv", "-m", "1,5")}
+WORDS = {
+    "table": ("data.csv", *QI, "--sampling-fraction", "0.1"),
+    "codes": ("codes.csv", "-m", "1,5"),
+    "trajectories": ("visits.csv",),
+    "claims": CLAIMS[1:],
+}
 
 
 @pytest.mark.parametrize("error", RAISED.values(), ids=RAISED)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Verbose
+from cloister.cli.options import Delimiter, Encoding, Json, Known, Missing, NumbersOut, Quiet, Verbose
 
 EXAMPLE = "Example: cloister assess codes codes.csv -m 1,2,3,5 -k 5"
 
@@ -15,12 +15,7 @@ def assess_codes(
         Path,
         Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet: id,codes or codes (wide), or id,code (long)."),
     ],
-    m: Annotated[
-        list[str] | None,
-        Option(
-            "-m", metavar="N,N,...", help="Numbers of codes that attackers know of a patient; 1,2,3,5 unless given."
-        ),
-    ] = None,
+    m: Known = None,
     k: Annotated[int, Option("-k", help="Records that a set of codes should at least have.")] = 5,
     id: Annotated[  # noqa: A002  (as the option is called)
         str | None, Option("--id", metavar="COLUMN", help="Column that tells patients apart.")
@@ -35,9 +30,7 @@ def assess_codes(
     missing: Missing = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
-    out: Annotated[
-        Path | None, Option(metavar="FILE", help="Write the numbers as JSON to a new file, for its owner alone.")
-    ] = None,
+    out: NumbersOut = None,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,  # noqa: ARG001

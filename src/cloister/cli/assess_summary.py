@@ -19,6 +19,20 @@ EXPLAINED = (
     "sets: the share of all distinct sets of so many codes; ± what was sampled, 95 %",
 )
 
+HISTORY_GRIDS = (
+    ("By the most telling", "records_below_k"),
+    ("By any", "chance_below_k"),
+)
+OF_HISTORIES = (
+    "most telling: share of the patients with some of so many that fewer than {k} patients have",
+    "any: the mean share of a patient's sets of so many that fewer than {k} have; ± what was sampled, 95 %",
+    "--json tells who is found alone, too.",
+)
+FOUND = ("records_unique", "records_below_k")
+CHANCE = ("chance_unique", "chance_below_k")
+EVENTS = {"trajectories": "pairs of a code and an age", "claims": "claims"}
+WITH_PATIENT = "patient"
+
 
 def whole_numbers(texts: Sequence[str], option: str) -> list[int]:
     """Return whole numbers that were given with commas between.
@@ -125,11 +139,38 @@ def print_codes_risk(screen: Console, summary: Summary) -> None:
         )
     )
     head = ["known", "found", f"below {k}", "chance", f"below {k}", "sets", f"below {k}"]
-    names = ("records_unique", "records_below_k", "chance_unique", "chance_below_k", "sets_unique", "sets_below_k")
+    names = (*FOUND, *CHANCE, "sets_unique", "sets_below_k")
     rows = [[str(risk["m"]), *(_share(risk[name]) for name in names)] for risk in summary["partial_knowledge"]]
     screen.print(grid("What codes known of a patient find", head, rows))
     for line in EXPLAINED:
         screen.print(line.format(k=k), soft_wrap=True)
+
+
+def print_histories_risk(screen: Console, summary: Summary) -> None:
+    """Print the risk of trajectories, or of patients with their claims."""
+    k, alone = summary["k"], summary["of_patients"]
+    lines = [
+        ("source", summary["source"]),
+        ("patients", f"{summary['patients']:,} with {summary['events']:,} {EVENTS[summary['shape']]}"),
+    ]
+    if alone is not None:
+        known = ", ".join(alone["quasi_identifiers"])
+        lines.append((WITH_PATIENT, f"{known}: {_levels(alone['prosecutor'])}; {alone['alone']:,} alone"))
+    screen.print(facts("Risk", lines))
+    for title, name in HISTORY_GRIDS:
+        screen.print(grid(title, *_by_number(summary["partial_knowledge"], name)))
+    for line in OF_HISTORIES:
+        screen.print(line.format(k=k), soft_wrap=True)
+
+
+def _by_number(known: list[Summary], name: str) -> tuple[list[str], list[list[str]]]:
+    """A line for what is known, a column for how many."""
+    head = ["known", *(str(risk["m"]) for risk in known[0]["risks"])]
+    return head, [[_words(one), *(_share(risk[name]) for risk in one["risks"])] for one in known]
+
+
+def _words(known: Summary) -> str:
+    return f"{WITH_PATIENT} + {known['what']}" if known["with_patient"] else str(known["what"])
 
 
 def _share(share: Summary | None) -> str:

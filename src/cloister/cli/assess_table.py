@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, Verbose
+from cloister.cli.options import Delimiter, Encoding, Json, Missing, NumbersOut, Quiet, Threads, Verbose
 
 EXAMPLE = "Example: cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
 
@@ -45,9 +45,7 @@ def assess_table(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     threads: Threads = None,
-    out: Annotated[
-        Path | None, Option(metavar="FILE", help="Write the numbers as JSON to a new file, for its owner alone.")
-    ] = None,
+    out: NumbersOut = None,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,  # noqa: ARG001

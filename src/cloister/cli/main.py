@@ -13,8 +13,10 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from cloister import __version__
 from cloister.cli import (
+    assess_claims,
     assess_codes,
     assess_table,
+    assess_trajectories,
     attack,
     compare,
     demo,
@@ -66,6 +68,8 @@ assess = typer.Typer(
 )
 assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
 assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
+assess.command("trajectories", epilog=assess_trajectories.EXAMPLE)(assess_trajectories.assess_trajectories)
+assess.command("claims", epilog=assess_claims.EXAMPLE)(assess_claims.assess_claims)
 app.add_typer(assess, name="assess")
 app.command("attack", epilog=attack.EXAMPLE)(attack.attack)
 app.add_typer(explore.app, name="explore")

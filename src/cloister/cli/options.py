@@ -1,5 +1,6 @@
 """Options that many commands have, in the same words."""
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -15,3 +16,10 @@ Json = Annotated[bool, Option("--json", help="Print one JSON object on standard 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")]
 VerboseOfRun = Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")]
+Known = Annotated[
+    list[str] | None,
+    Option("-m", metavar="N,N,...", help="How many of them attackers know of a patient; 1,2,3,5 unless given."),
+]
+NumbersOut = Annotated[
+    Path | None, Option(metavar="FILE", help="Write the numbers as JSON to a new file, for its owner alone.")
+]

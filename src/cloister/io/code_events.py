@@ -102,6 +102,7 @@ def read_code_events(
     delimiter: str | None = None,
     missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
+    labels: bool = False,
 ) -> EventSource:
     """The coded events in a CSV file (gzip'd or not) or a Parquet file.
 
@@ -110,6 +111,7 @@ def read_code_events(
     path : one event a line, ``id,code,age``; codes are text always
     columns : which column is what; None, or None within, for the usual names
     encoding, delimiter, missing, usual_delimiter : as of `read_table`
+    labels : whether ages are labels, as in a release, and no numbers
 
     Raises
     ------
@@ -127,10 +129,10 @@ def read_code_events(
     (['401.1', '401.1'], ['33', '34.5'])
     """
     source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
-    return code_events(source, columns or EventColumns(), Path(path))
+    return code_events(source, columns or EventColumns(), Path(path), labels=labels)
 
 
-def code_events(source: Source, wanted: EventColumns, path: Path | None = None) -> EventSource:
+def code_events(source: Source, wanted: EventColumns, path: Path | None = None, *, labels: bool = False) -> EventSource:
     """The coded events of a table that was read.
 
     Raises
@@ -162,7 +164,9 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None) 
                 name,
             )
     ids = _ids(frame[names[0]])
-    if found.date is None:
+    if labels:
+        ages = as_text(frame[str(found.age)]).str.strip_chars()
+    elif found.date is None:
         ages = plain_ages(frame[str(found.age)], file, refused)
     else:
         anchor = None if found.anchor == FIRST else frame[str(found.anchor)]

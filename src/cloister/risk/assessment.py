@@ -131,11 +131,12 @@ class CodesAssessment:
             "codes": known.n_items,
             "k": known.k,
             "seed": known.seed,
-            "partial_knowledge": [_knowledge(risk) for risk in known.risks],
+            "partial_knowledge": [knowledge_summary(risk) for risk in known.risks],
         }
 
 
-def _knowledge(risk: KnowledgeRisk) -> dict[str, Any]:
+def knowledge_summary(risk: KnowledgeRisk) -> dict[str, Any]:
+    """Return the numbers about an attacker who knows so many items, as plain values."""
     shares: Mapping[str, Estimate | None] = {
         "records_unique": risk.records_unique,
         "records_below_k": risk.records_below_k,

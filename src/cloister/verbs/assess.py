@@ -5,18 +5,24 @@ from typing import Any
 
 import polars as pl
 
+from cloister.claims.data import Claims
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import as_text, from_native
 from cloister.risk.assessment import CodesAssessment, Population, TableAssessment, assess_table
+from cloister.risk.histories import Attackers, HistoriesAssessment
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.threshold import USUAL, parse_threshold
 from cloister.risk.zip_areas import EVERY
 from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import available_cores
+from cloister.trajectories.sequences import Trajectories
+
+from .assess_histories import assess_claims, assess_trajectories
 
 USUAL_K = 5
 USUAL_KNOWN = (1, 2, 3, 5)
+SHAPES = {CodeSets: "code sets", Trajectories: "trajectories", Claims: "claims"}
 
 
 def assess(
@@ -31,13 +37,15 @@ def assess(
     m: Sequence[int] | None = None,
     k: int | None = None,
     seed: int | None = None,
+    repeats: bool = False,
     threads: int | None = None,
-) -> TableAssessment | CodesAssessment:
+) -> TableAssessment | CodesAssessment | HistoriesAssessment:
     """Return the risk of data as they are, raw or released, for their custodian: small counts are shown.
 
     Parameters
     ----------
-    data : pandas, Polars or PyArrow table or DuckDB relation, one row a patient; or `CodeSets`
+    data : pandas, Polars or PyArrow table or DuckDB relation, one row a patient; or `CodeSets`,
+        `Trajectories` or `Claims`; claims as they are after the steps of their plan, before anything is generalized
     quasi_identifiers : of a table: the columns that an attacker knows; without any, only identifiers are looked for
     threshold : of a table: risk taken as acceptable, above 0 and at most 1, or ``"hhp"`` (0.05) or ``"ema"`` (0.09);
         0.2 unless given
@@ -48,14 +56,15 @@ def assess(
         where that would take long
     zip_census : of a table: lists of small ZIP areas of the census ``"2000"``, ``"2010"`` or ``"both"``; both
         unless given
-    m : of code sets: numbers of codes that attackers know of a patient; 1, 2, 3 and 5 unless given
-    k : of code sets: records that a set of codes should at least have; 5 unless given
-    seed : of code sets: of what is sampled, that is for more than three codes; 0 unless given
+    m : not of a table: numbers of codes, pairs or claims that attackers know of a patient; 1, 2, 3 and 5 unless given
+    k : not of a table: patients that a set of what is known should at least have; 5 unless given
+    seed : not of a table: of what is sampled, that is for more than three; 0 unless given
+    repeats : of trajectories and claims: attackers know how often something was recorded, too
     threads : of a table; all cores unless given; never changes the answer
 
     Returns
     -------
-    TableAssessment or CodesAssessment
+    TableAssessment, CodesAssessment or HistoriesAssessment
         A missing value is a value of its own. ``summary()`` returns all numbers as plain values.
 
     Raises
@@ -80,14 +89,21 @@ def assess(
         "zip_census": zip_census,
         "threads": threads,
     }
-    of_codes = {"m": m, "k": k, "seed": seed}
-    is_codes = isinstance(data, CodeSets)
-    foreign = [name for name, value in (of_tables if is_codes else of_codes).items() if value is not None]
+    of_knowledge = {"m": m, "k": k, "seed": seed, "repeats": repeats or None}
+    shape = next((words for kind, words in SHAPES.items() if isinstance(data, kind)), "a table")
+    not_asked = of_knowledge if shape == "a table" else of_tables
+    if shape == "code sets":  # they say themselves whether they hold repeats
+        not_asked = {**not_asked, "repeats": repeats or None}
+    foreign = [name for name, value in not_asked.items() if value is not None]
     if foreign:
-        shape = "code sets" if is_codes else "a table"
         raise InputError(f"{', '.join(foreign)}: not for {shape}. Leave it out.")
+    attackers = Attackers(m or USUAL_KNOWN, USUAL_K if k is None else k, seed or 0, repeats)
     if isinstance(data, CodeSets):
-        return assess_codes(data, m or USUAL_KNOWN, USUAL_K if k is None else k, seed or 0)
+        return assess_codes(data, attackers.known, attackers.k, attackers.seed)
+    if isinstance(data, Trajectories):
+        return assess_trajectories(data, attackers)
+    if isinstance(data, Claims):
+        return assess_claims(data, attackers)
     if population is not None and sampling_fraction is not None:
         raise InputError("A population table and a sampling fraction were given. One of them says what is needed.")
     people = None if population is None else from_native(population).frame
