@@ -14,7 +14,7 @@ from cloister.cli.attacking import with_attack
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.claims_summary import notes_on, print_claims_summary
 from cloister.cli.clock import STARTED
-from cloister.cli.ending import tell, write
+from cloister.cli.ending import finish
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared
@@ -32,8 +32,7 @@ def run_claims(options: ClaimsOptions) -> None:
     check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
     prepared = prepare_claims(options, watch)
     release = prepared.protect()
-    manifest = write(release, options)
-    tell(manifest, prepared.notes(release, manifest), options, print_claims_summary)
+    finish(release, prepared, options, print_claims_summary)
 
 
 def check_claims_words(options: ClaimsOptions) -> None:

@@ -8,7 +8,7 @@ from cloister.cli.clock import STARTED
 from cloister.cli.codes_notes import asked_of_codes, notes_on
 from cloister.cli.codes_options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
 from cloister.cli.codes_summary import print_codes_summary, print_generalized_summary
-from cloister.cli.ending import tell, write
+from cloister.cli.ending import finish
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared
@@ -34,9 +34,8 @@ def run_codes(options: CodesOptions) -> None:
     check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
     prepared = prepare_codes(options, watch)
     release = prepared.protect()
-    manifest = write(release, options)
     summary = print_codes_summary if options.method == DISASSOCIATION else print_generalized_summary
-    tell(manifest, prepared.notes(release, manifest), options, summary)
+    finish(release, prepared, options, summary)
 
 
 def prepare_codes(options: CodesOptions, watch: Stopwatch, given: GivenCodes | None = None) -> Prepared:

@@ -9,19 +9,26 @@ from rich.console import Console
 
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
+from cloister.cli.prepared import Prepared
 from cloister.cli.release_options import ReleaseOptions
+from cloister.jobs.changes import changes, earlier_release
 from cloister.release import Release
 from cloister.results import Manifest
 
 Summary = Callable[[Console, Manifest, Path], None]
 
 
-def write(release: Release, options: ReleaseOptions | ClaimsOptions) -> Manifest:
-    """Write a release to the places that the options name, and return its manifest."""
+def finish(
+    release: Release, prepared: Prepared, options: ReleaseOptions | ClaimsOptions, print_summary: Summary
+) -> None:
+    """Write a release to the places that the options name, and say what was released."""
+    earlier = earlier_release(options.out) if options.overwrite else None
     with late_stops_told(options.out):
-        return release.write(
+        manifest = release.write(
             options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
         )
+    changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
+    _tell(manifest, [*prepared.notes(release, manifest), *changed], options, print_summary)
 
 
 @contextmanager
@@ -44,7 +51,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def tell(
+def _tell(
     manifest: Manifest, notes: Sequence[str], options: ReleaseOptions | ClaimsOptions, print_summary: Summary
 ) -> None:
     """Say what was released: notes and a summary, or one JSON object."""

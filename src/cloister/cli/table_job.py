@@ -11,7 +11,7 @@ import polars as pl
 
 from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
-from cloister.cli.ending import tell, write
+from cloister.cli.ending import finish
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared, Rows
@@ -55,8 +55,7 @@ def run_table(options: TableOptions) -> None:
         source = read_table_source(options)
     prepared = prepare_table(options, source, watch)
     release = prepared.protect()
-    manifest = write(release, options)
-    tell(manifest, prepared.notes(release, manifest), options, print_summary)
+    finish(release, prepared, options, print_summary)
 
 
 def check_table_words(options: TableOptions) -> None:

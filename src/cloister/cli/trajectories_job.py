@@ -5,7 +5,7 @@ from typing import Literal
 
 from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
-from cloister.cli.ending import tell, write
+from cloister.cli.ending import finish
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared
@@ -43,8 +43,7 @@ def run_trajectories(options: TrajectoriesOptions) -> None:
     check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
     prepared = prepare_trajectories(options, watch)
     release = prepared.protect()
-    manifest = write(release, options)
-    tell(manifest, prepared.notes(release, manifest), options, print_trajectories_summary)
+    finish(release, prepared, options, print_trajectories_summary)
 
 
 def prepare_trajectories(

@@ -28,18 +28,32 @@ def earlier_parts(folder: Path) -> dict[str, Manifest]:
         return {}
 
 
+def earlier_release(folder: Path) -> Manifest | None:
+    """Return the manifest of a release of one part that is there; None where there is none to read."""
+    try:
+        manifest = read_manifest(folder)
+    except (CloisterError, OSError):
+        return None
+    return None if is_job(manifest) else manifest
+
+
 def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -> list[str]:
     """Return notes on parts that differ from those of the release that is replaced."""
-    notes = []
-    for name in (name for name in now if name in earlier):
-        before, after = earlier[name], now[name]
+    both = [(earlier[name], now[name], name) for name in now if name in earlier]
+    return [change for before, after, name in both for change in changes(before, after, name)]
+
+
+def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
+    """Return a note on a release that differs from the one of the same kind that it replaces."""
+    try:
         if _data(before) == _data(after):
-            continue
-        if _records(before) != _records(after) or (is_of_this_version(before) and _same_settings(before, after)):
-            notes.append(f"the data of {name} changed since the release that was replaced: {LIMIT}")
-        else:
-            notes.append(f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}")
-    return notes
+            return []
+        is_other = _records(before) != _records(after)
+        if is_other or (is_of_this_version(before) and _same_settings(before, after)):
+            return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
+    except (KeyError, TypeError, AttributeError):
+        return []  # of another version, or by another hand
+    return [f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}"]
 
 
 def _data(manifest: Manifest) -> dict[str, Any]:
