@@ -8,6 +8,9 @@ import threading
 
 import pytest
 
+from cloister.cli.main import run
+from cloister.testing import hospital
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((path for path in map(shutil.which, NAMES) if path), None)
 FLAGS = (
@@ -61,28 +64,55 @@ class Proxy:
                 self.asked.append(connection.recv(4096).partition(b"\r\n")[0].decode("latin-1"))
 
 
-@pytest.mark.skipif(BROWSER is None, reason=f"no browser is here: none of {', '.join(NAMES)}")
-def test_every_report_in_a_browser(releases, tmp_path):
-    """The reports of all shapes open at three widths: whole, silent, alone, and no wider than the window."""
-    pages = [place / name / "report.html" for place in releases.values() for name in ("release", "secret")]
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser is here: none of {', '.join(NAMES)}")
+
+
+def measured_in_a_browser(pages, folder):
+    """What the browser measured of each page at each width, and what it said and asked for."""
     frames = [FRAME.format(width=width, path=page) for page in pages for width in WIDTHS]
-    (tmp_path / "around.html").write_text(AROUND.format(frames="".join(frames)))
+    (folder / "around.html").write_text(AROUND.format(frames="".join(frames)))
     proxy = Proxy()
-    places = (f"--user-data-dir={tmp_path / 'browser'}", f"--proxy-server={proxy.address}")
+    places = (f"--user-data-dir={folder / 'browser'}", f"--proxy-server={proxy.address}")
     command = [
         BROWSER,
         *FLAGS,
         *places,
         "--proxy-bypass-list=<-loopback>",
         "--dump-dom",
-        f"file://{tmp_path}/around.html",
+        f"file://{folder}/around.html",
     ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    browser = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     proxy.server.close()
-    measured = re.search(r"<pre>([^<]*)</pre>", run.stdout)
+    measured = re.search(r"<pre>([^<]*)</pre>", browser.stdout)
 
-    assert measured is not None, run.stderr[-2000:]
+    assert measured is not None, browser.stderr[-2000:]
+    said = [line for line in browser.stderr.splitlines() if "CONSOLE" in line]
+    return measured[1].split("|"), said, [line for line in proxy.asked if not OWN.search(line)]
+
+
+def test_every_report_in_a_browser(releases, tmp_path):
+    """The reports of all shapes open at three widths: whole, silent, alone, and no wider than the window."""
+    pages = [place / name / "report.html" for place in releases.values() for name in ("release", "secret")]
+    measured, said, asked = measured_in_a_browser(pages, tmp_path)
+
     parts = {"release": 9, "secret": 10}
-    assert measured[1].split("|") == [f"0 {parts[page.parent.name]} true" for page in pages for _ in WIDTHS]
-    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
-    assert [line for line in proxy.asked if not OWN.search(line)] == []
+    assert measured == [f"0 {parts[page.parent.name]} true" for page in pages for _ in WIDTHS]
+    assert said == []
+    assert asked == []
+
+
+def test_explorations_and_comparisons_in_a_browser(tmp_path, monkeypatch):
+    """So do the pages of an exploration and of releases side by side."""
+    monkeypatch.chdir(tmp_path)
+    hospital(n=120).write(tmp_path)
+    words = ("table", "patients.csv", "--qi", "age=interval:10,20/top=80", "--qi", "sex", "--rest", "drop", "--quiet")
+    assert run(["explore", *words, "--grid", "k=3,6", "--grid", "suppression=0,0.1", "--out", "exploration"]) == 0
+    for k in ("3", "6"):
+        assert run(["protect", *words, "-k", k, "--out", f"k{k}"]) == 0
+    assert run(["compare", "k3", "k6", "--out", "compared.html", "--quiet"]) == 0
+    pages = [tmp_path / "exploration" / "exploration.html", tmp_path / "compared.html"]
+    measured, said, asked = measured_in_a_browser(pages, tmp_path)
+
+    assert {(words.split()[0], words.split()[2]) for words in measured} == {("0", "true")}
+    assert said == []
+    assert asked == []
