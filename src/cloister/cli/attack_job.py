@@ -57,6 +57,8 @@ class AttackOptions:
 def run_attack(options: AttackOptions) -> bool:
     """Attack, say what was found, and return whether the guarantee held."""
     check_targets(options.targets, options.seed)
+    if not options.folder.is_dir():
+        raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)
     if folders is None:
         if len(options.original or ()) != 1 or len(options.crosswalk or ()) > 1 or options.job is not None:

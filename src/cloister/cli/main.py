@@ -139,7 +139,13 @@ def run(arguments: list[str]) -> int:
 
 def _usage(error: TyperException) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    return f"{message.rstrip('.')}. See cloister --help."
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return f"{message.rstrip('.')}. See cloister --help."
+    list_commands = getattr(context.command, "list_commands", None)
+    known = "" if list_commands is None else f" Commands there: {', '.join(list_commands(context))}."
+    path = " ".join(["cloister", *context.command_path.split()[1:]])
+    return f"{message.rstrip('.')}.{known} See {path} --help."
 
 
 def _stopped(how: str, code: int, as_json: bool, what: str = "nothing was written") -> int:

@@ -35,10 +35,10 @@ def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None
     secret = None if internal is None else internal.absolute()
     run = Run(job, path, path.parent / job.output, secret, quiet, as_json)
     with chdir(path.parent):
-        _check_places(run, overwrite)
+        _check_places(run, overwrite or dry_run)
         prepared = {name: _prepared(run, name) for name in job.parts}
         if dry_run:
-            _dry(run, prepared)
+            _dry(run, prepared, [] if overwrite else _there(run))
             return
         notes, manifest = _protected(run, prepared, overwrite)
     _tell(run, manifest, notes, shown / job.output)
@@ -88,12 +88,12 @@ def _keys(job: Job, name: str) -> list[str]:
     return [field.name for kind in (job.parts[name], FileSource) for field in fields(kind)]
 
 
-def _dry(run: Run, prepared: dict[str, Prepared]) -> None:
+def _dry(run: Run, prepared: dict[str, Prepared], there: list[str]) -> None:
     """Check what can be checked without protecting, and say what would be done."""
     for name, one in prepared.items():
         with of_part(run.job, name):
             one.check()
-    shared = _in_common(prepared)
+    shared = [*there, *_in_common(prepared)]
     if run.as_json:
         parts = [
             {"name": name, "shape": run.job.parts[name].shape, "asked": dict(one.asked)}
@@ -108,6 +108,11 @@ def _dry(run: Run, prepared: dict[str, Prepared]) -> None:
     for name, one in prepared.items():
         console().print(facts(f"{name} ({run.job.parts[name].shape})", one.asked))
     console().print("Nothing was protected or written: this was a dry run.", soft_wrap=True)
+
+
+def _there(run: Run) -> list[str]:
+    """A note on what is in the way of a real run."""
+    return [f"{run.out.name} exists already: to replace it, run with --overwrite"] if is_taken(run.out) else []
 
 
 def _in_common(prepared: dict[str, Prepared]) -> list[str]:
@@ -176,13 +181,19 @@ def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:
         if run.quiet:
             return
         rows = [
-            [part["name"], part["shape"], part["method"], part["promise"], _share(part["risk"]), _share(part["loss"])]
+            [part["name"], part["shape"], part["method"], part["promise"], _share(part["risk"]), _loss(part)]
             for part in manifest["parts"]
         ]
         console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
         apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
         console().print(f"Every part was verified{apart}.", soft_wrap=True)
         console().print(f"Report: {out / REPORT}", soft_wrap=True)
+
+
+def _loss(part: Manifest) -> str:
+    """The loss; of chunks no more is told than what it is at most."""
+    bound = "<=" if part["method"] == "disassociation" and part["loss"] is not None else ""
+    return bound + _share(part["loss"])
 
 
 def _share(value: float | None) -> str:

@@ -277,6 +277,7 @@ def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
 
     assert cloister("run", "data/job.toml", "-q").code == 0
     assert cloister("verify", "out", "-q").code == 0
+    assert "out exists already" in cloister("run", "data/job.toml", "--dry-run").err
     told = [cloister("run", f"data/{name}.toml", "--dry-run", "--overwrite", "--json") for name in ("job", "inline")]
     assert told[0].json == told[1].json
     (data / "inline.toml").write_text(job.replace("../out", "../in") + plan.replace("threshold =", "thresholt ="))
