@@ -191,7 +191,8 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         ),
         StepLine(
             "10 search",
-            f"{tried:,} of {choice.tried[0].result.lattice:,} nodes measured, over all truncation levels; "
+            f"{tried:,} of {len(choice.tried) * choice.tried[0].result.lattice:,} nodes measured, over all truncation "
+            f"levels; "
             f"max_suppression {used:g}.{lower}{ended}",
         ),
         StepLine(

@@ -2,8 +2,8 @@
 
 Who fits need not be as likely as another: a patient with a hundred claims holds almost any two values, one with two
 claims holds few. Of each who fits it is known from the release how often each value stands there, so how many of the
-samples of this size are the one that is known: prod_h prod_v C(count_v, s_v) / C(n_h, p_h). Where all patients are as
-likely as each other beforehand, nobody who knows the same and picks one of those who fit is right more often (Bayes).
+samples of this size are the one that is known: prod_h prod_v C(count_v, s_v) / C(n_h, p_h). How many values are known
+is taken to tell nothing; it depends on the patient's claims, so that who reckons with it may be right more often still.
 """
 
 import numpy as np

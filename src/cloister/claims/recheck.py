@@ -22,7 +22,6 @@ from .data_file import (
     NUMBER,
     PATIENTS,
     QUASI,
-    SUPPRESSED,
     TRUNCATED,
     ReadBack,
     WrittenClaims,
@@ -38,6 +37,7 @@ from .steps_told import early_lines
 from .told_keys import parts_of
 from .told_texts import Facts, steps_are_ours
 from .verify import HOW, said, verify
+from .verify_late_steps import late_steps_agree, losses_agree
 from .verify_original import Original
 from .verify_together import Register, population_agrees, together_agrees, voters_agree
 
@@ -96,6 +96,8 @@ def recheck_claims(
     failures = [*verdict.failures, *failures]
     if original is not None and prepared is not None and is_comparable:
         failures += _strays(manifest, original.claims, prepared, ReadBack(files, promise.form), promise.k)
+        late = stated(lambda: losses_agree(manifest, files, secret), PROMISER) if secret is not None else {}
+        failures += [failure for failure, holds in late.items() if not holds]
     if original is not None and is_comparable and not _population_holds(original, manifest, promise, files):
         failures.append("sensitivity.voter_list is not what the population says")
     failures += [] if failures else report_failures(folder, manifest, _recount(files, promise))
@@ -172,17 +174,12 @@ def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[st
     columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
     shown = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
     forms = parts_of(facts, promise, labels, n_nodes(promise.form, plan), shown)
-    flags = [f"{SUPPRESSED}{name}" for name in names if f"{SUPPRESSED}{name}" in files.claims.columns]
-    n_hidden = sum(int((files.claims[flag] == "1").sum()) for flag in flags)
     n_cut = int((files.patients[TRUNCATED] == "1").sum()) if TRUNCATED in files.patients.columns else 0
-    hidden = {line["step"]: line["counts"] for line in steps}["11 suppression"].get("cells suppressed", 0)
     may_cut = manifest["choice"]["truncation"] != "none" or plan["suppression"]["treatment"] == "claims"
     return {
         **{f"{part} holds what no release tells": holds(manifest[part]) for part, holds in forms.items()},
         "steps hold what no release tells": steps_are_ours(steps, facts),
-        "steps tell of fewer suppressed cells than there are": n_hidden < promise.k
-        if isinstance(hidden, str)
-        else n_hidden <= hidden,
+        **late_steps_agree(manifest, files, promise.form),
         "choice.truncation is none, but claims are missing": may_cut or not n_cut,
     }
 

@@ -51,6 +51,10 @@ class Words:
         """How many there are."""
         return int(np.bitwise_count(self.bits).sum())
 
+    def patients(self) -> Numbers:
+        """Their numbers, in order."""
+        return self.first * WORD + np.flatnonzero(np.unpackbits(self.bits.view(np.uint8), bitorder="little"))
+
     def holds(self, patient: int) -> bool:
         """Whether a patient is among them."""
         return bool(int(self.bits[patient // WORD - self.first]) >> (patient % WORD) & 1)
@@ -74,8 +78,10 @@ class Holders:
         has = values >= 0
         keys, self.counts = np.unique(values[has] * n + owners[has], return_counts=True)
         self.patients = keys % n
+        self.sizes = np.bincount(owners[has], minlength=n)
         self.starts = np.searchsorted(keys, np.arange(int(values.max(initial=-1)) + 2) * n)
         self._words: dict[tuple[int, int], Bits] = {}
+        self._often: dict[int, NDArray[np.int32]] = {}
 
     def keep(self, found: Words, value: int, times: int) -> None:
         """Keep those who have a value at least so often."""
@@ -89,6 +95,18 @@ class Holders:
                 self._words.clear()
             self._words[value, times] = bits_of(enough, self.n)
         found.keep(self._words[value, times])
+
+    def often(self, value: int, patients: Numbers) -> Numbers:
+        """How often each of some patients has a value."""
+        found = self._often.get(value)
+        if found is None:
+            having, counts = self.of(value)
+            found = np.zeros(self.n, dtype=np.int32)
+            found[having] = counts
+            if len(self._often) * found.nbytes > MOST_BYTES:
+                self._often.clear()
+            self._often[value] = found
+        return found[patients].astype(np.int64)
 
     def of(self, value: int) -> tuple[Numbers, Numbers]:
         """The patients who have a value, in order, and how often."""
@@ -113,7 +131,9 @@ class Flagged:
         self.open = np.flatnonzero(is_open)
         self.some = np.flatnonzero(room.any(axis=1) & ~is_open)
         self.room = room[self.some].astype(np.int64)
-        self.bits = bits_of(np.concatenate([self.open, self.some]), room.shape[0])
+        self.both = np.flatnonzero(room.any(axis=1))
+        self.room_of_both = room[self.both].astype(np.int64)
+        self.bits = bits_of(self.both, room.shape[0])
         self._counts: dict[tuple[int, int], NDArray[np.int16]] = {}
 
     def count(self, drawn: Sequence[Drawn], cell: tuple[int, int], fits: Words) -> int:
@@ -121,6 +141,26 @@ class Flagged:
         n_open = int(np.diff(np.searchsorted(self.open, cell))[0])
         begin, end = np.searchsorted(self.some, cell).tolist()
         return fits.without(self.bits) + n_open + (self._fitting(drawn, begin, end) if end > begin else 0)
+
+    def nearest(self, drawn: Sequence[Drawn], cell: tuple[int, int], patient: int) -> int:
+        """Of those tolerated in a cell who lack fewest values, how many; 0 where a patient is none of them.
+
+        For draws that nobody fits, so that everybody tolerated is flagged.
+        """
+        begin, end = np.searchsorted(self.both, cell).tolist()
+        those, room = self.both[begin:end], self.room_of_both[begin:end]
+        lacking, is_tolerated = np.zeros(those.size, dtype=np.int64), np.ones(those.size, dtype=np.bool_)
+        for h, own in enumerate(drawn):
+            short = np.zeros(those.size, dtype=np.int64)
+            for value, times in own:
+                short += np.maximum(times - self.holders[h].often(value, those), 0)
+            is_tolerated &= short <= room[:, h]
+            lacking += short
+        mine = lacking[(those == patient) & is_tolerated]
+        least = lacking[is_tolerated]
+        if not mine.size or mine[0] > least.min():
+            return 0
+        return int((least == mine[0]).sum())
 
     def _fitting(self, drawn: Sequence[Drawn], begin: int, end: int) -> int:
         left = np.arange(begin, end)

@@ -177,7 +177,10 @@ def _company_holds(files: WrittenClaims, form: ClaimsForm, original: Original, r
             own = as_text(original.patients[column.name]).gather(pl.Series(original.origin))
             pair = pl.DataFrame([keys, files.patients[column.name].alias(SHOWN)]), pl.DataFrame([keys, own.alias(ID)])
             groups.setdefault(str(column.numbered_with), []).append([pair])
+    names = form.names(CLAIMS, PSEUDONYM)
     for column in form.of(CLAIMS):
         if column.role == PSEUDONYM:
-            groups.setdefault(str(column.numbered_with), []).append(rows.pseudonyms(column.name))
+            groups.setdefault(str(column.numbered_with), []).append(rows.pseudonyms([column.name]))
+    if len(names) > 1:  # several numbers of a claim stand for ids of one claim
+        groups["\0together"] = [rows.pseudonyms(names)]
     return all(keep_company(chain.from_iterable(pairs)) for pairs in groups.values())

@@ -3,15 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 SHOWN, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
 
 Pair = tuple[pl.DataFrame, pl.DataFrame]
 """Released rows with their keys and numbers, and rows of the original with theirs and ids."""
 
-AT_ONCE = 100_000
-"""Groups of rows that are compared together: where many rows look alike, each has many ids that it could have."""
+AT_ONCE = 4_000_000
+"""Pairs of a number and an id that are compared together: where many rows look alike, each number could have many."""
 
 
 def keep_company(pairs: Iterable[Pair]) -> bool:
@@ -32,7 +35,7 @@ def keep_company(pairs: Iterable[Pair]) -> bool:
             return False
         groups = own.drop_nulls(SHOWN).group_by(KEY, SHOWN).len("often")
         ids = other.drop_nulls(ID).group_by(KEY, ID).len("there")
-        n_parts = 1 + groups.height // AT_ONCE
+        n_parts = 1 + _n_pairs(groups, ids) // AT_ONCE
         for part in range(n_parts):
             some = [frame.filter(pl.col(KEY).hash(0) % n_parts == part) for frame in (groups, ids)]
             frames = [_added_up([*frames, _fitting(*some)])]
@@ -46,6 +49,12 @@ def keep_company(pairs: Iterable[Pair]) -> bool:
         if rows == counts[number]:
             able[number].add(original)
     return _are_apart(able)
+
+
+def _n_pairs(groups: pl.DataFrame, ids: pl.DataFrame) -> int:
+    """How many numbers stand beside an id with the same key."""
+    sizes = groups.group_by(KEY).len().join(ids.group_by(KEY).len("there"), on=KEY)
+    return int(sizes.select((pl.col("len").cast(pl.Int64) * pl.col("there")).sum()).item())
 
 
 def _fitting(groups: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
@@ -67,23 +76,11 @@ def _missing_fit(own: pl.DataFrame, other: pl.DataFrame) -> bool:
 
 
 def _are_apart(able: Mapping[str, set[str]]) -> bool:
-    """Whether each number can have an id of its own, as far as settling those with one id settles others."""
-    numbers_of: dict[str, set[str]] = defaultdict(set)
-    for number, ids in able.items():
-        for original in ids:
-            numbers_of[original].add(number)
-    waiting = [number for number, ids in able.items() if len(ids) <= 1]
-    settled: set[str] = set()
-    while waiting:
-        number = waiting.pop()
-        if not able[number]:
-            return False
-        if number in settled:
-            continue
-        settled.add(number)
-        (original,) = able[number]
-        for other in numbers_of[original] - {number}:
-            able[other].discard(original)
-            if len(able[other]) <= 1:
-                waiting.append(other)
-    return len(numbers_of) >= len(able)
+    """Whether each number can have an id of its own."""
+    places = {original: place for place, original in enumerate(sorted(set().union(*able.values())))}
+    edges = [(row, places[original]) for row, ids in enumerate(able.values()) for original in ids]
+    if not edges:
+        return not able
+    rows, columns = np.array(edges, dtype=np.int64).T
+    graph = csr_array((np.ones(rows.size, dtype=np.int8), (rows, columns)), shape=(len(able), len(places)))
+    return bool((maximum_bipartite_matching(graph, perm_type="column") >= 0).all())

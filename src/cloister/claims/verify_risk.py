@@ -25,6 +25,12 @@ DRAWS, RELEASED_DRAWS = 4_000, 10_000
 BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": None}
 """Adversaries who know so many values of each column of claims of every patient; all where None."""
 
+KNOWN, HALF_A_DECIMAL = "the values known in the mean are as stated", 0.05 + 1e-9
+LIKELIEST = "picks the likeliest"
+LIKELIEST_STATED = "the risk by who picks the likeliest is as stated"
+FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
+"""Fewest draws of who picks the likeliest, and patients that all draws together are compared with otherwise."""
+
 UP_TO = "power up to "
 """Begins the names of adversaries like that of the plan, with another highest power."""
 
@@ -47,7 +53,18 @@ def of_original(promise: Promise) -> tuple[str, ...]:
         "the risk for an adversary who believes flags is as stated",
         f"the risks for those who believe flags, always or where nobody fits, are not above {promise.threshold:g}",
     )
-    return told if promise.is_bounded else told[:3]
+    likeliest = (LIKELIEST_STATED, likeliest_low(promise)) if is_likeliest_bounded(promise) else (LIKELIEST_STATED,)
+    return (KNOWN, *(told if promise.is_bounded else told[:3]), *likeliest)
+
+
+def is_likeliest_bounded(promise: Promise) -> bool:
+    """Whether the risk by who picks the likeliest is limited as well."""
+    return bool(promise.figures["likeliest"]["limit"] == "bounded")
+
+
+def likeliest_low(promise: Promise) -> str:
+    """What is looked at where it is, in words."""
+    return f"the risk by who picks the likeliest is not above {promise.threshold:g}"
 
 
 def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
@@ -56,9 +73,13 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
     tops = [figures["interval"][1], figures["flag_interval"][1]]
     tops += [figures["tolerant"]["highest"], figures["tolerant"]["interval"][1]] if promise.is_bounded else []
     checks.require(max(tops) <= promise.threshold, limited)
-    all_of_them = [figures, figures["tolerant"], figures["as_released"], *promise.attacks]
+    others = [row for row in promise.attacks if row["adversary"] == LIKELIEST]
+    is_same = all(
+        row[name] == figures["likeliest"][name] for row in others for name in row.keys() & figures["likeliest"]
+    )
+    all_of_them = [figures, *(figures[name] for name in ("tolerant", "as_released", "likeliest")), *promise.attacks]
     is_highest = figures["tolerant"]["highest"] >= figures["tolerant"]["interval"][1]
-    checks.require(is_highest and all(can_be(own, promise.k) for own in all_of_them), fitting)
+    checks.require(is_same and is_highest and all(can_be(own, promise.k) for own in all_of_them), fitting)
     shown = _shown(files, promise.form)
     power = powers(shown, files.patients.height, promise.power, promise.rounding)
     found = Simulation(_cells(files, promise.form), shown, shown, promise.k)
@@ -69,25 +90,28 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
 
 def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
-    figures, threshold, told = promise.figures, promise.threshold, of_original(promise)
+    figures, threshold, told = promise.figures, promise.threshold, of_original(promise)[1:]
     attacked = _Attacked(files, promise, truth)
+    known = float(attacked.power.mean()) if attacked.power.size else 0.0
+    checks.require(abs(known - figures["known"]) <= HALF_A_DECIMAL, KNOWN)
     exact, believing = _measured(attacked.simulation, attacked.power, promise, attacked.seed)
     checks.require(agree(exact, figures), told[0])
     is_low = is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold
     checks.require(is_low, told[1])
     checks.require(agree(believing.tolerant, figures["tolerant"]), told[2])
     if promise.is_bounded:
-        both = (believing.tolerant, believing.fallback)
         highest, draws = figures["tolerant"]["highest"], figures["tolerant"]["draws"]
-        is_stated = all(upper(one, draws) - SURE * one.error <= highest for one in both)
-        checks.require(is_stated and all(is_not_above(one, threshold) for one in both), told[3])
+        is_stated = all(upper(one, draws) - SURE * one.error <= highest for one in believing.believing)
+        is_held = all(is_not_above(one, threshold) for one in believing.believing)
+        checks.require(is_stated and is_held, told[3])
+    _likeliest_holds(checks, attacked)
     _attacks_hold(checks, attacked, believing)
 
 
 def _measured(attacked: Simulation, power: Numbers, promise: Promise, seed: Sequence[int]) -> tuple[Simulated, Attacks]:
     """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
-    most, sizes = enough_draws(promise.threshold), np.zeros((3, 0), dtype=np.int64)
-    exact = np.zeros((3, 0), dtype=np.int64)
+    most, sizes = enough_draws(promise.threshold), np.zeros((4, 0), dtype=np.int64)
+    exact = np.zeros((4, 0), dtype=np.int64)
     for number in range(-(-most // DRAWS)):
         if number and _are_settled(Attacks.of(exact, promise.k), Attacks.of(sizes, promise.k), promise.threshold):
             break
@@ -104,13 +128,30 @@ def _are_settled(exact: Attacks, believing: Attacks, threshold: float) -> bool:
 
 
 def _is_tolerant_settled(found: Attacks, threshold: float) -> bool:
-    return is_below(found.tolerant, threshold) and is_below(found.fallback, threshold)
+    return all(is_below(one, threshold) for one in found.believing)
+
+
+def _likeliest_holds(checks: Checks, attacked: "_Attacked") -> None:
+    """What is found by who picks the likeliest comes out again, and is low enough where it is limited."""
+    promise = attacked.promise
+    figures = promise.figures["likeliest"]
+    draws = min(DRAWS, max(FEWEST_DRAWS, LOOKED_AT // max(attacked.cells.size, 1)))
+    sizes = attacked.simulation.likeliest(attacked.power, draws, (*attacked.seed, 4))
+    found = Simulated.of(sizes, promise.k)
+    checks.require(agree(found, figures), LIKELIEST_STATED)
+    if is_likeliest_bounded(promise):
+        is_low = figures["interval"][1] <= promise.threshold and is_not_above(found, promise.threshold)
+        checks.require(is_low, likeliest_low(promise))
 
 
 def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> None:
     """What other adversaries find comes out again, of those who can be simulated here."""
     promise = attacked.promise
-    held = {"flags believed (tolerant)": believing.tolerant, "flags believed where nobody fits": believing.fallback}
+    held = {
+        "flags believed (tolerant)": believing.tolerant,
+        "flags believed where nobody fits": believing.fallback,
+        "flags believed, fewest missing": believing.nearest,
+    }
     for number, row in enumerate(promise.attacks):
         found = attacked.by(row["adversary"])
         if found is not None:

@@ -1,11 +1,13 @@
 """Released claims looked for among those of the original, one way of suppressing cells after the other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from .data_file import CLAIMS, KEPT, QUASI, SUPPRESSED, ClaimsForm, WrittenClaims
 from .verify_pseudonyms import ID, KEY, SHOWN, Pair
@@ -13,6 +15,9 @@ from .verify_pseudonyms import ID, KEY, SHOWN, Pair
 Numbers = NDArray[np.int64]
 PATIENT = "\0patient"
 """Number of the released patient, from 0."""
+
+_ROW, _NTH = "\0place", "\0nth"
+_NTH_IS_LEFT = pl.col(_NTH) >= pl.col("taken")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,15 +67,16 @@ class ClaimRows:
         return ClaimRows(form, origin.size, here, there)
 
     def are_own(self) -> bool:
-        """Whether each patient has at least as many claims in the original that look like a released one."""
-        return all(
-            own.group_by(KEY)
-            .len()
-            .join(other.group_by(KEY).len("there"), on=KEY, how="left")
-            .select((pl.col("len") <= pl.col("there").fill_null(0)).all())
-            .item()
-            for own, other in self._alike([], [])
-        )
+        """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
+        flags, by = self._flags(), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
+        is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
+        whole = self.here.filter(is_whole).group_by(by).len("taken")
+        left = self.there.with_columns(pl.int_range(pl.len()).over(by).alias(_NTH))
+        left = left.join(whole, on=by, how="left", nulls_equal=True).with_columns(pl.col("taken").fill_null(0))
+        if left.filter(pl.col(_NTH) < pl.col("taken")).height != whole["taken"].sum():
+            return False
+        # whole claims that look alike stand for each other, so that those with suppressed cells may have any left over
+        return _can_be(list(self._alike([_ROW], [_ROW], self.here.filter(~is_whole), left.filter(_NTH_IS_LEFT))))
 
     def miss_as_flagged(self, is_flagged: NDArray[np.bool_]) -> bool:
         """Whether flagged patients have fewer claims than in the original, and all others as many."""
@@ -79,22 +85,49 @@ class ClaimRows:
         )
         return bool(np.all((here < there) == is_flagged) and np.all(here <= there))
 
-    def pseudonyms(self, name: str) -> Iterator[Pair]:
-        """Rows that can be each other, with the numbers and the ids of a column."""
-        for own, other in self._alike([name], [f"{ID}{name}"]):
-            yield own.rename({name: SHOWN}), other.rename({f"{ID}{name}": ID})
+    def pseudonyms(self, names: Sequence[str]) -> Iterator[Pair]:
+        """Rows that can be each other, with the numbers and the ids of some columns, together if they are several."""
+        ids = [f"{ID}{name}" for name in names]
+        for own, other in self._alike(names, ids, self.here, self.there):
+            yield _together(own, names, SHOWN), _together(other, ids, ID)
 
-    def _alike(self, shown: list[str], ids: list[str]) -> Iterator[Pair]:
+    def _flags(self) -> list[str]:
+        return [f"{SUPPRESSED}{name}" for name in self.form.names(CLAIMS, QUASI)]
+
+    def _alike(
+        self, shown: Sequence[str], ids: Sequence[str], here: pl.DataFrame, there: pl.DataFrame
+    ) -> Iterator[Pair]:
         """Released claims by which of their cells are suppressed, and claims that look alike; with these columns."""
         quasi, kept = self.form.names(CLAIMS, QUASI), self.form.names(CLAIMS, KEPT)
-        flags = [f"{SUPPRESSED}{name}" for name in quasi]
-        for pattern, some in self.here.partition_by(flags, as_dict=True, maintain_order=True).items():
+        here, there = here.with_row_index(_ROW), there.with_row_index(_ROW)
+        for pattern, some in here.partition_by(self._flags(), as_dict=True, maintain_order=True).items():
             by = [PATIENT, *(name for name, flag in zip(quasi, pattern, strict=True) if flag == "0"), *kept]
             kinds = some.select(by).unique().with_row_index(KEY)
             yield (
                 some.select(*by, *shown).join(kinds, on=by, nulls_equal=True).select(KEY, *shown),
-                self.there.select(*by, *ids).join(kinds, on=by, nulls_equal=True).select(KEY, *ids),
+                there.select(*by, *ids).join(kinds, on=by, nulls_equal=True).select(KEY, *ids),
             )
+
+
+def _can_be(pairs: Sequence[Pair]) -> bool:
+    """Whether each released row can have a row of the original of its own, among those that it looks like."""
+    edges = [own.join(other, on=KEY, suffix="_there").select(_ROW, f"{_ROW}_there") for own, other in pairs]
+    wanted = sum(own.height for own, _ in pairs)
+    if not wanted:
+        return True
+    both = pl.concat(edges)
+    if not both.height:
+        return False
+    rows, others = (column.rank("dense").to_numpy().astype(np.int64) - 1 for column in both.get_columns())
+    graph = csr_array((np.ones(rows.size, dtype=np.int8), (rows, others)))
+    found = maximum_bipartite_matching(graph, perm_type="column")
+    return int((found >= 0).sum()) == wanted
+
+
+def _together(frame: pl.DataFrame, names: Sequence[str], name: str) -> pl.DataFrame:
+    if len(names) == 1:
+        return frame.rename({names[0]: name})
+    return frame.select(KEY, pl.struct(names).struct.json_encode().alias(name))
 
 
 def _numbered(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:

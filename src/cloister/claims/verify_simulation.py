@@ -7,7 +7,7 @@ each value at least as often as it was drawn.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +23,9 @@ SURE = 4.0
 
 WIDE = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
+
+ALIKE = 1e-9
+"""Logarithms of chances that differ by less are of equal chances."""
 
 AT_ONCE = 8_000
 """Draws that are made together."""
@@ -87,22 +90,29 @@ def share_error(share: float, draws: int) -> float:
 
 @dataclass(frozen=True)
 class Attacks:
-    """What three adversaries find on the same draws.
+    """What four adversaries find on the same draws.
 
     Attributes
     ----------
     exact : a draw that the released claims of the patient do not hold is missed
     tolerant : values may be missing where flags say that some were left out
     fallback : the same, but only where nobody fits without
+    nearest : the same as the last, but of those tolerated they take only who lack fewest values
     """
 
     exact: Simulated
     tolerant: Simulated
     fallback: Simulated
+    nearest: Simulated
+
+    @property
+    def believing(self) -> tuple[Simulated, Simulated, Simulated]:
+        """What they find who believe flags."""
+        return self.tolerant, self.fallback, self.nearest
 
     @classmethod
     def of(cls, sizes: NDArray[np.int64], k: int) -> "Attacks":
-        """Figures from the classes that each finds, (3, n_draws)."""
+        """Figures from the classes that each finds, (4, n_draws)."""
         return cls(*(Simulated.of(own, k) for own in sizes))
 
 
@@ -177,37 +187,65 @@ class Simulation:
 
         Parameters
         ----------
-        with_flags : without, all three adversaries find what the exact one finds, and it takes less long
+        with_flags : without, all four adversaries find what the exact one finds, and it takes less long
 
         Returns
         -------
         NDArray
-            (3, draws) the class that the exact, the tolerant and the fallback adversary find, 0 where they have none
+            (4, draws) the class that the exact, the tolerant, the fallback and the nearest adversary find, 0 where they
+            have none
         """
         flagged = self.flagged if with_flags else None
+        sizes = np.zeros((4, draws), dtype=np.int64)
+        for number, (patient, drawn) in enumerate(self._drawn(power, draws, seed)):
+            sizes[:, number] = self._sizes(patient, drawn, flagged)
+        return sizes
+
+    def likeliest(self, power: Numbers, draws: int, seed: Sequence[int]) -> NDArray[np.int64]:
+        """Draw likewise; of those who fit and of whom a draw is likeliest, how many, 0 where its patient is none.
+
+        The likelihood of a draw is the share of all samples of its size, from the released values of somebody, that
+        are this one.
+        """
+        sizes = np.zeros(draws, dtype=np.int64)
+        for number, (patient, drawn) in enumerate(self._drawn(power, draws, seed)):
+            me, fits = int(self.number[patient]), _fitting(self.holders, drawn, self._cell(patient))
+            if fits.holds(me):
+                those = fits.patients()
+                chances = _chances(self.holders, drawn, those)
+                mine = chances[np.searchsorted(those, me)]
+                if mine >= chances.max() - ALIKE:
+                    sizes[number] = int((chances >= mine - ALIKE).sum())
+        return sizes
+
+    def _drawn(self, power: Numbers, draws: int, seed: Sequence[int]) -> Iterator[tuple[int, list[Drawn]]]:
+        """A patient and some of the patient's values of each column, again and again."""
         random = np.random.default_rng([*seed])
-        sizes = np.zeros((3, draws), dtype=np.int64)
         for begin in range(0, draws, AT_ONCE):
             victims = random.integers(0, self.number.size, min(AT_ONCE, draws - begin))
             drawn = [own.draw(self.number[victims], power[victims, h], random) for h, own in enumerate(self.values)]
             for at, patient in enumerate(victims.tolist()):
-                sizes[:, begin + at] = self._sizes(patient, [own[at] for own in drawn], flagged)
-        return sizes
+                yield patient, [own[at] for own in drawn]
+
+    def _cell(self, patient: int) -> tuple[int, int]:
+        return int(self.low[patient]), int(self.high[patient])
 
     def run(self, power: Numbers, draws: int, seed: Sequence[int]) -> Attacks:
         """Figures of so many draws."""
         return Attacks.of(self.sizes(power, draws, seed), self.k)
 
-    def _sizes(self, patient: int, drawn: Sequence[Drawn], flagged: Flagged | None) -> tuple[int, int, int]:
+    def _sizes(self, patient: int, drawn: Sequence[Drawn], flagged: Flagged | None) -> tuple[int, int, int, int]:
         """Class of one draw for each adversary, 0 where it has none."""
-        me, cell = int(self.number[patient]), (int(self.low[patient]), int(self.high[patient]))
+        me, cell = int(self.number[patient]), self._cell(patient)
         fits = _fitting(self.holders, drawn, cell)
         n_fits = fits.count()
         exact = n_fits if fits.holds(me) else 0
         if flagged is None:
-            return exact, exact, exact
+            return exact, exact, exact, exact
         tolerant = flagged.count(drawn, cell, fits)
-        return exact, tolerant, exact if n_fits else tolerant
+        if n_fits:
+            return exact, tolerant, exact, exact
+        return exact, tolerant, tolerant, flagged.nearest(drawn, cell, me)
 
 
 def simulate(
@@ -232,6 +270,27 @@ def _fitting(holders: Sequence[Holders], drawn: Sequence[Drawn], cell: tuple[int
         for value, times in own:
             holder.keep(found, value, times)
     return found
+
+
+def _chances(holders: Sequence[Holders], drawn: Sequence[Drawn], patients: Numbers) -> NDArray[np.float64]:
+    """Logarithm of the chance to draw just this from the released values of each patient, up to a part all share."""
+    chances = np.zeros(patients.size)
+    for holder, own in zip(holders, drawn, strict=True):
+        size = sum(times for _, times in own)
+        n = holder.sizes[patients]
+        chances -= _logs_of_falling(n, size)
+        for value, times in own:
+            often = holder.often(value, patients)
+            chances += _logs_of_falling(often, times)
+    return chances
+
+
+def _logs_of_falling(numbers: Numbers, times: int) -> NDArray[np.float64]:
+    """Logarithm of n (n - 1) ... with so many factors, of each number n that is no smaller."""
+    table = np.arange(int(numbers.max()) + 1.0) if numbers.size else np.zeros(1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(table[1:]))])
+    falling: NDArray[np.float64] = logs[numbers] - logs[numbers - times]
+    return falling
 
 
 def _coded(known: pl.Series, shown: pl.Series) -> tuple[Numbers, Numbers]:

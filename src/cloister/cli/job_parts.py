@@ -102,6 +102,7 @@ def _claims(run: Run, name: str, part: ClaimsPart, watch: Stopwatch) -> Prepared
         claims=Path(of_claims.file),
         plan=path,
         crosswalk=_path(part.crosswalk),
+        seed=run.job.seed or None,  # else that of the plan
         **{key: head[key] for key in ("out", "internal", "threads", "attack", "quiet", "as_json")},
     )
     return prepare_claims(options, watch, claims)

@@ -19,6 +19,7 @@ from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.folder import is_internal_of_job, is_job_release
 from cloister.jobs.job import FileSource, Job
+from cloister.jobs.job_checks import unused
 from cloister.jobs.job_file import read_job
 from cloister.jobs.release import finish_job
 from cloister.recheck import verify_folder
@@ -36,11 +37,14 @@ def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None
     run = Run(job, path, path.parent / job.output, secret, quiet, as_json)
     with chdir(path.parent):
         _check_places(run, overwrite or dry_run)
+        if is_taken(run.out) and not is_job_release(run.out):
+            raise InputError(f"{run.out.name} exists already and is no release of a job. Give another name as output.")
         prepared = {name: _prepared(run, name) for name in job.parts}
         if dry_run:
-            _dry(run, prepared, [] if overwrite else _there(run))
+            _dry(run, prepared, [*_unused(run.job), *([] if overwrite else _there(run))])
             return
         notes, manifest = _protected(run, prepared, overwrite)
+        notes = [*_unused(run.job), *notes]
     _tell(run, manifest, notes, shown / job.output)
 
 
@@ -108,6 +112,10 @@ def _dry(run: Run, prepared: dict[str, Prepared], there: list[str]) -> None:
     for name, one in prepared.items():
         console().print(facts(f"{name} ({run.job.parts[name].shape})", one.asked))
     console().print("Nothing was protected or written: this was a dry run.", soft_wrap=True)
+
+
+def _unused(job: Job) -> list[str]:
+    return [f"sources.{name} is used by no part" for name in unused(job.parts, job.sources)]
 
 
 def _there(run: Run) -> list[str]:

@@ -121,9 +121,12 @@ def _frame_of(release: Release) -> pl.DataFrame:
 def _check(source: Source, request: TableRequest, asked: "CodesAsked | None") -> None:
     """Raise what protecting would raise before its search."""
     from cloister.tabular.encode import encode
+    from cloister.tabular.recoding.choice import check_levels
 
     if asked is None:
-        encode(source.frame, request, source.name)
+        encoded = encode(source.frame, request, source.name)
+        if request.levels is not None:
+            check_levels(encoded.problem, request.levels)
         return
     from cloister.table_with_codes.data import k_of
     from cloister.table_with_codes.presence import asking_presence, check_column, read_codes, with_presence

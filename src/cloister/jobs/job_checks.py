@@ -33,6 +33,57 @@ def refuse_link(link: Sequence[str], parts: Sequence[str], file: str) -> None:
     raise InputError(f"{file}: link cannot be met, since no method of this version protects it: {APART}.", file=file)
 
 
+def refuse_sources(parts: Mapping[str, Part], sources: Mapping[str, FileSource], file: str) -> None:
+    """Refuse ids of sources that claims alone are read from, as their plan names them.
+
+    Raises
+    ------
+    InputError
+        There is such a source.
+    """
+    of_claims = {source for part in parts.values() if isinstance(part, ClaimsPart) for source in _used(part)}
+    for name, source in sources.items():
+        if name in of_claims and source.id is not None and not _is_used_by_others(name, parts):
+            raise InputError(f"{file}: sources.{name}.id is not for claims: their plan names the ids.", file=file)
+
+
+def unused(parts: Mapping[str, Part], sources: Mapping[str, FileSource]) -> list[str]:
+    """Return the sources that no part uses."""
+    used = {source for part in parts.values() for source in _used(part)}
+    return [name for name in sources if name not in used]
+
+
+def _used(part: Part) -> set[str]:
+    if isinstance(part, ClaimsPart):
+        return {part.patients, part.claims}
+    return {part.source, *([part.codes] if isinstance(part, TablePart) and part.codes is not None else [])}
+
+
+def _is_used_by_others(name: str, parts: Mapping[str, Part]) -> bool:
+    return any(name in _used(part) for part in parts.values() if not isinstance(part, ClaimsPart))
+
+
+def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
+    """Refuse several parts that release all codes of a patient together.
+
+    Raises
+    ------
+    InputError
+        There are two.
+    """
+    whole = [name for name, part in parts.items() if _has_whole_histories(part)]
+    if len(whole) > 1:
+        raise InputError(
+            f"{file}: {' and '.join(whole)} each release all codes of a patient together, so that a row of one fits "
+            "the same patient's row in the other and few more. Release one of them, or disassociate codes.",
+            file=file,
+        )
+
+
+def _has_whole_histories(part: Part) -> bool:
+    return isinstance(part, ClaimsPart) or (isinstance(part, CodesPart) and part.method not in (None, "disassociation"))
+
+
 def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
     """Return what is wrong with a part, in sentences.
 
@@ -54,6 +105,8 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
         return
     if isinstance(part, TablePart):
         yield from _of_table(part, where)
+        if part.crosswalk is not None and part.source in sources and sources[part.source].id is None:
+            yield f"{where}.crosswalk maps ids, but sources.{part.source} names no id column. Give it an id."
     for key, (allowed, holds) in _in_range(part).items():
         if not holds:
             yield f"{where}.{key} must be {allowed}."

@@ -11,7 +11,7 @@ from cloister.io.text import load_text
 from cloister.typed_toml import read_toml, typed
 
 from .job import PARTS, ClaimsPart, FileSource, Job, Part, Written
-from .job_checks import check_part, refuse_link
+from .job_checks import check_part, refuse_link, refuse_sources, refuse_whole_histories
 
 OF_DATABASES = ("url", "query")
 PART_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -54,6 +54,8 @@ def parse_job(text: str, file: str) -> Job:
             raise InputError(f"{file}: {problem}", file=file)
         parts[name] = part
     refuse_link(written.link, list(parts), file)
+    refuse_sources(parts, sources, file)
+    refuse_whole_histories(parts, file)
     return Job(
         written.name,
         written.output,

@@ -14,7 +14,7 @@ from .in_short import loss_of, promise_of, risk_of
 SENTENCES = (
     "Each part keeps its own promise, and was verified by itself",
     "No row of one part leads to fewer than k rows of another by an id, by the order of rows, or by columns that both "
-    "have",
+    "have; to patients of claims by their quasi-identifiers, as the risk of claims says",
 )
 NOT_PROMISED = (
     "That parts promise together what each promises alone: what is known of one patient from several parts can be put "

@@ -25,6 +25,11 @@ MOST = 3
 """Columns that somebody looks a row up by, if not by all."""
 
 AS_RECORDED_OF_CLAIMS = "keep"
+CHUNKS = "disassociation"
+WHOLE_HISTORIES = (
+    "each releases all codes of a patient together, which fit the other's row of the same patient and few others"
+)
+"""Of claims, and of codes that are generalized; chunks, and trajectories that k patients share, tell of k at least."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,18 @@ def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
     """
     shown = {name: shown_of(folder / name, manifest) for name, manifest in manifests.items()}
     there = [(name, one) for name, one in shown.items() if one is not None]
-    return [
+    whole = [name for name, manifest in manifests.items() if has_whole_histories(manifest)]
+    histories = [f"rows of {' and '.join(whole)} can be joined: {WHOLE_HISTORIES}"] if len(whole) > 1 else []
+    return histories + [
         f"rows of {own} and {other} can be joined by what both release: {why}"
         for (own, one), (other, two) in combinations(there, 2)
         for why in _why(one, two)
     ]
+
+
+def has_whole_histories(manifest: Manifest) -> bool:
+    """Whether each row, or each patient, is released with all own codes, so that hardly two are alike."""
+    return bool(manifest["shape"] == "claims" or (manifest["shape"] == "codes" and manifest["method"] != CHUNKS))
 
 
 def _why(one: Shown, two: Shown) -> list[str]:
@@ -69,13 +81,36 @@ def _why(one: Shown, two: Shown) -> list[str]:
     for subset in subsets(columns):
         if not generalized.issuperset(subset) and leads_to_few(one, two, list(subset)):
             return [f"values of {', '.join(subset)} lead to fewer than {max(one.k, two.k)}"]
-    unlike = [column for column in columns if column in generalized and not have_like_labels(one, two, column)]
-    recorded = [column for column in columns if column not in generalized and have_values_in_common(one, two, column)]
-    if unlike and recorded:
-        return [
-            f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"
-        ]
-    return []
+    return _narrowed(one, two, columns)
+
+
+def _narrowed(one: Shown, two: Shown, columns: Sequence[str]) -> list[str]:
+    """Return why values at other levels in each part narrow its classes down, in words; none if they do not.
+
+    Where a part generalizes all that is shared, a row of the other leads to a whole class of it, and that class to its
+    own patients. Where both have a shared column as recorded, which tells rows of a class apart, labels that are
+    neither equal nor apart leave some of a class.
+    """
+    told = [
+        [column for column in columns if column not in part.generalized and _is_telling(one, two, column)]
+        for part in (one, two)
+    ]
+    unlike = [
+        column
+        for column in columns
+        if column in one.generalized | two.generalized and not have_like_labels(one, two, column)
+    ]
+    if not (unlike and all(told)):
+        return []
+    recorded = dict.fromkeys(told[0] + told[1])
+    return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]
+
+
+def _is_telling(one: Shown, two: Shown, column: str) -> bool:
+    """Whether rows can be held against each other by a column that one part has as recorded."""
+    if column in one.generalized | two.generalized:
+        return not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
+    return have_values_in_common(one, two, column)
 
 
 def subsets(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -92,7 +127,9 @@ def have_values_in_common(one: Shown, two: Shown, column: str) -> bool:
 
 
 def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
-    """Whether the labels of a quasi-identifier in two parts are equal or do not meet."""
+    """Whether the labels of a column in two parts are equal or do not meet, or one part tells nothing by it."""
+    if any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two)):
+        return True
     if one.is_overlapping or two.is_overlapping:
         return False
     labels = [set(part.frame[column].unique()) for part in (one, two)]
@@ -110,8 +147,8 @@ def leads_to_few(one: Shown, two: Shown, columns: list[str]) -> bool:
 def shown_of(folder: Path, manifest: Manifest) -> Shown | None:
     """Return what a part releases of each patient; None where it has no row a patient, or nothing besides an id.
 
-    Of claims and of files beside trajectories, only what is released as recorded; of code sets nothing, as their
-    records need not be patients.
+    Of files beside trajectories only what is released as recorded; of code sets nothing, as their records need not be
+    patients.
     """
     found = _columns(folder, manifest)
     if found is None or not found[1]:
@@ -144,8 +181,8 @@ def _columns(folder: Path, manifest: Manifest) -> tuple[Path, dict[str, str]] | 
         return folder / SIDE, dict.fromkeys(manifest["side"]["columns"], "side")
     if shape == "claims":
         file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest["files"])
-        kept = [name for name, told in columns["patients"].items() if told["role"] == AS_RECORDED_OF_CLAIMS]
-        return folder / file, dict.fromkeys(kept, AS_RECORDED_OF_CLAIMS)
+        roles = {name: told["role"] for name, told in columns["patients"].items()}
+        return folder / file, {n: role for n, role in roles.items() if role in (AS_RECORDED_OF_CLAIMS, QUASI)}
     return None
 
 

@@ -143,7 +143,7 @@ def test_a_cell_that_was_blanked_is_counted(release, cloister):
     found = cloister("verify", release)
 
     assert found.code == 1
-    assert "steps tell of fewer suppressed cells" in found.err
+    assert "steps tell of other suppressed cells" in found.err
 
 
 def test_the_original_tells_more(release, cloister, tmp_path):

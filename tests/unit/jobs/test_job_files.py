@@ -90,3 +90,26 @@ def test_what_is_wrong_is_told_by_file_key_and_what_is_allowed(text, words):
 
     assert [word for word in ("job.toml", *words) if word not in refused.value.message] == []
     assert refused.value.file == "job.toml"
+
+
+def test_two_parts_with_all_codes_of_each_patient_are_refused():
+    """Codes generalized twice, or beside claims, fit each other's rows; disassociated ones tell of k at least."""
+    head = 'name = "n"\noutput = "o"\nk = 5\n' + "".join(f'[sources.{s}]\nfile = "{s}.csv"\n' for s in "abc")
+    cba = '[[protect]]\nshape = "codes"\nmethod = "cba"\nprivacy = "all:2"\npolicy = "level:3"\nsource = "{}"\n'
+    claims = '[[protect]]\nshape = "claims"\npatients = "b"\nclaims = "c"\nplan = "p.toml"\n'
+    chunks = '[[protect]]\nshape = "codes"\nm = 2\nsource = "b"\n'
+
+    for second in (cba.format("b"), claims):
+        with pytest.raises(InputError, match="all codes of a patient together"):
+            parse_job(head + cba.format("a") + second, "job.toml")
+    assert len(parse_job(head + cba.format("a") + chunks, "job.toml").parts) == 2
+
+
+def test_ids_of_sources_stand_where_they_are_used():
+    """A crosswalk needs an id column; claims have their ids in the plan."""
+    head = 'name = "n"\noutput = "o"\nk = 5\n[sources.a]\nfile = "a.csv"\n[sources.b]\nfile = "b.csv"\n'
+    with pytest.raises(InputError, match="names no id column"):
+        parse_job(head + '[[protect]]\nshape = "table"\nsource = "a"\ncrosswalk = "map.csv"\n', "job.toml")
+    named = head.replace('"a.csv"\n', '"a.csv"\nid = "mrn"\n')
+    with pytest.raises(InputError, match="their plan names the ids"):
+        parse_job(named + '[[protect]]\nshape = "claims"\npatients = "a"\nclaims = "b"\nplan = "p.toml"\n', "job.toml")

@@ -54,6 +54,27 @@ def test_rows_are_looked_up_by_each_column_and_by_several(one, two, words):
     assert _why(part(one, ["age", "diagnosis"]), part(two, ["age", "diagnosis"])) == []
 
 
+AGED = [("[20-39]", "x"), ("[20-39]", "y")] * 2
+EXACT = [("30", "x"), ("31", "x"), ("32", "y"), ("33", "y")] * 2
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "is_refused"),
+    [
+        (part(AGED, ["age"]), part(EXACT), True),
+        (part(AGED, ["age"]), part(EXACT, ["diagnosis"]), True),
+        (part(AGED, ["age"]), part([(age, "*") for age, _ in EXACT], ["diagnosis"]), False),
+        (part(AGED, ["age", "diagnosis"]), part(EXACT), False),
+        (part(AGED, ["age"]), part([(age, f"<{one}>") for age, one in EXACT], ["diagnosis"]), True),
+        (part([("*", one) for _, one in AGED], ["age"]), part(EXACT), False),
+    ],
+)
+def test_a_column_that_one_part_alone_generalizes(one, two, is_refused):
+    """With another that tells rows of both apart it narrows classes down; alone, or at the root, it does not."""
+    assert bool(_why(one, two)) == is_refused
+    assert bool(_why(two, one)) == is_refused
+
+
 def table(ids):
     """A table of patients."""
     return Source(pl.DataFrame({"mrn": ids}), "csv", ",", "utf-8", "patients.csv")

@@ -175,7 +175,14 @@ def choose_policy(problem: Problem, request: TableRequest, report: Report | None
     return search(request.search_name, problem, threads=request.threads, time_limit=request.time_limit, report=report)
 
 
-def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
+def check_levels(problem: Problem, levels: Mapping[str, int]) -> None:
+    """Refuse a policy that is none of the lattice.
+
+    Raises
+    ------
+    InputError
+        A quasi-identifier is not named, something else is, or a hierarchy has no such level.
+    """
     unknown = sorted(set(levels) - set(problem.names))
     absent = sorted(set(problem.names) - set(levels))
     if unknown or absent:
@@ -191,6 +198,10 @@ def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
                 f"{heights[column] - 1}.",
                 column=column,
             )
+
+
+def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
+    check_levels(problem, levels)
     candidate = problem.measure([levels[name] for name in problem.names])
     if not problem.is_safe(candidate):
         raise NoSafeRelease(

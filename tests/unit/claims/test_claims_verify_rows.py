@@ -1,0 +1,148 @@
+"""The verifier of claims: whether released claims and pseudonyms can be those of the original."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloister.claims.data_file import ClaimsForm, ReleasedColumn, WrittenClaims
+from cloister.claims.verify_pseudonyms import ID, KEY, SHOWN, keep_company
+from cloister.claims.verify_rows import ClaimRows
+from cloister.claims.verify_simulation import History, Simulated, Simulation
+
+FORM = ClaimsForm(
+    (ReleasedColumn("id", "identifier", ids="number"), ReleasedColumn("truncated", "flag")),
+    (
+        ReleasedColumn("id", "identifier", ids="number"),
+        *(ReleasedColumn(name, "quasi-identifier", "suppress", 0, 1) for name in ("dx", "pos")),
+        *(ReleasedColumn(name, "flag") for name in ("sup_dx", "sup_pos")),
+        *(ReleasedColumn(name, "pseudonym", numbered_with=name) for name in ("doctor", "vendor")),
+    ),
+)
+VALUES = st.sampled_from(["a", "b", None])
+CLAIM = st.tuples(VALUES, VALUES)
+RELEASED = st.tuples(CLAIM, st.tuples(st.booleans(), st.booleans()))
+
+
+def rows_of(released, original, doctors=None, ids=None):
+    """Claims of two patients, as released with what was suppressed, and as they were."""
+    texts = {
+        "id": [str(owner + 1) for owner, _, _ in released],
+        "dx": [None if hidden[0] else value[0] for _, value, hidden in released],
+        "pos": [None if hidden[1] else value[1] for _, value, hidden in released],
+        "sup_dx": [str(int(hidden[0])) for *_, hidden in released],
+        "sup_pos": [str(int(hidden[1])) for *_, hidden in released],
+        "doctor": [one for one, _ in doctors] if doctors else ["1"] * len(released),
+        "vendor": [two for _, two in doctors] if doctors else ["1"] * len(released),
+    }
+    here = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
+    people = pl.DataFrame({"id": ["1", "2"], "truncated": ["1", "1"]})
+    there = {
+        "dx": [value[0] for _, value in original],
+        "pos": [value[1] for _, value in original],
+        f"{ID}doctor": [one for one, _ in ids] if ids else ["X"] * len(original),
+        f"{ID}vendor": [two for _, two in ids] if ids else ["X"] * len(original),
+    }
+    claims = pl.DataFrame(there, schema=dict.fromkeys(there, pl.String))
+    owners = np.array([owner for owner, _ in original], dtype=np.int64)
+    return ClaimRows.of(WrittenClaims(people, here), FORM, claims, owners, np.array([0, 1]))
+
+
+def fits(released, original):
+    """Whether one released claim can be one of the original's."""
+    (_, value, hidden), (_, true) = released, original
+    return released[0] == original[0] and all(
+        is_hidden or one == other for one, other, is_hidden in zip(value, true, hidden, strict=True)
+    )
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 1), CLAIM), min_size=1, max_size=5), st.data())
+def test_every_released_claim_has_one_of_its_own(original, data):
+    """As by trying all ways to pair them: missing values, suppressed cells and repeated claims among them."""
+    some = st.tuples(st.integers(0, 1), RELEASED).map(lambda one: (one[0], *one[1]))
+    released = data.draw(st.lists(some, min_size=1, max_size=len(original)))
+    ways = itertools.permutations(original, len(released))
+    can_be = any(all(map(fits, released, way)) for way in ways)
+
+    assert rows_of(released, original).are_own() == can_be
+
+
+def test_a_claim_released_twice_for_another_is_noticed():
+    """One whole, and once more with a suppressed cell, in the place of a claim that is lost."""
+    whole, half = (0, ("a", "a"), (False, False)), (0, ("a", None), (False, True))
+
+    assert not rows_of([whole, half], [(0, ("a", "a")), (0, ("b", "b"))]).are_own()
+    assert rows_of([whole, half], [(0, ("a", "a")), (0, ("a", "b"))]).are_own()
+
+
+def test_numbers_of_one_id_cannot_borrow_from_others():
+    """Two ids under four numbers are noticed though other ids, which nobody needs, are there (Hall's condition)."""
+    keys, numbers = [0, 0, 1, 1], ["1", "2", "3", "4"]
+    own = pl.DataFrame({KEY: keys, SHOWN: numbers})
+    other = pl.DataFrame({KEY: [*keys, 2, 3], ID: ["A", "B", "A", "B", "C", "D"]})
+
+    assert not keep_company([(own, other)])
+    assert keep_company([(own.with_columns(pl.Series(SHOWN, ["1", "2", "1", "2"])), other)])
+
+
+def test_several_pseudonyms_of_a_claim_stand_for_ids_of_one_claim():
+    """Doctor and vendor swapped between claims that look alike: each by itself may be, both together never were."""
+    released, original = (
+        [(owner, ("a", "a"), (False, False)) for owner in (0, 0, 1, 1)],
+        [(o, ("a", "a")) for o in (0, 0, 1, 1)],
+    )
+    ids = [("A", "V"), ("B", "W")] * 2
+    true = rows_of(released, original, [("1", "1"), ("2", "2")] * 2, ids)
+    swapped = rows_of(released, original, [("1", "1"), ("2", "2"), ("1", "2"), ("2", "1")], ids)
+
+    assert all(keep_company(swapped.pseudonyms([name])) for name in ("doctor", "vendor"))
+    assert not keep_company(swapped.pseudonyms(["doctor", "vendor"]))
+    assert keep_company(true.pseudonyms(["doctor", "vendor"]))
+
+
+def history(lists):
+    """One column of claims of each patient."""
+    owners = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+    return History(owners, [pl.Series("dx", [text for own in lists for text in own], dtype=pl.String)])
+
+
+def chances(sample, there):
+    """Share of the samples of this size from what is there that are this one."""
+    every = list(itertools.combinations(there, len(sample)))
+    return sum(sorted(one) == sorted(sample) for one in every) / len(every) if every else 0.0
+
+
+def test_who_picks_the_likeliest_is_simulated_by_the_definition():
+    """All samples, with the likelihood of each counted out: within four standard errors."""
+    shown = [["a", "a", "b"], ["a", "b"], ["a", "b", "b", "b"], ["a"], ["b", "b", "a", "a", "a"]]
+    power, risks = np.array([[2], [2], [2], [1], [2]]), []
+    for patient, own in enumerate(shown):
+        samples = list(itertools.combinations(own, power[patient, 0]))
+        for sample in samples:
+            likely = [chances(sample, there) for there in shown]
+            alike = [abs(one - max(likely)) < 1e-9 for one in likely]
+            risks.append((1 / sum(alike) if alike[patient] else 0) / len(samples) / len(shown))
+    attacked = Simulation(np.zeros(5, dtype=np.int64), history(shown), history(shown), 3)
+    found = Simulated.of(attacked.likeliest(power, 20_000, (1,)), 3)
+
+    assert abs(sum(risks) - found.mean) <= 4 * found.error
+
+
+def test_who_takes_only_those_who_lack_fewest_is_simulated_by_the_definition():
+    """Where nobody fits, of those tolerated the ones who lack least; else who fits exactly."""
+    known = [["a", "a", "b"], ["a", "b"], ["b", "b"], ["a", "a"]]
+    shown, room = [["a", "b"], ["a"], ["b"], ["a", "a"]], np.array([[1], [2], [1], [0]])
+    power, risks = np.array([[2], [2], [2], [2]]), []
+    for patient, own in enumerate(known):
+        samples = list(itertools.combinations(own, 2))
+        for sample in samples:
+            short = [sum(max(0, sample.count(t) - there.count(t)) for t in set(sample)) for there in shown]
+            tolerated = [lack for lack, spare in zip(short, room[:, 0], strict=True) if lack <= spare]
+            risks.append((short[patient] == min(tolerated)) / tolerated.count(min(tolerated)) / len(samples) / 4)
+    attacked = Simulation(np.zeros(4, dtype=np.int64), history(known), history(shown), 3, room)
+    found = attacked.run(power, 20_000, (1,)).nearest
+
+    assert abs(sum(risks) - found.mean) <= 4 * found.error
