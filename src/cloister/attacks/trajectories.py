@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby, permutations
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,9 @@ NUMBERS = (1, 2, 3)
 """Pairs, or codes, that adversaries know, besides all."""
 
 Numbers = NDArray[np.int64]
-FIRST = -1
+FIRST, NOWHERE = -1, np.iinfo(np.int64).max
+MOST_ORDERED = 4
+"""Pairs of one age of which every order is tried."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,16 +55,34 @@ class Sequences:
     own: Integers
 
     def pairs(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the sequences in which the known pairs of a target may stand, one after another, each in one place."""
-        begin, theirs = int(self.trajectories.offsets[target]), self.trajectories
+        """Return the sequences in which the known pairs of a target may stand, each in one place, by rising age.
+
+        Which of several pairs of one age comes first, nobody knows: every order of up to four is tried, more may stand
+        anywhere.
+        """
+        begin, ages = int(self.trajectories.offsets[target]), self.trajectories.ages
         last = np.full(self.sizes.size, FIRST, dtype=np.int64)
-        for pair in sorted(begin + item for item in known):
-            sequence, place = self._rows(int(theirs.codes[pair]), self.age_labels[theirs.ages[pair]])
-            after = place > last[sequence]
-            earliest = np.full(self.sizes.size, np.iinfo(np.int64).max, dtype=np.int64)
-            np.minimum.at(earliest, sequence[after], place[after])
-            last = earliest
-        return np.flatnonzero(last < np.iinfo(np.int64).max)
+        rows = sorted(begin + item for item in known)
+        for _, same in groupby(rows, key=lambda pair: int(ages[pair])):
+            last = self._after(last, list(same))
+        return np.flatnonzero(last < NOWHERE)
+
+    def _after(self, last: Integers, pairs: list[int]) -> Integers:
+        """Earliest place of each sequence up to which these pairs of one age may stand behind ``last``."""
+        if len(pairs) <= MOST_ORDERED:
+            earliest: Integers = np.min([reduce(self._next, order, last) for order in permutations(pairs)], axis=0)
+            return earliest
+        there = np.maximum.reduce([self._next(last, pair) for pair in pairs])
+        return np.where(there < NOWHERE, last, NOWHERE)
+
+    def _next(self, last: Integers, pair: int) -> Integers:
+        """Earliest place of each sequence behind ``last`` where a pair may stand."""
+        theirs = self.trajectories
+        sequence, place = self._rows(int(theirs.codes[pair]), self.age_labels[theirs.ages[pair]])
+        after = place > last[sequence]
+        earliest = np.full(self.sizes.size, NOWHERE, dtype=np.int64)
+        np.minimum.at(earliest, sequence[after], place[after])
+        return earliest
 
     def some(self, codes: Sequence[int]) -> Integers:
         """Return the sequences in which each of these codes may stand, at whatever age."""

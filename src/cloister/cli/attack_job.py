@@ -97,7 +97,7 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
     if options.job is not None:
         if options.original:
             raise InputError("The job says what each part was made from. Give --job or --original.")
-        return _parts_of_job(options.job, folders, crosswalks)
+        return parts_of_job(options.job, folders, crosswalks)
     originals = _named(options.original or [], folders)
     missing = sorted(folders.keys() - originals.keys())
     if missing:
@@ -108,7 +108,7 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
     ]
 
 
-def _parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[Part]:
+def parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[Part]:
     """The parts as the job reads them, with the maps that it wrote where these are still there."""
     job = read_job(path)
     for name in folders:

@@ -42,7 +42,10 @@ def print_links(screen: Console, found: PartsAttack) -> None:
         head = ["parts", "targets", "<k left", "joined", "same number", "linkable"]
         screen.print(grid("What leads from one part to another", head, [_link(link) for link in found.links]))
     for first, second in found.not_compared:
-        screen.print(f"{first} and {second} have no records with ids to compare.", soft_wrap=True)
+        screen.print(
+            f"{first} and {second} are not compared: one of them has no ids, releases no records, or is of claims.",
+            soft_wrap=True,
+        )
 
 
 def _facts(found: Attack) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,8 @@ from cloister.recheck import verify_folder
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
 
+USUAL_TARGETS = 1_000
+
 OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
 
@@ -148,6 +150,9 @@ def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tupl
                 manifests[name], told = _write_part(prepared.pop(name), partial / name, secret, inside)
             notes += [f"{name}: {text}" for text in told]
         manifest = _finish(run, partial, manifests)
+        if run.job.attack and len(manifests) > 1:
+            written = {name: str(others[place]) for place, name in enumerate(maps)}
+            _attack_together(run, {name: partial / name for name in manifests}, written)
     return [*notes, *what_changed(earlier, manifests)], manifest
 
 
@@ -164,6 +169,26 @@ def _write_part(
             place.mkdir(mode=0o700)
     manifest = release.write_into(folder, secret, own)
     return manifest, prepared.notes(release, manifest)
+
+
+def _attack_together(run: Run, folders: dict[str, Path], maps: dict[str, str]) -> None:
+    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
+
+    Raises
+    ------
+    NoSafeRelease
+        There are such parts.
+    """
+    from cloister.cli.attack_job import parts_of_job
+    from cloister.verbs.attack import attack_parts  # loaded where it is asked for
+
+    found = attack_parts(parts_of_job(run.path, folders, maps), targets=USUAL_TARGETS, seed=run.job.seed)
+    linkable = [f"{link.first} and {link.second}" for link in found.links if not link.holds]
+    if linkable:
+        raise NoSafeRelease(
+            f"{run.job.file}: the attack finds that records of {', '.join(linkable)} lead to each other: columns of "
+            "other names may hold the same values. Drop them from one part, or release one part."
+        )
 
 
 def _finish(run: Run, partial: Path, manifests: dict[str, Manifest]) -> Manifest:

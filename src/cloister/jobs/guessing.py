@@ -19,6 +19,7 @@ from cloister.claims.guessing import (
     plain_name,
 )
 from cloister.errors import InputError
+from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.risk.identifier_names import CLASSES, is_named_age, is_named_birth_year, is_named_zip, what_a_name_says
 from cloister.risk.safe_harbor import Finding, look_for_identifiers
@@ -152,6 +153,8 @@ def _of_a_person(column: Column) -> Guess | None:
     if are_dates(values):
         birth = re.search(r"birth|(^|_)dob($|_)", column.plain) is not None
         words = "date:year,decade" if birth else "date:month,quarter,year"
+        if not _is_readable(name, values, words):
+            return Guess(name, DROP, "likely", "dates in a form that cannot be generalized: write them YYYY-MM-DD")
         return Guess(name, QUASI, "sure" if _says(column, "C") else "likely", "dates, by content", words)
     if is_named_zip(name) and all(re.fullmatch(r"[0-9]{5}", value) for value in values):
         return Guess(name, QUASI, "sure", "ZIP codes, by name and content", "prefix:5")
@@ -161,6 +164,15 @@ def _of_a_person(column: Column) -> Guess | None:
     if width is not None:
         return Guess(name, QUASI, "likely", "by its name, numbers", f"interval:{width},{5 * width},{10 * width}")
     return None
+
+
+def _is_readable(name: str, values: Sequence[str], words: str) -> bool:
+    """Whether a hierarchy takes all values of a column."""
+    try:
+        parse_hierarchy(words).bind(name, list(values))
+    except InputError:
+        return False
+    return True
 
 
 def _are_kinds(column: Column) -> bool:

@@ -75,7 +75,8 @@ def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
     if len(whole) > 1:
         raise InputError(
             f"{file}: {' and '.join(whole)} each release all codes of a patient together, so that a row of one fits "
-            "the same patient's row in the other and few more. Release one of them, or disassociate codes.",
+            "the same patient's row in the other and few more. Release one of them, or, where the patients are "
+            "others, write two jobs.",
             file=file,
         )
 

@@ -13,6 +13,7 @@ from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
 from cloister.cli import run_job
 from cloister.cli.main import run
 from cloister.release import Release
+from cloister.testing import hospital as hospital_of_testing
 
 PARTS = ["patients", "diagnoses", "visits", "both"]
 OF_TABLE = (
@@ -297,3 +298,24 @@ def test_a_job_takes_the_policy_of_an_earlier_release(cloister, place):
 
     assert cloister("run", "like.toml", "-q").code == 0
     assert bytes_of(place / "release", "patients") == bytes_of(place / "again", "patients")
+
+
+def test_an_attack_on_all_parts_finds_columns_of_other_names(cloister, tmp_path):
+    """The same diagnoses under another name in a second part: refused with attack = true, and nothing is left."""
+    hospital_of_testing(n=120).write(tmp_path)
+    frame = pl.read_csv(tmp_path / "patients.csv", infer_schema=False).rename({"diagnosis": "dx"})
+    frame.write_csv(tmp_path / "again.csv")
+    part = '[[protect]]\nshape = "table"\nsource = "{}"\nrest = "drop"\nsensitive = ["{}"]\n[protect.qi]\n{}\n'
+    job = (
+        'name = "n"\noutput = "out"\nk = 5\nattack = true\n[sources.one]\nfile = "patients.csv"\nid = "mrn"\n'
+        '[sources.two]\nfile = "again.csv"\nid = "mrn"\n'
+        + part.format("one", "diagnosis", 'age = "interval:20"')
+        + part.format("two", "dx", 'zip = "prefix:5"')
+    )
+    (tmp_path / "job.toml").write_text(job)
+    refused = cloister("run", "job.toml", "-q")
+
+    assert (refused.code, "one and two lead to each other" in refused.err) == (1, True)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "job.toml").write_text(job.replace("attack = true\n", ""))
+    assert cloister("run", "job.toml", "-q").code == 0
