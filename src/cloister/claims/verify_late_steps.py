@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .data_file import CLAIMS, SUPPRESSED, ClaimsForm, WrittenClaims
+from .data_file import CLAIMS, PATIENTS, SUPPRESSED, ClaimsForm, WrittenClaims
 from .verify_original import Original
 
 ROUNDS = re.compile(r"; (\d+) rounds\.")
@@ -37,6 +37,10 @@ def late_steps_agree(manifest: Mapping[str, Any], files: WrittenClaims, form: Cl
             for step, words in begins.items()
             if step in lines
         },
+        "choice.around has a node that is no neighbour": _are_neighbours(choice, form),
+        "choice.tried has more nodes than there are": all(
+            0 <= one["checked"] <= choice["lattice"] for one in choice["tried"]
+        ),
         "steps tell of other suppressed cells than there are": _is_told(counts.get("cells suppressed", 0), hidden, k),
         "steps tell of another flag rate before suppression": before is not None
         and (not is_untouched or abs(float(before[1]) - risk["flag_rate"]) <= 6e-5),
@@ -55,6 +59,23 @@ def losses_agree(manifest: Mapping[str, Any], files: WrittenClaims, original: Or
         parts = [lines["7 truncation"]["total"] or 0, _of(lines, "claims left out")]
         told["steps tell of other claims left out than are missing"] = _add_up(parts, missing)
     return told
+
+
+def _are_neighbours(choice: Mapping[str, Any], form: ClaimsForm) -> bool:
+    """Whether each node but the first is one level off that of the release in one column, within its hierarchy."""
+    tops = {table: {c.name: c.top for c in form.of(table) if c.top is not None} for table in (PATIENTS, CLAIMS)}
+    for one in choice["around"][1:]:
+        if any(one["levels"].get(table, {}).keys() != tops[table].keys() for table in tops):
+            return False
+        off = [
+            (table, name, level - choice["levels"][table][name], f"{name} of {table} at {level}")
+            for table in tops
+            for name, level in one["levels"][table].items()
+            if level != choice["levels"][table][name] or not 0 <= level <= (tops[table][name] or 0)
+        ]
+        if len(off) != 1 or abs(off[0][2]) != 1 or one["node"] != off[0][3]:
+            return False
+    return True
 
 
 def _of(lines: Mapping[str, Any], name: str) -> Any:
