@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
-from cloister.claims.data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
+from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
 from cloister.claims.manifest import plan_told
 from cloister.claims.original import original_of
 from cloister.claims.prepare import prepare
@@ -32,7 +32,7 @@ from cloister.results import Manifest
 
 from .adversary import Adversary, Integers, Knowledge, Sight
 from .labelled import numbered, sight_of
-from .opened import NOT_KNOWN, Opened, patient_ids, released_of
+from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
@@ -173,7 +173,20 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(adversary,),
         ids=ids,
+        traces=Traces(None, adversary, np.arange(patients.height), _recorded(promise.form, patients, claims), rows),
     )
+
+
+def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) -> dict[str, pl.Series]:
+    """What is released as recorded of each patient: columns of patients, and of all of the patient's claims."""
+    (patient_id,), (claim_id,) = (form.names(table)[:1] for table in (PATIENTS, CLAIMS))
+    found = {name: patients.select(pl.concat_list(name)).to_series() for name in form.names(PATIENTS, KEPT)}
+    for name in form.names(CLAIMS, KEPT):
+        lists = claims.group_by(claim_id).agg(pl.col(name).alias("texts"))
+        found[name] = patients.join(lists, left_on=patient_id, right_on=claim_id, how="left", maintain_order="left")[
+            "texts"
+        ]
+    return found
 
 
 def _read(folder: Path, manifest: Manifest, table: str) -> pl.DataFrame:

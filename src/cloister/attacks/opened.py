@@ -21,14 +21,14 @@ class Traces:
 
     Attributes
     ----------
-    released : which groups fit whom
+    released : which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
     adversary : what is known; as much of it as the guarantee covers is used
     groups : (n_records,) group of each released record
     recorded : by column, what is released as it was recorded: lists of texts, (n_records,)
     numbers : (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
     """
 
-    released: Grouped
+    released: Grouped | None
     adversary: Adversary
     groups: Integers
     recorded: dict[str, pl.Series]

@@ -38,7 +38,7 @@ class Link:
     ----------
     first, second : names of the parts
     columns : pairs of columns that are released as recorded in both and hold the same values
-    targets : patients looked for in both
+    targets : patients looked for in both; none where one part is of claims, whose guarantee is about the mean
     fewer : of these, patients of whom fewer than k records are left, in the first part or the second, where only
         records count that have a partner in the other part
     least : fewest records left, where any are
@@ -205,7 +205,7 @@ class _View:
     def matches(self, target: int, seed: int) -> Counter[Combination] | None:
         """Return what is recorded of the records that fit, as often; None where the guarantee covers no knowledge."""
         known = _covered_knowledge(self.traces.adversary, target, seed)
-        if known is None:
+        if known is None or self.traces.released is None:
             return None
         groups = self.traces.released.groups(target, known)
         parts = [self.order[int(self.starts[group]) : int(self.starts[group + 1])] for group in groups.tolist()]

@@ -43,7 +43,7 @@ def print_links(screen: Console, found: PartsAttack) -> None:
         screen.print(grid("What leads from one part to another", head, [_link(link) for link in found.links]))
     for first, second in found.not_compared:
         screen.print(
-            f"{first} and {second} are not compared: one of them has no ids, releases no records, or is of claims.",
+            f"{first} and {second} are not compared: one of them has no ids, or releases no records.",
             soft_wrap=True,
         )
 
@@ -90,4 +90,5 @@ def _notes(found: Attack) -> Iterator[str]:
 def _link(link: Link) -> list[str]:
     same = "not known" if link.same_numbers is None else f"{link.same_numbers:.1%}"
     parts = f"{link.first} + {link.second}"
-    return [parts, f"{link.targets:,}", f"{link.fewer:,}", f"{link.joined:,}", same, "no" if link.holds else "YES"]
+    looked = [f"{link.targets:,}", f"{link.fewer:,}"] if link.targets else ["-", "-"]
+    return [parts, *looked, f"{link.joined:,}", same, "no" if link.holds else "YES"]

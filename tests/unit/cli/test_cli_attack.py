@@ -107,3 +107,29 @@ def test_the_parts_of_a_job_are_attacked_together(files, capsys):
     assert "PART=FILE" in capsys.readouterr().err
     assert run(["attack", "nowhere", "--original", "people.csv"]) == 2
     assert run(["attack", "job/people", "--original", "people.csv", "--targets", "0"]) == 2
+
+
+def test_what_claims_keep_leads_to_another_part(cloister, tmp_path):
+    """A rare text that claims keep and a table releases as recorded joins their rows; whose they are is not asked."""
+    write_files(tmp_path, n_patients=120)
+    claims = (tmp_path / "claims.csv").read_text().splitlines()
+    claims[1] = claims[1].rpartition(",")[0] + ",rare"
+    (tmp_path / "claims.csv").write_text("\n".join(claims) + "\n")
+    patient = claims[1].split(",")[0]
+    lines = (tmp_path / "patients.csv").read_text().splitlines()[1:]
+    people = [f"{line},{'rare' if line.startswith(patient) else f'n{place % 2}'}" for place, line in enumerate(lines)]
+    (tmp_path / "people.csv").write_text("mrn,born,sex,note\n" + "\n".join(people) + "\n")
+    (tmp_path / "job.toml").write_text(
+        'name = "n"\noutput = "out"\nk = 5\n[sources.a]\nfile = "patients.csv"\n[sources.b]\nfile = "claims.csv"\n'
+        '[sources.c]\nfile = "people.csv"\nid = "mrn"\n'
+        '[[protect]]\nshape = "claims"\npatients = "a"\nclaims = "b"\nplan = "plan.toml"\n'
+        '[[protect]]\nshape = "table"\nsource = "c"\nrest = "drop"\nsensitive = ["note"]\n'
+        '[protect.qi]\nsex = "suppress"\n'
+    )
+    assert cloister("run", "job.toml", "-q").code == 0
+    found = cloister("attack", "out", "--job", "job.toml", "--json")
+    (link,) = found.json["links"]
+
+    assert (found.code, link["holds"], link["targets"]) == (1, False, 0)
+    assert link["columns"] == [["note", "note"]]
+    assert link["joined"] > 0
