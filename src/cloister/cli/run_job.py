@@ -153,7 +153,21 @@ def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tupl
         if run.job.attack and len(manifests) > 1:
             written = {name: str(others[place]) for place, name in enumerate(maps)}
             _attack_together(run, {name: partial / name for name in manifests}, written)
-    return [*notes, *what_changed(earlier, manifests)], manifest
+    return [*notes, *_told_by_others(manifests), *what_changed(earlier, manifests)], manifest
+
+
+def _told_by_others(manifests: dict[str, Manifest]) -> list[str]:
+    """Notes on parts that leave out few patients, which parts with more of them show."""
+    notes = []
+    for name, manifest in manifests.items():
+        records = manifest["records"]
+        more = [other for other, one in manifests.items() if one["records"]["released"] > records["released"]]
+        if isinstance(records["suppressed"], str) and more:
+            notes.append(
+                f"{name} leaves out few patients and does not say how many, but {more[0]} has more records: whoever "
+                "has both parts can tell (see known limits)"
+            )
+    return notes
 
 
 def _write_part(

@@ -19,6 +19,8 @@ SENTENCES = (
 NOT_PROMISED = (
     "That parts promise together what each promises alone: what is known of one patient from several parts can be put "
     "together, as a class of one part and a cluster of another can meet in one patient",
+    "That numbers which a part keeps back stay so beside the others: where one part leaves out few patients, the rows "
+    "of another can tell how many, and by columns that both generalize alike of which group",
 )
 HOW = "every part from its files, by another algorithm; columns that two parts have under one name were compared"
 

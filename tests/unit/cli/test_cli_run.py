@@ -319,3 +319,21 @@ def test_an_attack_on_all_parts_finds_columns_of_other_names(cloister, tmp_path)
     assert not (tmp_path / "out").exists()
     (tmp_path / "job.toml").write_text(job.replace("attack = true\n", ""))
     assert cloister("run", "job.toml", "-q").code == 0
+
+
+def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_path):
+    """Said to the custodian, and not promised in the report."""
+    hospital_of_testing(n=200).write(tmp_path)
+    job = (
+        'name = "n"\noutput = "out"\nk = 8\n[sources.people]\nfile = "patients.csv"\nid = "mrn"\n'
+        '[[protect]]\nname = "some"\nshape = "table"\nsource = "people"\nrest = "drop"\nsuppression = 0.09\n'
+        '[protect.qi]\nage = "interval:10,20,40"\nsex = "suppress"\n[protect.levels]\nage = 2\nsex = 0\n'
+        '[[protect]]\nname = "all"\nshape = "table"\nsource = "people"\nrest = "drop"\n[protect.qi]\nsex = "suppress"\n'
+    )
+    (tmp_path / "job.toml").write_text(job)
+    told = cloister("run", "job.toml", "--json").json
+
+    records = json.loads((tmp_path / "out" / "some" / "release.json").read_text())["records"]
+    assert isinstance(records["suppressed"], str)
+    assert any("some leaves out few patients" in note and "all has more records" in note for note in told["notes"])
+    assert any("keeps back" in sentence for sentence in told["guarantee"]["not_promised"])
