@@ -87,9 +87,8 @@ def _why(one: Shown, two: Shown) -> list[str]:
 def _narrowed(one: Shown, two: Shown, columns: Sequence[str]) -> list[str]:
     """Return why values at other levels in each part narrow its classes down, in words; none if they do not.
 
-    Where a part generalizes all that is shared, a row of the other leads to a whole class of it, and that class to its
-    own patients. Where both have a shared column as recorded, which tells rows of a class apart, labels that are
-    neither equal nor apart leave some of a class.
+    Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded
+    tells rows of a class apart, so that labels which are neither equal nor apart leave some of a class.
     """
     told = [
         [column for column in columns if column not in part.generalized and _is_telling(one, two, column)]
@@ -100,7 +99,7 @@ def _narrowed(one: Shown, two: Shown, columns: Sequence[str]) -> list[str]:
         for column in columns
         if column in one.generalized | two.generalized and not have_like_labels(one, two, column)
     ]
-    if not (unlike and all(told)):
+    if not (unlike and any(told)):
         return []
     recorded = dict.fromkeys(told[0] + told[1])
     return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]

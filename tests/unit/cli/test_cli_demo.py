@@ -48,7 +48,9 @@ def test_everybody_of_the_demo_is_looked_for(cloister, demonstrated):
     assert list(found.json["parts"]) == PARTS
     assert all(part["holds"] for part in found.json["parts"].values())
     assert [(link["first"], link["second"], link["holds"]) for link in found.json["links"]] == [
-        ("patients", "trajectories", True)
+        ("patients", "trajectories", True),
+        ("patients", "claims", True),
+        ("trajectories", "claims", True),
     ]
     refused = cloister("attack", demonstrated / "release", "--job", demonstrated / "job.toml", "--original", "a=b")
     assert (refused.code, "Give --job or --original" in refused.err) == (2, True)
