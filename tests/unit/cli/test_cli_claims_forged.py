@@ -192,3 +192,36 @@ def test_a_patient_whom_the_plan_leaves_out(release, cloister, tmp_path):
 
     assert found.code == 1
     assert "no released patient is one that the plan leaves out" in found.err
+
+
+def test_figures_of_the_search_are_those_there_are(release, cloister):
+    """Sentences, nodes counted and neighbours, by the manifest and the files alone."""
+
+    def elsewhere(manifest):
+        line = next(line for line in manifest["steps"] if line["step"] == "10 search")
+        line["done"] = line["done"].replace(" of ", "9 of ", 1)
+        manifest["choice"]["around"][1]["levels"]["claims"]["dx"] = 99
+        manifest["choice"]["tried"][0]["checked"] = 10**9
+
+    restated(release, elsewhere)
+    found = cloister("verify", release)
+
+    assert found.code == 1
+    for said in ("10 search", "is no neighbour", "more nodes than there are"):
+        assert said in found.err, said
+
+
+def test_who_was_left_out_is_counted_beside_the_original(release, cloister):
+    """Patients and claims that steps tell of and that are not missing, and values known that are not."""
+
+    def others(manifest):
+        line = next(line for line in manifest["steps"] if line["step"] == "11 suppression")
+        line["counts"].update({"patients left out": 777, "claims left out": 8888})
+        manifest["risk"]["likeliest"]["missed"] = 0.5
+
+    restated(release, others)
+    found = cloister("verify", release, *MAPPED)
+
+    assert found.code == 1
+    for said in ("other patients left out", "other claims left out", "picks the likeliest is as stated"):
+        assert said in found.err, said

@@ -165,6 +165,8 @@ def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
         ('source = "visits"', 'source = "visits"\ncode_hierarchy = "suppres"', "part visits: "),
         ('crosswalk = "visits.map.csv"', 'crosswalk = "patients.map.csv"', "two parts would write the file"),
         ('crosswalk = "visits.map.csv"', 'crosswalk = "release/x.csv"', "outside the release folder"),
+        ('sex = "suppress"', 'sex = "suppress"\n[protect.levels]\nage = 1\nsex = 9', "Level 9 of column 'sex'"),
+        ('sex = "suppress"', 'sex = "suppress"\n[protect.levels]\nage = 1', "Not named: sex"),
     ],
 )
 def test_a_dry_run_finds_what_is_wrong_and_writes_nothing(cloister, tmp_path, old, new, words):
@@ -269,7 +271,7 @@ def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
     write_files(data, n_patients=60)
     plan = (data / "plan.toml").read_text().replace("\n[", "\n[protect.plan.")
     job = (
-        'name = "c"\noutput = "../out"\n[sources.people]\nfile = "patients.csv"\n'
+        'name = "c"\noutput = "../out"\nseed = 7\n[sources.people]\nfile = "patients.csv"\n'
         '[sources.events]\nfile = "claims.csv"\n'
         '[[protect]]\nshape = "claims"\npatients = "people"\nclaims = "events"\n'
     )
@@ -278,6 +280,7 @@ def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
 
     assert cloister("run", "data/job.toml", "-q").code == 0
     assert cloister("verify", "out", "-q").code == 0
+    assert json.loads((tmp_path / "out" / "claims" / "release.json").read_text())["seed"] == 7
     assert "out exists already" in cloister("run", "data/job.toml", "--dry-run").err
     told = [cloister("run", f"data/{name}.toml", "--dry-run", "--overwrite", "--json") for name in ("job", "inline")]
     assert told[0].json == told[1].json

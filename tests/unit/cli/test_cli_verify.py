@@ -679,3 +679,16 @@ def test_an_original_with_an_odd_delimiter(protect, cloister, data, words):
     assert cloister("verify", "release", *ORIGINAL, *words, "-q").code == 0
     assert cloister("verify", "release", *ORIGINAL, "--encoding", encoding, "-q").code == 0
     assert cloister("verify", "release", *ORIGINAL, "--delimiter", ";", "-q").code == 2
+
+
+def test_a_report_of_another_version_is_not_said_to_be_checked(coarse, cloister):
+    """Its numbers must repeat the manifest; that its page was not looked at is told."""
+    manifest = json.loads((coarse / "release.json").read_text()) | {"cloister": "0.0.9"}
+    (coarse / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    refused = cloister("verify", coarse)
+    figures = json.loads((coarse / "report.json").read_text()) | {"release": manifest}
+    (coarse / "report.json").write_text(json.dumps(figures))
+    told = cloister("verify", coarse)
+
+    assert (refused.code, "report.json does not say" in refused.err) == (1, True)
+    assert (told.code, "not checked: report.html" in told.out) == (0, True)
