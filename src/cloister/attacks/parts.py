@@ -120,13 +120,16 @@ def link_parts(
     names = [name for name, _ in opened]
     if len(set(names)) != len(names):
         raise InputError("Two parts have the same name. Give each its own.")
-    links, left = [], []
-    for first, second in combinations(opened, 2):
-        if _can_be_compared(first[1], second[1]):
-            links.append(_link(first, second, budget, seed))
-        else:
-            left.append((first[0], second[0]))
-    return PartsAttack(tuple(zip(names, attacks, strict=True)), tuple(links), tuple(left))
+    left = [(one[0], two[0]) for one, two in combinations(opened, 2) if not _can_be_compared(one[1], two[1])]
+    links = links_between(opened, budget=budget, seed=seed)
+    return PartsAttack(tuple(zip(names, attacks, strict=True)), links, tuple(left))
+
+
+def links_between(opened: Sequence[tuple[str, Opened]], *, budget: int, seed: int) -> tuple[Link, ...]:
+    """Return what leads from one part to another, of every two that can be compared; see `link_parts`."""
+    return tuple(
+        _link(one, two, budget, seed) for one, two in combinations(opened, 2) if _can_be_compared(one[1], two[1])
+    )
 
 
 def _can_be_compared(first: Opened, second: Opened) -> bool:

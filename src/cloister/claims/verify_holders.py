@@ -108,6 +108,13 @@ class Holders:
             self._often[value] = found
         return found[patients].astype(np.int64)
 
+    def shortage(self, drawn: Drawn, patients: Numbers) -> Numbers:
+        """How many of the values drawn each of some patients lacks."""
+        lacking = np.zeros(patients.size, dtype=np.int64)
+        for value, times in drawn:
+            lacking += np.maximum(times - self.often(value, patients), 0)
+        return lacking
+
     def of(self, value: int) -> tuple[Numbers, Numbers]:
         """The patients who have a value, in order, and how often."""
         if value + 1 >= self.starts.size:
@@ -134,7 +141,6 @@ class Flagged:
         self.both = np.flatnonzero(room.any(axis=1))
         self.room_of_both = room[self.both].astype(np.int64)
         self.bits = bits_of(self.both, room.shape[0])
-        self._counts: dict[tuple[int, int], NDArray[np.int16]] = {}
 
     def count(self, drawn: Sequence[Drawn], cell: tuple[int, int], fits: Words) -> int:
         """How many patients of a cell fit, where each may lack as many values of a column as flags say."""
@@ -151,9 +157,7 @@ class Flagged:
         those, room = self.both[begin:end], self.room_of_both[begin:end]
         lacking, is_tolerated = np.zeros(those.size, dtype=np.int64), np.ones(those.size, dtype=np.bool_)
         for h, own in enumerate(drawn):
-            short = np.zeros(those.size, dtype=np.int64)
-            for value, times in own:
-                short += np.maximum(times - self.holders[h].often(value, those), 0)
+            short = self.holders[h].shortage(own, those)
             is_tolerated &= short <= room[:, h]
             lacking += short
         mine = lacking[(those == patient) & is_tolerated]
@@ -165,21 +169,5 @@ class Flagged:
     def _fitting(self, drawn: Sequence[Drawn], begin: int, end: int) -> int:
         left = np.arange(begin, end)
         for h, own in enumerate(drawn):
-            lacking = np.zeros(left.size, dtype=np.int16)
-            for value, times in own:
-                lacking += np.maximum(np.int16(times) - self._having(h, value)[left], np.int16(0))
-            left = left[lacking <= self.room[left, h]]
+            left = left[self.holders[h].shortage(own, self.some[left]) <= self.room[left, h]]
         return int(left.size)
-
-    def _having(self, h: int, value: int) -> NDArray[np.int16]:
-        """How often each of those of whom some may be missing has a value."""
-        found = self._counts.get((h, value))
-        if found is None:
-            patients, counts = self.holders[h].of(value)
-            whole = np.zeros(self.holders[h].n, dtype=np.int16)
-            whole[patients] = np.minimum(counts, np.iinfo(np.int16).max)
-            found = whole[self.some]
-            if len(self._counts) * found.nbytes > MOST_BYTES:
-                self._counts.clear()
-            self._counts[h, value] = found
-        return found

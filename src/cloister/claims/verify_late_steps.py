@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .data_file import CLAIMS, PATIENTS, SUPPRESSED, ClaimsForm, WrittenClaims
+from .data_file import CLAIMS, FLAG, PATIENTS, ClaimsForm, WrittenClaims
 from .verify_original import Original
 
 ROUNDS = re.compile(r"; (\d+) rounds\.")
@@ -26,7 +26,7 @@ def late_steps_agree(manifest: Mapping[str, Any], files: WrittenClaims, form: Cl
         "10 search": f"{tried:,} of {choice['lattice'] * len(choice['tried']):,} nodes measured,",
         "12 evaluation": f"{len(manifest['sensitivity']['attacks'])} adversaries were simulated",
     }
-    flags = [f"{SUPPRESSED}{name}" for name in form.names(CLAIMS) if f"{SUPPRESSED}{name}" in files.claims.columns]
+    flags = [name for name in form.names(CLAIMS, FLAG) if name in files.claims.columns]
     hidden = sum(int((files.claims[flag] == "1").sum()) for flag in flags)
     counts, k = lines[SUPPRESSION]["counts"], risk["k"]
     rounds, before = ROUNDS.search(lines[SUPPRESSION]["done"]), BEFORE.search(lines["9 node risk"]["done"])

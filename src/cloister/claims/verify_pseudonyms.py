@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from .verify_matching import n_matched
 
 SHOWN, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
 
@@ -79,8 +79,5 @@ def _are_apart(able: Mapping[str, set[str]]) -> bool:
     """Whether each number can have an id of its own."""
     places = {original: place for place, original in enumerate(sorted(set().union(*able.values())))}
     edges = [(row, places[original]) for row, ids in enumerate(able.values()) for original in ids]
-    if not edges:
-        return not able
-    rows, columns = np.array(edges, dtype=np.int64).T
-    graph = csr_array((np.ones(rows.size, dtype=np.int8), (rows, columns)), shape=(len(able), len(places)))
-    return bool((maximum_bipartite_matching(graph, perm_type="column") >= 0).all())
+    numbers, ids_of = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    return n_matched(numbers, ids_of) == len(able)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from .data_file import CLAIMS, KEPT, QUASI, SUPPRESSED, ClaimsForm, WrittenClaims
+from .data_file import CLAIMS, FLAG, KEPT, QUASI, ClaimsForm, WrittenClaims
+from .verify_matching import n_matched
 from .verify_pseudonyms import ID, KEY, SHOWN, Pair
 
 Numbers = NDArray[np.int64]
@@ -68,7 +67,7 @@ class ClaimRows:
 
     def are_own(self) -> bool:
         """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
-        flags, by = self._flags(), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
+        flags, by = self.form.names(CLAIMS, FLAG), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
         is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
         whole = self.here.filter(is_whole).group_by(by).len("taken")
         left = self.there.with_columns(pl.int_range(pl.len()).over(by).alias(_NTH))
@@ -91,16 +90,15 @@ class ClaimRows:
         for own, other in self._alike(names, ids, self.here, self.there):
             yield _together(own, names, SHOWN), _together(other, ids, ID)
 
-    def _flags(self) -> list[str]:
-        return [f"{SUPPRESSED}{name}" for name in self.form.names(CLAIMS, QUASI)]
-
     def _alike(
         self, shown: Sequence[str], ids: Sequence[str], here: pl.DataFrame, there: pl.DataFrame
     ) -> Iterator[Pair]:
         """Released claims by which of their cells are suppressed, and claims that look alike; with these columns."""
         quasi, kept = self.form.names(CLAIMS, QUASI), self.form.names(CLAIMS, KEPT)
         here, there = here.with_row_index(_ROW), there.with_row_index(_ROW)
-        for pattern, some in here.partition_by(self._flags(), as_dict=True, maintain_order=True).items():
+        for pattern, some in here.partition_by(
+            self.form.names(CLAIMS, FLAG), as_dict=True, maintain_order=True
+        ).items():
             by = [PATIENT, *(name for name, flag in zip(quasi, pattern, strict=True) if flag == "0"), *kept]
             kinds = some.select(by).unique().with_row_index(KEY)
             yield (
@@ -116,12 +114,8 @@ def _can_be(pairs: Sequence[Pair]) -> bool:
     if not wanted:
         return True
     both = pl.concat(edges)
-    if not both.height:
-        return False
     rows, others = (column.rank("dense").to_numpy().astype(np.int64) - 1 for column in both.get_columns())
-    graph = csr_array((np.ones(rows.size, dtype=np.int8), (rows, others)))
-    found = maximum_bipartite_matching(graph, perm_type="column")
-    return int((found >= 0).sum()) == wanted
+    return n_matched(rows, others) == wanted
 
 
 def _together(frame: pl.DataFrame, names: Sequence[str], name: str) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from cloister.attacks.simulation import simulate
 from cloister.cli.attack_summary import print_attack, print_links
 from cloister.cli.job_parts import Run, prepare_part, secrets_of
 from cloister.cli.output import console, print_json
+from cloister.cli.prepared import Original
 from cloister.cli.release_at import release_at
 from cloister.cli.run_job import of_part
 from cloister.cli.table_request import hierarchy_files, split_wanted
@@ -123,10 +124,15 @@ def parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[st
                 original = prepare_part(run, name, job.parts[name]).original
             written, _ = secrets_of(job.parts[name])
             usual = written.absolute() if written is not None and written.exists() else None
-            words = Words(original.missing)
-            known = Known(original.hierarchies, given.get(name, usual), privacy=original.privacy, words=words)
-            found.append(Part(name, place, original.data, known))
+            found.append(part_of(name, place, original, given.get(name, usual)))
     return found
+
+
+def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> Part:
+    """Return a part of a job with what it was made from."""
+    words = Words(original.missing)
+    known = Known(original.hierarchies, crosswalk, privacy=original.privacy, words=words)
+    return Part(name, folder, original.data, known)
 
 
 def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:

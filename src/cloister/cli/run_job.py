@@ -13,7 +13,7 @@ from cloister.cli.ending import late_stops_told
 from cloister.cli.job_parts import CALLED_ELSE, Run, prepare_part, secrets_of
 from cloister.cli.output import after_writing, console, facts, grid, note, print_json
 from cloister.cli.places import check_places
-from cloister.cli.prepared import Prepared
+from cloister.cli.prepared import Original, Prepared
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
@@ -25,8 +25,6 @@ from cloister.jobs.release import finish_job
 from cloister.recheck import verify_folder
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
-
-USUAL_TARGETS = 1_000
 
 OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
@@ -144,6 +142,7 @@ def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tupl
     notes, manifests = [], {}
     with late_stops_told(run.out), appearing(*places) as (partial, *others):
         inside = others[-1] if run.internal is not None else None
+        originals = {name: one.original for name, one in prepared.items()} if run.job.attack else {}
         for name in list(prepared):
             secret = others[list(maps).index(name)] if name in maps else None
             with of_part(run.job, name):
@@ -151,8 +150,7 @@ def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tupl
             notes += [f"{name}: {text}" for text in told]
         manifest = _finish(run, partial, manifests)
         if run.job.attack and len(manifests) > 1:
-            written = {name: str(others[place]) for place, name in enumerate(maps)}
-            _attack_together(run, {name: partial / name for name in manifests}, written)
+            _attack_together(run, partial, originals, dict(zip(maps, others, strict=False)))
     return [*notes, *_told_by_others(manifests), *what_changed(earlier, manifests)], manifest
 
 
@@ -185,7 +183,7 @@ def _write_part(
     return manifest, prepared.notes(release, manifest)
 
 
-def _attack_together(run: Run, folders: dict[str, Path], maps: dict[str, str]) -> None:
+def _attack_together(run: Run, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
     """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
 
     Raises
@@ -193,11 +191,12 @@ def _attack_together(run: Run, folders: dict[str, Path], maps: dict[str, str]) -
     NoSafeRelease
         There are such parts.
     """
-    from cloister.cli.attack_job import parts_of_job
-    from cloister.verbs.attack import attack_parts  # loaded where it is asked for
+    from cloister.cli.attack_job import part_of  # loaded where it is asked for
+    from cloister.verbs.attack import links_of_parts
 
-    found = attack_parts(parts_of_job(run.path, folders, maps), targets=USUAL_TARGETS, seed=run.job.seed)
-    linkable = [f"{link.first} and {link.second}" for link in found.links if not link.holds]
+    parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
+    links = links_of_parts(parts, seed=run.job.seed)
+    linkable = [f"{link.first} and {link.second}" for link in links if not link.holds]
     if linkable:
         raise NoSafeRelease(
             f"{run.job.file}: the attack finds that records of {', '.join(linkable)} lead to each other: columns of "

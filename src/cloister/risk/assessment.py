@@ -67,7 +67,7 @@ class TableAssessment:
             "quasi_identifiers": list(self.quasi_identifiers),
         }
         if self.prosecutor is not None:
-            summary["prosecutor"] = asdict(self.prosecutor) | {"histogram": dict(self.prosecutor.histogram)}
+            summary["prosecutor"] = risk_summary(self.prosecutor)
             uniques: dict[str, Any] = {
                 "sample": {"records": self.sample_uniques, "share": self.sample_uniques / self.n_records},
                 "population": None,
@@ -133,6 +133,11 @@ class CodesAssessment:
             "seed": known.seed,
             "partial_knowledge": [knowledge_summary(risk) for risk in known.risks],
         }
+
+
+def risk_summary(risk: Risk) -> dict[str, Any]:
+    """Return the numbers about an attacker who knows the quasi-identifiers, as plain values."""
+    return asdict(risk) | {"histogram": dict(risk.histogram)}
 
 
 def knowledge_summary(risk: KnowledgeRisk) -> dict[str, Any]:

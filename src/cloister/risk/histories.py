@@ -1,7 +1,7 @@
 """What somebody finds who knows some events of a patient's history: pairs of a code and an age, or claims."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.results import Risk
 
-from .assessment import knowledge_summary
+from .assessment import knowledge_summary, risk_summary
 from .grouping import group
 from .partial_knowledge import PartialKnowledge, partial_knowledge
 from .prosecutor import measure_risk
@@ -109,8 +109,8 @@ class HistoriesAssessment:
 
 
 def _of_patients(found: OfPatients) -> dict[str, Any]:
-    risk = asdict(found.prosecutor) | {"histogram": dict(found.prosecutor.histogram)}
-    return {"quasi_identifiers": list(found.quasi_identifiers), "prosecutor": risk, "alone": found.alone}
+    prosecutor = risk_summary(found.prosecutor)
+    return {"quasi_identifiers": list(found.quasi_identifiers), "prosecutor": prosecutor, "alone": found.alone}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from cloister.attacks.claims import open_claims
 from cloister.attacks.codes import open_codes
 from cloister.attacks.figures import Attack
 from cloister.attacks.opened import Opened
-from cloister.attacks.parts import PartsAttack, link_parts
+from cloister.attacks.parts import Link, PartsAttack, link_parts, links_between
 from cloister.attacks.simulation import BUDGET, simulate
 from cloister.attacks.table import open_table
 from cloister.attacks.table_with_codes import open_table_with_codes
@@ -282,6 +282,21 @@ def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0)
         A release cannot be read, or what is given does not fit it.
     """
     check_targets(targets, seed)
-    opened = [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
+    opened = _opened(parts, seed)
     found = [simulate(each, budget=targets, seed=seed) for _, each in opened]
     return link_parts(opened, found, budget=targets, seed=seed)
+
+
+def links_of_parts(parts: Sequence[Part], *, seed: int = 0) -> tuple[Link, ...]:
+    """Return what leads from one of several releases to another; the releases by themselves are not attacked.
+
+    Raises
+    ------
+    InputError
+        As of `attack_parts`.
+    """
+    return links_between(_opened(parts, seed), budget=BUDGET, seed=seed)
+
+
+def _opened(parts: Sequence[Part], seed: int) -> list[tuple[str, Opened]]:
+    return [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
