@@ -11,6 +11,7 @@ LOCK := requirements-dev.lock
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
 ARGS :=
+EXTRAS :=
 
 # The newest Python that runs and is not too old; `make PYTHON=/path/to/python3 ...` takes another one.
 PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 python3; do \
@@ -20,7 +21,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
 # Compiled kernels are cached here: a folder of this user alone, removed with the environment.
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/kernels
 
-.PHONY: help demo test lint format docs bench bench-pruning bundle lock clean
+.PHONY: help demo test lint format docs bench bench-pruning bench-scale bundle lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -59,10 +60,13 @@ bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets an
 bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of searches for docs/benchmarks (some twenty minutes)
 	@$(RUN) benchmarks/pruning.py --seconds 120 $(ARGS)
 
-bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs
+bench-scale: $(VENV)/installed-dev ## Measure files of up to 100 million records, and PostgreSQL with 5 million (some half an hour; ARGS=spark for Spark)
+	@$(RUN) benchmarks/scale.py --bars $(if $(ARGS),$(ARGS),memory duckdb postgresql)
+
+bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=postgresql for its driver)
 	@rm -rf bundle && mkdir bundle
 	@echo "Collecting wheels into ./bundle ..."
-	@$(PIP) wheel --wheel-dir bundle $(CONSTRAINED) .
+	@$(PIP) wheel --wheel-dir bundle $(CONSTRAINED) ".$(if $(EXTRAS),[$(EXTRAS)])"
 	@$(RUN) -c "$$DESCRIBE_BUNDLE"
 	@echo "bundle: $$(ls bundle/*.whl | wc -l) wheels, $$(du -sh bundle | cut -f1). bundle/README.md says how to install them."
 
@@ -112,6 +116,12 @@ $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)
 $(VENV)/installed-docs: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with what makes its documentation into $(VENV) ..."
 	@$(PIP) install $(CONSTRAINED) --editable '.[docs]'
+	@touch $@
+
+# What runs tables on Spark, in tests as well; it needs Java. Tests of it are skipped where it is not installed.
+$(VENV)/installed-spark: $(VENV)/installed-dev
+	@echo "Installing Spark (some 500 MB) into $(VENV) ..."
+	@$(PIP) install $(CONSTRAINED) --editable '.[spark]'
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev

@@ -2,10 +2,12 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
 _CACHE = Path(sys.prefix) / "cache" / "kernels"
 _CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -22,6 +24,23 @@ def real_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("real data are not here: set CLOISTER_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQLServer]:
+    """A PostgreSQL server, one for each process of tests that asks for it; skips where none can run."""
+    if reason := why_not():
+        pytest.skip(reason)
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
+    """The server, with user and password in the environment of the test."""
+    for name, value in postgresql_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return postgresql_server
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ OF_ALL |= {"records", "guarantee", "utility", "risk", "seconds", "files"}
 """Keys of every manifest."""
 
 OF_SHAPE = {
-    "table": frozenset({"search", "codes"}),
+    "table": frozenset({"search", "codes", "table"}),
     "codes": frozenset({"clusters"}),
     "trajectories": frozenset({"side", "clustering"}),
     "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),

@@ -3,8 +3,11 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from cloister.claims.recheck import recheck_claims
 from cloister.codesets.disassociation.recheck import recheck_codes
@@ -13,13 +16,14 @@ from cloister.codesets.generalization.data import Method, VisitsFile
 from cloister.codesets.generalization.recheck import recheck_generalized
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native
+from cloister.io import from_native, is_tally
 from cloister.jobs.folder import is_job
 from cloister.jobs.recheck import recheck_job
 from cloister.manifest_head import head_failures
 from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
 from cloister.privacy import KAnonymity
-from cloister.release_folder import REPORT, WITH_CODES, is_of_this_version, read_manifest
+from cloister.release_folder import REPORT, TABLE, WITH_CODES, is_of_this_version, read_manifest
+from cloister.released_in_database import released_in
 from cloister.results import Manifest, Verdict
 from cloister.table_with_codes.recheck import recheck_with_codes
 from cloister.tabular.recheck import Expectation, recheck
@@ -44,6 +48,7 @@ def verify_folder(
     visit: str | None = None,
     side: str | Path | None = None,
     plan: str | Path | None = None,
+    database: str | None = None,
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
@@ -67,6 +72,7 @@ def verify_folder(
         detected is not right; a delimiter that cannot be detected is that of the release
     plan : of claims, the plan that the release was made by; needed with ``original``
     side : of trajectories, the file of what rides along; needed with ``original`` where the release has such columns
+    database : of a table that was protected inside a database, the address of that, without a password
 
     Raises
     ------
@@ -86,7 +92,7 @@ def verify_folder(
                 f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
                 f"{place.name}/PART."
             )
-        return _whole(place, recheck_job(place, manifest, verify_folder))
+        return _whole(place, recheck_job(place, manifest, partial(verify_folder, database=database)))
     if m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
@@ -109,14 +115,22 @@ def verify_folder(
         raise InputError(
             f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
         )
-    frame = None if original is None else from_native(original).frame
+    frame = None if original is None else _original_table(original)
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
     if WITH_CODES in manifest:
         return _held(
             place, manifest, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing)
         )
-    return _held(place, manifest, recheck(place, manifest, expectation, frame, hierarchies, people))
+    inside = released_in(database, manifest) if TABLE in manifest and database is not None else None
+    return _held(place, manifest, recheck(place, manifest, expectation, frame, hierarchies, people, read=inside))
+
+
+def _original_table(original: Any) -> pl.DataFrame:
+    """The original of a table, or its tally where it is too large to be held whole."""
+    if isinstance(original, pl.DataFrame) and is_tally(original):
+        return original
+    return from_native(original).frame
 
 
 def _recheck_codes(

@@ -139,10 +139,22 @@ class Release(ABC):
             places.append(Place(secret, is_file=True))
         if inside is not None:
             places.append(Place(inside, overwrite, is_internal))
-        with appearing(*places) as (partial, *others):
-            return self.write_into(
-                partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
-            )
+        try:
+            with appearing(*places) as (partial, *others):
+                manifest = self.write_into(
+                    partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
+                )
+                self.settle()
+        except BaseException:
+            self.unsettle()
+            raise
+        return manifest
+
+    def settle(self) -> None:  # noqa: B027  (most releases are their folder alone)
+        """Make what was written outside the folder stay; the last thing that is done before the folder appears."""
+
+    def unsettle(self) -> None:  # noqa: B027
+        """Take back what was made to stay, as the folder did not appear after all."""
 
     def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
         """Write the release into a partial folder, verify what is read back, and return the manifest.

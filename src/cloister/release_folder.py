@@ -38,6 +38,9 @@ SIDE = "side.csv"
 WITH_SIDE = "side"
 """The part of the manifest of trajectories that have such a file."""
 
+TABLE = "table"
+"""The part of the manifest of a table whose records are in a database."""
+
 PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "claims.parquet"))
 """Names of the two files of a release of claims; it has one of these pairs."""
 
@@ -185,6 +188,8 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
 def _lists_what_it_must(manifest: Manifest) -> bool:
     if manifest.get("shape") == "claims":
         return any(manifest["files"].keys() == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
+    if TABLE in manifest:
+        return bool(manifest["files"].keys() == {CODEBOOK})
     data = {DATA[0]} if _has_clusters_alone(manifest) else {data_file(manifest)}
     return bool(manifest["files"].keys() == {*_besides(manifest), *data, CODEBOOK})
 
@@ -202,6 +207,8 @@ def _has_clusters_alone(manifest: Manifest) -> bool:
 def _must_list(manifest: Manifest) -> str:
     if manifest.get("shape") == "claims":
         return f"{MANIFEST} must list one file of patients, one of claims and {CODEBOOK}, no more"
+    if TABLE in manifest:
+        return f"{MANIFEST} must list {CODEBOOK} alone: its records are in a database"
     data = DATA[0] if _has_clusters_alone(manifest) else "one data file"
     return f"{MANIFEST} must list {', '.join([*_besides(manifest), data])} and {CODEBOOK}, no more"
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from cloister.io import records_of, table_columns
 from cloister.release_folder import FIGURES, read_figures, same
 from cloister.results import Manifest
 from cloister.risk.safe_harbor import look_for_identifiers
@@ -34,7 +35,8 @@ class Recounted:
     ----------
     file, column, of : as the report names them
     labels : label of each record, or how many have each label
-    before : label of each record of the original at the released level; None where it is not at hand
+    before : label of each record of the original at the released level, or how many had each; None where it is not at
+        hand
     least : labels of which more may be there than are counted
     is_comparable : whether the report may tell counts before protection
     """
@@ -42,8 +44,8 @@ class Recounted:
     file: str
     column: str
     of: str
-    labels: Iterable[str | None] | Mapping[str, int] = field(repr=False)
-    before: Iterable[str | None] | None = field(default=None, repr=False)
+    labels: Iterable[str | None] | Mapping[str | None, int] = field(repr=False)
+    before: Iterable[str | None] | Mapping[str | None, int] | None = field(default=None, repr=False)
     least: frozenset[str] = frozenset()
     is_comparable: bool = False
 
@@ -58,7 +60,7 @@ class Recount:
     sizes : how many share each class, term, cluster or trajectory
     of, by, members : what is counted, and by what; whether the members of the classes are counted, or the classes
     columns : those whose labels are counted
-    files : name and text of each file; columns that only number records left out
+    files : name and text of each file, or the tally of that; columns that only number records left out
     suppressed : records left out, if told
     """
 
@@ -225,6 +227,7 @@ def _years(manifest: Manifest) -> list[int]:
 
 
 def _identifiers(found: Recount, year: int) -> list[dict[str, Any]]:
+    every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in found.files.items()}
     return [
         {
             "file": name,
@@ -234,6 +237,6 @@ def _identifiers(found: Recount, year: int) -> list[dict[str, Any]]:
             "records": _told(sign.records, found.k),
             "confidence": sign.confidence,
         }
-        for name, texts in found.files.items()
-        for sign in look_for_identifiers(texts, texts, today=datetime.date(year, 1, 1))
+        for name, (texts, records) in every.items()
+        for sign in look_for_identifiers(texts, texts, records=records, today=datetime.date(year, 1, 1))
     ]

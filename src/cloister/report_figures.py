@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from cloister.io import records_of, table_columns
 from cloister.risk.safe_harbor import look_for_identifiers
 
 SHOWN = 12
@@ -56,7 +57,8 @@ class Shown:
     sizes : how many share each class, term, cluster or trajectory
     of, by : what is counted, and by what, in words
     columns : those whose labels are counted
-    files : name and text of each released file, for signs of identifiers; columns that only number records left out
+    files : name and text of each released file, or the tally of that, for signs of identifiers; columns that only
+        number records left out
     members : whether the members of the classes are counted, or the classes
     suppressed : records left out; None where that is not told
     sizes_before : the same of the original as recorded; for the custodian
@@ -96,9 +98,15 @@ def exact_figures_of(shown: Shown, told: Figures) -> Figures:
     }
 
 
-def label_counts(texts: pl.Series) -> dict[Label, int]:
-    """Return how often each text occurs."""
-    counted = texts.alias("label").to_frame().group_by("label").agg(pl.len().alias("n"))
+def label_counts(texts: pl.Series, records: pl.Series | None = None) -> dict[Label, int]:
+    """Return how often each text occurs.
+
+    Parameters
+    ----------
+    records : how many have each of these texts; one unless given
+    """
+    times = pl.ones(len(texts), dtype=pl.Int64, eager=True) if records is None else records
+    counted = pl.DataFrame([texts.alias("label"), times.alias("n")]).group_by("label").agg(pl.col("n").sum())
     return dict(zip(counted["label"].to_list(), counted["n"].to_list(), strict=True))
 
 
@@ -118,6 +126,7 @@ def _bands(shown: Shown) -> dict[str, int]:
 
 def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
     """Signs of what Safe Harbor names, by file."""
+    every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [
         {
             "file": name,
@@ -127,8 +136,8 @@ def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
             "records": told(finding.records, shown.k),
             "confidence": finding.confidence,
         }
-        for name, texts in shown.files.items()
-        for finding in look_for_identifiers(texts, texts, today=today)
+        for name, (texts, records) in every.items()
+        for finding in look_for_identifiers(texts, texts, records=records, today=today)
     ]
 
 

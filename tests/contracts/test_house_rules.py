@@ -83,6 +83,10 @@ def test_verbs_name_all_their_parameters(name):
     assert "Raises" in text
 
 
+QUIETING = {"engines/spark/failures.py"}
+"""Where others are kept from writing: Spark quotes rows in its logs and warnings."""
+
+
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_only_the_command_line_prints(path):
     """No module outside the command line prints or writes to the standard streams, or logs."""
@@ -94,7 +98,8 @@ def test_only_the_command_line_prints(path):
         if isinstance(node, ast.Attribute):
             assert node.attr not in ("stdout", "stderr", "print")
         if isinstance(node, ast.Import):
-            assert not {alias.name for alias in node.names} & {"logging", "warnings", "traceback", "pdb"}
+            told = {alias.name for alias in node.names} & {"logging", "warnings", "traceback", "pdb"}
+            assert not told or place(path) in QUIETING
 
 
 @pytest.mark.parametrize("path", FILES, ids=place)

@@ -110,7 +110,7 @@ STAGES = [
     ("codes", "cloister.verbs.assess.partial_knowledge"),
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
     ("codes", "cloister.codesets.request.encode"),
-    ("trajectories", "cloister.io.read_code_events"),
+    ("trajectories", "cloister.sources.read_code_events"),
     ("trajectories", "cloister.risk.histories.partial_knowledge"),
     ("claims", "cloister.verbs.assess_histories.prepare"),
     ("claims", "cloister.verbs.assess_histories.cells_of"),

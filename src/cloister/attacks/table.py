@@ -10,11 +10,12 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, Hierarchy, Ladder
 from cloister.io import as_text
-from cloister.release_folder import data_file, read_data, stated
+from cloister.release_folder import TABLE, data_file, read_data, stated
 from cloister.results import Manifest
 from cloister.tabular.data import Role
 from cloister.tabular.manifest import promise_of, rules_of
-from cloister.tabular.recheck import delimiter_of, source_of
+from cloister.tabular.recheck import source_of
+from cloister.tabular.recheck_data import delimiter_of
 from cloister.tabular.verification.promise import Promise
 
 from .adversary import Adversary, Integers, Knowledge
@@ -100,6 +101,11 @@ def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.Data
         The file cannot be read, or does not have the columns that the manifest states.
     """
     name = data_file(manifest)
+    if TABLE in manifest:
+        raise InputError(
+            "The records of this release are in a database, and attacks look at files. Write the protected table to a "
+            "file, and simulate on a release that is made of files."
+        )
     if name is None:
         raise InputError("The release names no data file, or two.", file="release.json")
     frame = read_data(folder / name, delimiter_of(manifest, name))

@@ -8,7 +8,8 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError, did_you_mean
-from cloister.io import Source, as_text, read_table
+from cloister.io import Query, Source, as_text
+from cloister.sources import read_claim_tables
 
 from .plan import ClaimsPlan
 
@@ -44,19 +45,19 @@ class Claims:
     @classmethod
     def read(
         cls,
-        patients: str | Path,
-        claims: str | Path,
+        patients: str | Path | Query,
+        claims: str | Path | Query,
         plan: ClaimsPlan,
         *,
         encoding: str | None = None,
         delimiter: str | None = None,
         missing: Sequence[str] = (),
     ) -> "Claims":
-        """Read both files (CSV, also gzip'd, or Parquet); codes are text always.
+        """Read both (CSV, also gzip'd, Parquet, or a query to a database); codes are text always.
 
         Parameters
         ----------
-        patients : one row a patient
+        patients : one row a patient; here and below a file, or ``PROFILE:PATH``
         claims : any number of rows a patient
         plan : roles of their columns
         encoding, delimiter : overrule what is detected in CSV files
@@ -68,10 +69,8 @@ class Claims:
             A file cannot be read, a column has no role or is not there, a patient's id is missing or repeated, or a
             claim has no patient; with record and line, never a value.
         """
-        people, events = (
-            read_table(path, encoding=encoding, delimiter=delimiter, missing=missing) for path in (patients, claims)
-        )
-        return claims_of(people, events, plan)
+        tables = read_claim_tables(patients, claims, encoding=encoding, delimiter=delimiter, missing=missing)
+        return claims_of(*tables, plan)
 
     def with_frames(self, patients: pl.DataFrame | None = None, claims: pl.DataFrame | None = None) -> "Claims":
         """The same with other rows or columns."""
@@ -175,7 +174,7 @@ def _check_patients(numbers: pl.Series, ids: pl.Series, claims: Source, patients
 
 def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> InputError:
     record = int(wrong.arg_true()[0]) + 1
-    line = record + 1 if source.format == "csv" else None
+    line = record + 1 if source.delimiter is not None else None
     where = f"record {record}" if line is None else f"record {record}, line {line} (where no cell spans lines)"
     return InputError(
         f"{source.name}: {where} is {found}.", file=source.name, row=record, line=line, column=column.name

@@ -40,7 +40,7 @@ def assess_claims(
     from cloister.claims.plan import ClaimsPlan
     from cloister.cli.assess_ending import announce, attackers_of, check_whether_released, tell
     from cloister.cli.assess_summary import print_histories_risk
-    from cloister.io import read_table
+    from cloister.sources import read_claim_tables
     from cloister.verbs.assess_histories import assess_claims as assess_prepared
     from cloister.verbs.assess_histories import assess_released_claims
 
@@ -49,7 +49,7 @@ def assess_claims(
     check_whether_released(patients, released=released)
     announce(as_json=as_json, quiet=quiet)
     if released:
-        sources = [read_table(path, **read) for path in (patients, claims)]  # type: ignore[arg-type]
+        sources = read_claim_tables(patients, claims, **read)
         notes = [text for source in sources for text in source.notes]
         found = assess_released_claims(sources[0], sources[1], wanted, attackers)
     else:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.data_argument import QueryText, data_of, data_word
 from cloister.cli.options import Delimiter, Encoding, Json, Known, Missing, NumbersOut, Quiet, Verbose
 
 EXAMPLE = "Example: cloister assess codes codes.csv -m 1,2,3,5 -k 5"
@@ -13,7 +14,11 @@ EXAMPLE = "Example: cloister assess codes codes.csv -m 1,2,3,5 -k 5"
 def assess_codes(
     data: Annotated[
         Path,
-        Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet: id,codes or codes (wide), or id,code (long)."),
+        Argument(
+            metavar="DATA",
+            parser=data_word,
+            help="CSV (also gzip'd) or Parquet: id,codes or codes (wide), or id,code (long).",
+        ),
     ],
     m: Known = None,
     k: Annotated[int, Option("-k", help="Records that a set of codes should at least have.")] = 5,
@@ -28,6 +33,7 @@ def assess_codes(
     drop_empty: Annotated[bool, Option("--drop-empty", help="Leave patients without codes out.")] = False,
     seed: Annotated[int, Option(help="Of what is sampled, that is for more than three codes.")] = 0,
     missing: Missing = None,
+    query: QueryText = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     out: NumbersOut = None,
@@ -45,7 +51,7 @@ def assess_codes(
 
     known = whole_numbers(m, "-m") if m else list(USUAL_KNOWN)
     given = read_given(
-        data,
+        data_of(data, query, encoding=encoding, delimiter=delimiter),
         CodeColumns(id, codes, code),
         repeats=repeats,
         drop_empty=drop_empty,

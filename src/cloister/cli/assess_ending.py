@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cloister.cli.output import console, note, print_json
 from cloister.errors import InputError
-from cloister.io import write_private
+from cloister.io import Query, write_private
 from cloister.release_folder import MANIFEST
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def announce(*, as_json: bool, quiet: bool) -> None:
         note(COMPILING, quiet=as_json or quiet)
 
 
-def check_whether_released(path: Path, *, released: bool) -> None:
+def check_whether_released(path: Path | Query, *, released: bool) -> None:
     """Refuse files of a release that are taken for data as recorded.
 
     Raises
@@ -37,7 +37,7 @@ def check_whether_released(path: Path, *, released: bool) -> None:
     InputError
         They lie beside the manifest of a release.
     """
-    if not released and (path.parent / MANIFEST).exists():
+    if isinstance(path, Path) and not released and (path.parent / MANIFEST).exists():
         raise InputError(f"{path.name} lies in the folder of a release. Add --released to look at it as it is.")
 
 

@@ -5,13 +5,16 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.data_argument import QueryText, data_of, data_word
 from cloister.cli.options import Delimiter, Encoding, Json, Missing, NumbersOut, Quiet, Threads, Verbose
 
 EXAMPLE = "Example: cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
 
 
 def assess_table(
-    data: Annotated[Path, Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet; one row a patient.")],
+    data: Annotated[
+        Path, Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet; one row a patient.")
+    ],
     qi: Annotated[
         list[str] | None,
         Option(
@@ -42,6 +45,7 @@ def assess_table(
         str, Option(metavar="2000|2010|both", help="Census of the lists of ZIP areas with 20,000 people or fewer.")
     ] = "both",
     missing: Missing = None,
+    query: QueryText = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     threads: Threads = None,
@@ -55,13 +59,14 @@ def assess_table(
     from cloister.cli.assess_summary import print_table_risk
     from cloister.cli.table_request import split_wanted
     from cloister.errors import InputError
-    from cloister.io import read_table
+    from cloister.sources import read_table
     from cloister.verbs.assess import assess_frame
 
     if population is not None and sampling_fraction is not None:
         raise InputError("--population and --sampling-fraction were given. One of them says what is needed.")
     read = {"missing": missing or (), "encoding": encoding, "delimiter": delimiter}
-    source = read_table(data, **read)  # type: ignore[arg-type]
+    where = data_of(data, query, encoding=encoding, delimiter=delimiter)
+    source = read_table(where, **read)  # type: ignore[arg-type]
     wanted = [split_wanted(text, source.frame.columns) for text in qi or []]
     if any(spec for _, spec in wanted):
         raise InputError(

@@ -5,13 +5,17 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.data_argument import QueryText, data_of, data_word
 from cloister.cli.options import Delimiter, Encoding, Json, Known, Missing, NumbersOut, Quiet, Verbose
 
 EXAMPLE = "Example: cloister assess trajectories visits.csv -m 1,2,3 -k 5"
 
 
 def assess_trajectories(
-    data: Annotated[Path, Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet: id,code,age, one pair a line.")],
+    data: Annotated[
+        Path,
+        Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet: id,code,age, one pair a line."),
+    ],
     m: Known = None,
     k: Annotated[int, Option("-k", help="Patients that a set of pairs should at least have.")] = 5,
     id: Annotated[  # noqa: A002  (as the option is called)
@@ -33,6 +37,7 @@ def assess_trajectories(
     repeats: Annotated[bool, Option("--repeats", help="Attackers know how often a pair was recorded, too.")] = False,
     seed: Annotated[int, Option(help="Of what is sampled, that is for more than three pairs.")] = 0,
     missing: Missing = None,
+    query: QueryText = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     out: NumbersOut = None,
@@ -48,7 +53,8 @@ def assess_trajectories(
     from cloister.cli.assess_summary import print_histories_risk
     from cloister.cli.trajectories_job import UNITS
     from cloister.errors import InputError
-    from cloister.io import EventColumns, read_code_events
+    from cloister.io import EventColumns
+    from cloister.sources import read_code_events
     from cloister.verbs.assess_histories import assess_events
 
     if released and date is not None:
@@ -56,9 +62,10 @@ def assess_trajectories(
     if age_unit not in UNITS:
         raise InputError(f"--age-unit can be {', '.join(UNITS)}, not {age_unit!r}.")
     unit = next(unit for unit in UNITS if unit == age_unit)
-    check_whether_released(data, released=released)
+    where = data_of(data, query, encoding=encoding, delimiter=delimiter)
+    check_whether_released(where, released=released)
     source = read_code_events(
-        data,
+        where,
         columns=EventColumns(id, code, age, date, anchor, unit),
         encoding=encoding,
         delimiter=delimiter,

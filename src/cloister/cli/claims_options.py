@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
 
 
 @dataclass(frozen=True)
 class ClaimsOptions:
     """The options of ``protect claims``, as typed; see its help. What is None was not said."""
 
-    patients: Path
-    claims: Path
+    patients: "Path | Query"
+    claims: "Path | Query"
     plan: Path
     out: Path
     missing: list[str] | None = None

@@ -12,12 +12,12 @@ from cloister.cli.ending import finish
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared
-from cloister.cli.release_options import ENGINES
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.warm import must_compile
 from cloister.codesets.policy import known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, read_given
 from cloister.codesets.workload import parse_workload
+from cloister.engines.words import check_memory_or_spark, is_spark
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.io import CodeColumns
@@ -40,6 +40,10 @@ def run_codes(options: CodesOptions) -> None:
 
 def prepare_codes(options: CodesOptions, watch: Stopwatch, given: GivenCodes | None = None) -> Prepared:
     """Return what is about to be done with code sets: those given, else those that are read."""
+    if is_spark(options.engine):
+        from cloister.cli.codes_on_spark_job import prepare_on_spark
+
+        return prepare_on_spark(options, watch, _request)
     if given is None:
         with watch.stage("read"):
             given = read_codes(options)
@@ -74,11 +78,11 @@ def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) 
 
 def check_codes_words(options: CodesOptions) -> None:
     """Refuse words that no option has, and options that the method does not look at."""
+    check_memory_or_spark(options.engine)
     for option, word, known in (
         ("--method", options.method, METHODS),
         ("--refine", options.refine, tuple(Refine)),
         ("--safe", options.safe, tuple(Safe)),
-        ("--engine", options.engine, ENGINES),
     ):
         if word is not None and word not in known:
             raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
+from cloister.cli.data_argument import Address
 from cloister.cli.protect_claims import protect_claims
 from cloister.cli.protect_codes import protect_codes
 from cloister.cli.protect_table import protect_table
 from cloister.cli.protect_trajectories import protect_trajectories
+from cloister.errors import InputError
 
 EXAMPLE = (
     "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --rest drop "
@@ -26,8 +28,8 @@ EXAMPLES = {
         "--out exploration"
     ),
 }
-OF_A_RELEASE = {"out", "overwrite", "internal", "crosswalk", "values_to", "ids", "attack"}
-"""Options of ``protect`` about where a release goes, of which there is none here."""
+OF_A_RELEASE = {"query", "table", "engine", "out", "overwrite", "internal", "crosswalk", "values_to", "ids", "attack"}
+"""Options of ``protect`` about where a release goes, of which there is none here, and about databases."""
 
 app = typer.Typer(
     help="Try many settings: risk against loss, the frontier and a recommendation.",
@@ -65,6 +67,8 @@ def _exploring(shape: str, protect: Callable[..., None]) -> Callable[..., None]:
     def explore(**told: Any) -> None:
         from cloister.cli.explore_job import Asked, run_explore  # frames and kernels are loaded only when needed
 
+        if isinstance(told.get("data"), Address):
+            raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
         own = {name: told.pop(name) for name in inspect.signature(_own).parameters}
         run_explore(shape, told, Asked(**own))
 

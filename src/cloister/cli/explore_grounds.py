@@ -20,8 +20,8 @@ from cloister.cli.table_options import TableOptions
 from cloister.cli.trajectories_job import check_trajectories_words, prepare_trajectories, read_trajectories
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.errors import InputError
-from cloister.io import read_table
 from cloister.io.text import load_text
+from cloister.sources import profiled, read_claim_tables
 from cloister.stopwatch import Stopwatch
 from cloister.typed_toml import read_toml
 
@@ -134,9 +134,12 @@ def _claims(told: Mapping[str, Any], grid: Mapping[str, tuple[str, ...]], out: P
     folder = options.plan.resolve().parent
     content = read_toml(load_text(options.plan).data.decode(), options.plan.name, "cloister init claims")
     values = {key: tuple(_value_in_plan(content, key, text, folder) for text in texts) for key, texts in grid.items()}
-    people, events = (
-        read_table(path, encoding=options.encoding, delimiter=options.delimiter, missing=options.missing or ())
-        for path in (options.patients, options.claims)
+    people, events = read_claim_tables(
+        options.patients,
+        options.claims,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        missing=options.missing or (),
     )
 
     def prepared(setting: Mapping[str, Any]) -> Prepared:
@@ -195,6 +198,9 @@ def files_named(values: Any, folder: Path | None = None) -> tuple[Path, ...]:
             for path in (Path(word), *([] if folder is None else [folder / word])):
                 if word and path.is_file():
                     found.add(path)
+        collection = profiled(text)
+        if collection is not None:
+            found |= {path for path in collection.files() if path.is_file()}
         if Path(text).is_dir():
             found |= {path for path in Path(text).iterdir() if path.is_file()}
     return tuple(sorted(found))

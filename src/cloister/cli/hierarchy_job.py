@@ -10,7 +10,8 @@ from cloister.cli.output import console, grid, print_json
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
-from cloister.io import as_text, distinct_values, read_table, write_private
+from cloister.io import as_text, distinct_values, write_private
+from cloister.sources import read_table
 from cloister.tabular.roles import check_columns
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from cloister.cli.data_argument import QueryText, data_of, data_word
 from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Verbose
 
 OF_TABLE = "Example: cloister init table patients.csv --out job.toml"
@@ -45,9 +46,10 @@ def _add(shape: str, epilog: str, said: str) -> None:
 
     @app.command(shape, epilog=epilog, help=said)
     def _(
-        data: Annotated[Path, Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet file.")],
+        data: Annotated[Path, Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet file.")],
         out: Annotated[Path, Option(metavar="JOB", help="Write the job here; must not exist.")],
         k: Annotated[int, Option("-k", help="Patients that must look the same.")] = 5,
+        query: QueryText = None,
         encoding: Encoding = None,
         delimiter: Delimiter = None,
         missing: Missing = None,
@@ -57,7 +59,8 @@ def _add(shape: str, epilog: str, said: str) -> None:
     ) -> None:
         from cloister.cli.init_job import init_shape
 
-        init_shape(shape, data, out, k, encoding, delimiter, missing or [], as_json=as_json, quiet=quiet)
+        where = data_of(data, query, encoding=encoding, delimiter=delimiter)
+        init_shape(shape, where, out, k, encoding, delimiter, missing or [], as_json=as_json, quiet=quiet)
 
 
 _add("table", OF_TABLE, "Write a job that protects this table, as far as names and contents of columns tell.")

@@ -10,9 +10,10 @@ from cloister.claims.guessing import Guess
 from cloister.cli.job_parts import Run, prepare_part
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
-from cloister.io import is_taken, read_table, write_private
+from cloister.io import Query, is_taken, write_private
 from cloister.jobs.first_job import first_job
 from cloister.jobs.job import Job
+from cloister.sources import form_of, profiled, read_claim_tables, read_table
 
 
 def init_claims(
@@ -29,7 +30,7 @@ def init_claims(
     """Read, guess, try, write, and say what each column was taken for."""
     if is_taken(out):
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
-    sources = [read_table(path, encoding=encoding, delimiter=delimiter, missing=missing) for path in (patients, claims)]
+    sources = read_claim_tables(patients, claims, encoding=encoding, delimiter=delimiter, missing=missing)
     made = first_plan(sources[0], sources[1])
     write_private(out, made.text.encode())
     tables = (("patients", made.patients), ("claims", made.claims))
@@ -38,7 +39,7 @@ def init_claims(
 
 def init_shape(
     shape: str,
-    data: Path,
+    data: Path | Query,
     out: Path,
     k: int,
     encoding: str | None,
@@ -53,16 +54,28 @@ def init_shape(
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
     if k < 2:
         raise InputError(f"k is {k}, but a patient who is alone is not protected: ask for 2 or more.")
-    source = read_table(data, encoding=encoding, delimiter=delimiter, missing=missing)
+    source = read_table(data, form_of(shape), encoding=encoding, delimiter=delimiter, missing=missing)
     told = {"encoding": encoding, "delimiter": delimiter, "missing": list(missing)}
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    file = Path(os.path.relpath(data, folder)).as_posix()
-    made = first_job(shape, source, file, k, {key: value for key, value in told.items() if value})
+    place = _place(data, folder)
+    made = first_job(shape, source, place, k, {key: value for key, value in told.items() if value})
     _try(made.job, out)
     write_private(out, made.text.encode())
     _tell(out, "job", [(source.name, made.columns)], source.notes, as_json=as_json, quiet=quiet)
+
+
+def _place(data: Path | Query, folder: Path) -> dict[str, str]:
+    """Return the keys of a source that say where its data are, as seen from the folder of the job."""
+    collection = profiled(data)
+    if collection is not None:
+        return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}
+    if isinstance(data, Path):
+        return {"file": Path(os.path.relpath(data, folder)).as_posix()}
+    in_file = data.scheme in ("duckdb", "sqlite")
+    url = f"{data.scheme}:{Path(os.path.relpath(data.place, folder)).as_posix()}" if in_file else data.url
+    return {"url": str(url), "query": data.query.strip()}
 
 
 def _try(job: Job, out: Path) -> None:

@@ -1,6 +1,7 @@
 """A part of a job -> the options of ``protect`` that say the same, and what is about to be done by them."""
 
-from dataclasses import dataclass, fields
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,17 @@ from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.codes_job import check_codes_words, prepare_codes
 from cloister.cli.codes_options import CodesOptions
 from cloister.cli.prepared import Prepared
-from cloister.cli.table_job import check_table_words, prepare_table, read_table_source
+from cloister.cli.table_job import check_table_words, prepare_table, read_table_source, table_prepared
 from cloister.cli.table_options import TableOptions
 from cloister.cli.trajectories_job import check_trajectories_words, prepare_trajectories
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.codesets.request import read_given
 from cloister.errors import InputError
-from cloister.io import CodeColumns, Source, read_table
+from cloister.io import CodeColumns, Source
 from cloister.jobs.job import ClaimsPart, CodesPart, FileSource, Job, Part, TablePart, TrajectoriesPart
 from cloister.jobs.job_checks import HMAC, hmac_sentence
 from cloister.jobs.joined import with_codes
+from cloister.sources import Form, read_table
 from cloister.stopwatch import Stopwatch
 
 NO_OPTIONS = {"shape", "source", "name", "patients", "claims", "plan"}
@@ -41,6 +43,8 @@ class Run:
     internal: Path | None = None
     quiet: bool = False
     as_json: bool = False
+    engines: ExitStack = field(default_factory=ExitStack, repr=False)
+    """Engines that count tables where they are, until everything was written."""
 
 
 def prepare_part(run: Run, name: str, part: Part) -> Prepared:
@@ -68,17 +72,18 @@ def prepare_part(run: Run, name: str, part: Part) -> Prepared:
 def _table(run: Run, name: str, part: TablePart, watch: Stopwatch) -> Prepared:
     options = TableOptions(**_told(run, name, part))
     check_table_words(options)
+    if part.codes not in run.job.sources or part.codes is None:
+        return table_prepared(options, watch, run.engines)
+    if options.engine not in ("auto", "memory"):
+        raise InputError('A table with a source of codes needs its rows. Give engine = "memory", or leave it out.')
     with watch.stage("read"):
-        source = read_table_source(options)
-        joined = part.codes in run.job.sources
-        if joined and part.codes is not None:
-            source = _with_codes(source, options.id, part.codes, run.job.sources[part.codes])
-    return prepare_table(options, source, watch, codes_missing=() if joined else None)
+        source = _with_codes(read_table_source(options), options.id, part.codes, run.job.sources[part.codes])
+    return prepare_table(options, source, watch, codes_missing=())
 
 
 def _with_codes(table: Source, identifier: str | None, name: str, source: FileSource) -> Source:
     given = read_given(
-        Path(source.file),
+        source.data(name),
         CodeColumns(source.id),
         repeats=False,
         drop_empty=True,
@@ -95,11 +100,11 @@ def _claims(run: Run, name: str, part: ClaimsPart, watch: Stopwatch) -> Prepared
         raise InputError(f"{path.name}: {hmac_sentence('ids.patients')}", file=path.name)
     of_patients, of_claims = run.job.sources[part.patients], run.job.sources[part.claims]
     with watch.stage("read"):
-        claims = claims_of(_read(of_patients), _read(of_claims), plan)
+        claims = claims_of(_read(of_patients, part.patients, "patients"), _read(of_claims, part.claims, "claims"), plan)
     head = _head(run, name)
     options = ClaimsOptions(
-        patients=Path(of_patients.file),
-        claims=Path(of_claims.file),
+        patients=of_patients.data(part.patients),
+        claims=of_claims.data(part.claims),
         plan=path,
         crosswalk=_path(part.crosswalk),
         seed=run.job.seed or None,  # else that of the plan
@@ -116,8 +121,10 @@ def _plan(run: Run, name: str, part: ClaimsPart) -> tuple[ClaimsPlan, Path]:
     return plan_of(part.plan, run.job.file, run.path.parent, (f"protect[{number}]", "plan")), run.path
 
 
-def _read(source: FileSource) -> Source:
-    return read_table(Path(source.file), encoding=source.encoding, delimiter=source.delimiter, missing=source.missing)
+def _read(source: FileSource, name: str, form: Form) -> Source:
+    return read_table(
+        source.data(name), form, encoding=source.encoding, delimiter=source.delimiter, missing=source.missing
+    )
 
 
 def _head(run: Run, name: str) -> dict[str, Any]:
@@ -137,9 +144,9 @@ def _head(run: Run, name: str) -> dict[str, Any]:
 def _told(run: Run, name: str, part: TablePart | CodesPart | TrajectoriesPart) -> dict[str, Any]:
     """The options of a part by the names that they have on the command line; what was not said is left out."""
     source = run.job.sources[part.source]
-    of_source: dict[str, Any] = {"data": Path(source.file), "id": source.id, "encoding": source.encoding}
+    of_source: dict[str, Any] = {"data": source.data(part.source), "id": source.id, "encoding": source.encoding}
     of_source |= {"delimiter": source.delimiter, "missing": list(source.missing) or None}
-    given = {field.name: getattr(part, field.name) for field in fields(part) if field.name not in NO_OPTIONS}
+    given = {one.name: getattr(part, one.name) for one in fields(part) if one.name not in NO_OPTIONS}
     said = {key: value for key, value in given.items() if value is not None and value not in ((), {})}
     return (
         _head(run, name) | of_source | {CALLED_ELSE.get(key, key): as_option(key, value) for key, value in said.items()}

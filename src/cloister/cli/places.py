@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 
 from cloister.errors import InputError
-from cloister.io import is_taken
+from cloister.io import Query, is_taken, sha256
 from cloister.release import check_apart
+from cloister.sources import profiled
 
 
 def check_places(
@@ -29,10 +30,17 @@ def check_places(
             raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
-def custody_of(data: Path, internal: Path | None) -> dict[str, str]:
+def custody_of(data: Path | Query, internal: Path | None) -> dict[str, str]:
     """Return what only the custodian may see, where that was asked for: where the data came from, and its hash."""
     if internal is None:
         return {}
-    with data.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(data.resolve()), "sha256": digest}
+    if isinstance(data, Query):
+        return {"query": data.query}
+    collection = profiled(data)
+    if collection is None:
+        return {"path": str(data.resolve()), "sha256": sha256(data)}
+    files = collection.files()
+    digests = [sha256(file) for file in files]
+    together = "".join(f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True))
+    whole = digests[0] if len(files) == 1 else hashlib.sha256(os.fsencode(together)).hexdigest()
+    return {"path": collection.at(Path.resolve), "sha256": whole}

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from cloister.cli.codes_options import CodesOptions
+from cloister.cli.data_argument import QueryText, data_word, with_data
 from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, VerboseOfRun
 
 EXAMPLE = "Example: cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release"
@@ -16,6 +17,7 @@ def protect_codes(
         Path,
         Argument(
             metavar="DATA",
+            parser=data_word,
             help="CSV (also gzip'd) or Parquet: id,codes with the codes separated by spaces, or codes alone, one "
             "patient a line; or id,code, one code a line.",
         ),
@@ -126,13 +128,20 @@ def protect_codes(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
+    query: QueryText = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     seed: Annotated[
         int, Option(help="Of the reconstruction in data.csv, or of a workload; nothing random protects.")
     ] = CodesOptions.seed,
     threads: Threads = None,
-    engine: Annotated[str, Option(metavar="auto|memory", help="Where the records live.")] = CodesOptions.engine,
+    engine: Annotated[
+        str,
+        Option(
+            metavar="auto|memory|spark|MASTER|sc://HOST",
+            help="Where the records live: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
+        ),
+    ] = CodesOptions.engine,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: VerboseOfRun = False,
@@ -145,4 +154,4 @@ def protect_codes(
     options = locals()
     from cloister.cli.codes_job import run_codes  # frames and kernels are loaded only when needed
 
-    run_codes(CodesOptions(**options))
+    run_codes(CodesOptions(**with_data(options)))

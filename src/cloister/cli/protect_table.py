@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.data_argument import QueryText, data_word, with_data
 from cloister.cli.options import Delimiter, Encoding, Json, Missing, MissingAs, Quiet, Threads, VerboseOfRun
 from cloister.cli.table_options import TableOptions
 
@@ -15,7 +16,9 @@ EXAMPLE = (
 
 
 def protect_table(
-    data: Annotated[Path, Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet; one row a patient.")],
+    data: Annotated[
+        Path, Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet; one row a patient.")
+    ],
     k: Annotated[int, Option("-k", help="Records that must share every combination of quasi-identifiers.")],
     out: Annotated[Path, Option("--out", metavar="DIR", help="Folder of the release; must not exist.")],
     qi: Annotated[
@@ -113,11 +116,23 @@ def protect_table(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
+    query: QueryText = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     seed: Annotated[int, Option(help="Written to the manifest; nothing random protects a table.")] = TableOptions.seed,
     threads: Threads = None,
-    engine: Annotated[str, Option(metavar="auto|memory", help="Where the rows live.")] = TableOptions.engine,
+    engine: Annotated[
+        str,
+        Option(
+            metavar="auto|memory|duckdb|spark|URL",
+            help="What counts the records. auto: memory, from 10 million records of a file on duckdb. An address of a "
+            "database (that of DATA): the protected table is made there, and only counts leave it.",
+        ),
+    ] = TableOptions.engine,
+    table: Annotated[
+        str | None,
+        Option(metavar="NAME", help="Name of the protected table in the database of --engine; as DIR unless given."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: VerboseOfRun = False,
@@ -129,4 +144,4 @@ def protect_table(
     options = locals()
     from cloister.cli.table_job import run_table  # frames and kernels are loaded only when needed
 
-    run_table(TableOptions(**options))
+    run_table(TableOptions(**with_data(options)))

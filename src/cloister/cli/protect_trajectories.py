@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from cloister.cli.data_argument import QueryText, data_word, with_data
 from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Threads, VerboseOfRun
 from cloister.cli.trajectories_options import TrajectoriesOptions
 
@@ -14,7 +15,11 @@ EXAMPLE = "Example: cloister protect trajectories visits.csv -k 5 --side samples
 def protect_trajectories(
     data: Annotated[
         Path,
-        Argument(metavar="DATA", help="CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line."),
+        Argument(
+            metavar="DATA",
+            parser=data_word,
+            help="CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line.",
+        ),
     ],
     k: Annotated[int, Option("-k", help="Patients that share every released trajectory.")],
     out: Annotated[Path, Option("--out", metavar="DIR", help="Folder of the release; must not exist.")],
@@ -130,11 +135,18 @@ def protect_trajectories(
     attack: Annotated[
         bool, Option("--attack", help="Attack the release before it appears, and report what was found.")
     ] = False,
+    query: QueryText = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     seed: Annotated[int, Option(help="Written down; nothing random protects.")] = TrajectoriesOptions.seed,
     threads: Threads = None,
-    engine: Annotated[str, Option(metavar="auto|memory", help="Where the records live.")] = TrajectoriesOptions.engine,
+    engine: Annotated[
+        str,
+        Option(
+            metavar="auto|memory|spark|MASTER|sc://HOST",
+            help="Where blocks are clustered: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
+        ),
+    ] = TrajectoriesOptions.engine,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: VerboseOfRun = False,
@@ -148,4 +160,4 @@ def protect_trajectories(
     options = locals()
     from cloister.cli.trajectories_job import run_trajectories  # frames and kernels are loaded only when needed
 
-    run_trajectories(TrajectoriesOptions(**options))
+    run_trajectories(TrajectoriesOptions(**with_data(options)))

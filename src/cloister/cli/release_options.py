@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-ENGINES = ("auto", "memory")
+if TYPE_CHECKING:
+    from cloister.io.query import Query
 
 
 @dataclass(frozen=True)
 class ReleaseOptions:
     """The options that all of ``protect`` has, as typed; see its help."""
 
-    data: Path
+    data: "Path | Query"
     k: int
     out: Path
     id: str | None = None

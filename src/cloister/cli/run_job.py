@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import combinations
 from pathlib import Path
 
@@ -19,10 +19,11 @@ from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.folder import is_internal_of_job, is_job_release
 from cloister.jobs.job import FileSource, Job
-from cloister.jobs.job_checks import unused
+from cloister.jobs.job_checks import database_of, unused
 from cloister.jobs.job_file import read_job
 from cloister.jobs.release import finish_job
 from cloister.recheck import verify_folder
+from cloister.release import Release
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
 
@@ -39,11 +40,12 @@ def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None
         _check_places(run, overwrite or dry_run)
         if is_taken(run.out) and not is_job_release(run.out):
             raise InputError(f"{run.out.name} exists already and is no release of a job. Give another name as output.")
-        prepared = {name: _prepared(run, name) for name in job.parts}
-        if dry_run:
-            _dry(run, prepared, [*_unused(run.job), *([] if overwrite else _there(run))])
-            return
-        notes, manifest = _protected(run, prepared, overwrite)
+        with run.engines:
+            prepared = {name: _prepared(run, name) for name in job.parts}
+            if dry_run:
+                _dry(run, prepared, [*_unused(run.job), *([] if overwrite else _there(run))])
+                return
+            notes, manifest = _protected(run, prepared, overwrite)
         notes = [*_unused(run.job), *notes]
     _tell(run, manifest, notes, shown / job.output)
 
@@ -140,14 +142,19 @@ def _protected(run: Run, prepared: dict[str, Prepared], overwrite: bool) -> tupl
     if run.internal is not None:
         places.append(Place(run.internal, overwrite, is_internal_of_job))
     notes, manifests = [], {}
-    with late_stops_told(run.out), appearing(*places) as (partial, *others):
+    releases: list[Release] = []
+    with late_stops_told(run.out), _settling(releases), appearing(*places) as (partial, *others):
         inside = others[-1] if run.internal is not None else None
         originals = {name: one.original for name, one in prepared.items()} if run.job.attack else {}
         for name in list(prepared):
             secret = others[list(maps).index(name)] if name in maps else None
             with of_part(run.job, name):
-                manifests[name], told = _write_part(prepared.pop(name), partial / name, secret, inside)
-            notes += [f"{name}: {text}" for text in told]
+                written = _write_part(prepared.pop(name), partial / name, secret, inside)
+            releases.append(written.release)
+            manifests[name] = written.manifest
+            notes += [f"{name}: {text}" for text in written.notes]
+        for release in releases:
+            release.settle()
         manifest = _finish(run, partial, manifests)
         if run.job.attack and len(manifests) > 1:
             _attack_together(run, partial, originals, dict(zip(maps, others, strict=False)))
@@ -168,10 +175,28 @@ def _told_by_others(manifests: dict[str, Manifest]) -> list[str]:
     return notes
 
 
-def _write_part(
-    prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
-) -> tuple[Manifest, list[str]]:
-    """Protect a part, write its release and what only the custodian may see; return its manifest, and notes."""
+@contextmanager
+def _settling(releases: list[Release]) -> Iterator[None]:
+    """Take back what was made to stay outside the folder, if the folder does not appear after all."""
+    try:
+        yield
+    except BaseException:
+        for release in releases:
+            release.unsettle()
+        raise
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A part of the job that was written."""
+
+    release: Release
+    manifest: Manifest
+    notes: list[str]
+
+
+def _write_part(prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None) -> _Written:
+    """Protect a part, write its release and what only the custodian may see."""
     release = prepared.protect()
     if secret is not None and release.custody.crosswalk is None:
         raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
@@ -180,7 +205,7 @@ def _write_part(
         if place is not None:
             place.mkdir(mode=0o700)
     manifest = release.write_into(folder, secret, own)
-    return manifest, prepared.notes(release, manifest)
+    return _Written(release, manifest, prepared.notes(release, manifest))
 
 
 def _attack_together(run: Run, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
@@ -205,16 +230,21 @@ def _attack_together(run: Run, folder: Path, originals: dict[str, Original], map
 
 
 def _finish(run: Run, partial: Path, manifests: dict[str, Manifest]) -> Manifest:
-    """Write manifest and report, and verify all from the files alone."""
+    """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
     manifest = finish_job(run.job, partial, manifests, time.perf_counter() - STARTED)
     failure = ""
     try:
-        verify_folder(partial)
+        verify_folder(partial, database=_database(run.job))
     except (GuaranteeViolation, InputError) as error:
         failure = error.message
     if failure:
         raise InternalError(f"What was written did not pass verification: {failure}")
     return manifest
+
+
+def _database(job: Job) -> str | None:
+    """The address of the database in which parts of the job are protected, if there are any."""
+    return next((found for part in job.parts.values() if (found := database_of(part, job.engine)) is not None), None)
 
 
 def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:

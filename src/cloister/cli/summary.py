@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from cloister.cli.output import facts, grid
-from cloister.release_folder import REPORT, WITH_CODES
+from cloister.release_folder import REPORT, TABLE, WITH_CODES
 from cloister.results import Manifest
 
 FULL_DOMAIN = "full-domain"
@@ -28,6 +28,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
             f"{_count(records['released'])} of {_count(records['in'])} released, "
             f"{_count(records['suppressed'])} suppressed",
         ),
+        *([("protected table", f"{manifest[TABLE]['name']}, in the database")] if TABLE in manifest else []),
         ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
         *_codes(manifest),
         ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),

@@ -3,6 +3,8 @@
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +19,20 @@ from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared, Rows
 from cloister.cli.progress import watched
 from cloister.cli.release_at import release_at
-from cloister.cli.release_options import ENGINES
 from cloister.cli.summary import print_summary
 from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
+from cloister.cli.values_file import write_values
+from cloister.engines.choice import Chosen, check_word, choose_engine
+from cloister.engines.relation import names_of
+from cloister.engines.words import check_table_name, is_spark
 from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
-from cloister.io import Source, as_text, distinct_values, read_table, write_csv
+from cloister.io import Source, as_text, distinct_values
+from cloister.io.query import is_address
 from cloister.privacy import KAnonymity, Rule
 from cloister.release import Release
+from cloister.sources import read_table
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import FULL_DOMAIN, Ids, QuasiIdentifier, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
@@ -51,17 +58,53 @@ def run_table(options: TableOptions) -> None:
         crosswalk=options.crosswalk,
         values=options.values_to,
     )
-    with watch.stage("read"):
-        source = read_table_source(options)
-    prepared = prepare_table(options, source, watch)
-    release = prepared.protect()
-    finish(release, prepared, options, print_summary)
+    with ExitStack() as engines:
+        prepared = table_prepared(options, watch, engines)
+        release = prepared.protect()
+        finish(release, prepared, options, print_summary)
 
 
 def check_table_words(options: TableOptions) -> None:
     """Refuse words that no option has."""
-    if options.engine not in ENGINES:
-        raise InputError(f"The engine {options.engine!r} is not known. Engines of this version: {', '.join(ENGINES)}.")
+    check_word(options.engine)
+    if options.table is not None:
+        if is_spark(options.engine) or not is_address(options.engine):
+            raise InputError("--table names a table in a database. Give the address of the database as --engine, too.")
+        check_table_name(options.table)
+
+
+def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack) -> Prepared:
+    """Read a table, or leave it where it is, and return what is about to be done with it.
+
+    Parameters
+    ----------
+    engines : holds the engine that counts the table, if one does, until the release was written
+
+    Raises
+    ------
+    InputError
+        The data or the settings cannot be used.
+    """
+    chosen = choose_engine(options.engine, options.data, options.needs_rows())
+    if chosen.where == "memory":
+        with watch.stage("read"):
+            source = read_table_source(options)
+        prepared = prepare_table(options, source, watch)
+    else:
+        prepared = _on_engine(options, chosen, watch, engines)
+    if chosen.why is None:
+        return prepared
+    notes_on, why = prepared.notes, chosen.why
+    return replace(prepared, notes=lambda release, manifest: [why, *notes_on(release, manifest)])
+
+
+def _on_engine(options: TableOptions, chosen: Chosen, watch: Stopwatch, engines: ExitStack) -> Prepared:
+    from cloister.cli.table_on_engine import opened, prepare_on_engine  # SQL is loaded only for that
+
+    with watch.stage("read"):
+        table = engines.enter_context(opened(options, chosen))
+    request, notes = _request(options, names_of(table.engine.columns))
+    return prepare_on_engine(options, request, notes, table, watch)
 
 
 def read_table_source(options: TableOptions) -> Source:
@@ -80,7 +123,7 @@ def prepare_table(
     ----------
     codes_missing : texts that stand for a missing code; those of the table if None
     """
-    request, notes = _request(options, source)
+    request, notes = _request(options, source.frame.columns)
     missing = tuple((options.missing or ()) if codes_missing is None else codes_missing)
     asked = _codes_asked(options, missing)
     hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
@@ -192,10 +235,8 @@ def _formulas(released: pl.DataFrame) -> list[str]:
     return [f"a spreadsheet would run cells of {', '.join(names)} as formulas (they begin with =, +, - or @)"]
 
 
-def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[str]]:
-    found = quasi_identifiers(
-        options.qi or [], options.hierarchies, options.data, source.frame.columns, options.missing_as
-    )
+def _request(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequest, list[str]]:
+    found = quasi_identifiers(options.qi or [], options.hierarchies, options.data, columns, options.missing_as)
     notes = list(found.notes)
     ids, key = _ids(options.ids)
     if key is not None:
@@ -205,14 +246,14 @@ def _request(options: TableOptions, source: Source) -> tuple[TableRequest, list[
         rules=(KAnonymity(options.k), *_rules(options)),
         suppression=suppression_share(options.suppression),
         loss=parse_loss(options.loss),
-        weights=pairs(options.weight or [], "--weight", source.frame.columns),
+        weights=pairs(options.weight or [], "--weight", columns),
         search=options.search,
         time_limit=options.time_limit,
-        levels=_levels(options, source.frame.columns),
+        levels=_levels(options, columns),
         method=options.method,
         merge_bound=options.merge_classes,
         local_recoding=options.local_recoding,
-        microaggregate=averages(options.microaggregate or [], source.frame.columns),
+        microaggregate=averages(options.microaggregate or [], columns),
         id=options.id,
         drop=tuple(options.drop or ()),
         sensitive=tuple(options.sensitive or ()),
@@ -290,5 +331,4 @@ def _list_values(options: TableOptions, source: Source, request: TableRequest) -
         if column in source.frame.columns:
             values = distinct_values(as_text(source.frame[column]))
             rows += [(column, value) for value in wanted.hierarchy.outside(values)]
-    if rows:
-        write_csv(pl.DataFrame(rows, schema={"column": pl.String, "value": pl.String}, orient="row"), options.values_to)
+    write_values(rows, options.values_to)

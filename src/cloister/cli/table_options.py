@@ -34,3 +34,17 @@ class TableOptions(ReleaseOptions):
     missing_as: str | None = None
     keep_suppressed: bool = False
     values_to: Path | None = None
+    table: str | None = None
+
+    def needs_rows(self) -> str | None:
+        """Return what was asked for that needs the rows of the table in memory; None if nothing was."""
+        asked = {
+            f"--method {self.method}": self.method != "full-domain",
+            "--local-recoding": self.local_recoding,
+            "--microaggregate": bool(self.microaggregate),
+            "--codes": self.codes is not None,
+            "--crosswalk": self.crosswalk is not None,
+            "--attack": self.attack,
+            "--ids hmac": self.ids.startswith("hmac"),
+        }
+        return next((option for option, is_asked in asked.items() if is_asked), None)

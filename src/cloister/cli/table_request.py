@@ -9,12 +9,14 @@ from pathlib import Path
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
+from cloister.io import Query
+from cloister.sources import profiled
 from cloister.tabular.data import AVERAGES, QuasiIdentifier
 
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
 """A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
-SUFFIXES = (".gz", ".csv", ".tsv", ".txt", ".parquet")
+SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson")
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,16 @@ class QuasiIdentifiers:
     notes: tuple[str, ...] = field(default=())
 
 
-def stem_of(data: Path) -> str:
+def stem_of(data: Path | Query) -> str:
     """Name of a data file without its format: ``adult`` of ``adult.csv.gz``."""
-    name = data.name
+    collection = profiled(data)
+    name = data.name if collection is None else collection.path.name
     for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
     return name
 
 
-def hierarchy_files(folder: Path, data: Path) -> dict[str, Path]:
+def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
     """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such.
 
     Raises
@@ -44,7 +47,7 @@ def hierarchy_files(folder: Path, data: Path) -> dict[str, Path]:
     if not os.path.isdir(folder):
         raise InputError(f"The hierarchies were to be in the folder {folder.name}, but there is no such folder.")
     start = f"{stem_of(data)}_hierarchy_"
-    itself = os.path.realpath(data)
+    itself = None if isinstance(data, Query) else os.path.realpath(data)
     every = sorted(path for path in folder.glob("*.csv") if os.path.realpath(path) != itself)
     named = {path.stem.removeprefix(start): path for path in every if path.name.startswith(start)}
     found = named or {path.stem: path for path in every}
@@ -54,7 +57,7 @@ def hierarchy_files(folder: Path, data: Path) -> dict[str, Path]:
 
 
 def quasi_identifiers(
-    wanted: Sequence[str], folder: Path | None, data: Path, columns: Sequence[str], missing_as: str | None
+    wanted: Sequence[str], folder: Path | None, data: Path | Query, columns: Sequence[str], missing_as: str | None
 ) -> QuasiIdentifiers:
     """Return the quasi-identifiers that ``--qi`` and ``--hierarchies`` ask for.
 

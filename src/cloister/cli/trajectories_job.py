@@ -10,10 +10,10 @@ from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import working
-from cloister.cli.release_options import ENGINES
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.cli.trajectories_summary import notes_on, print_trajectories_summary
 from cloister.codesets.policy import UtilityPolicy
+from cloister.engines.words import check_memory_or_spark
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import parse_hierarchy
@@ -31,7 +31,7 @@ from cloister.trajectories.request import (
 )
 from cloister.trajectories.side import side_of
 from cloister.trajectories.warm import load_kernels, must_compile
-from cloister.verbs.trajectories import constraints_of, diversity_of, parse_constraints
+from cloister.verbs.trajectories import clustering_on, constraints_of, diversity_of, parse_constraints
 
 UNITS: tuple[Literal["years", "days"], ...] = ("years", "days")
 
@@ -63,7 +63,8 @@ def prepare_trajectories(
     def protect() -> Release:
         if must_compile():
             note("Compiling the method for this machine, once (about 60 s).", quiet=quiet)
-        with working(f"aligning the trajectories of {given.trajectories.n_patients:,} patients", quiet=quiet):
+        said = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
+        with working(said, quiet=quiet), clustering_on(options.engine) as cluster:
             release = protect_trajectories(
                 given,
                 request,
@@ -73,6 +74,7 @@ def prepare_trajectories(
                 watch=watch,
                 custody=custody_of(options.data, options.internal),
                 load=load_kernels,
+                cluster=cluster,
             )
         return with_attack(release, options, original)
 
@@ -110,12 +112,12 @@ def _asked(
 
 def check_trajectories_words(options: TrajectoriesOptions) -> None:
     """Refuse words that no option has."""
+    check_memory_or_spark(options.engine)
     for option, word, known in (
         ("--method", options.method, tuple(Method)),
         ("--cost", options.cost, tuple(Cost)),
         ("--on-unknown-code", options.on_unknown_code, tuple(Unknown)),
         ("--age-unit", options.age_unit, UNITS),
-        ("--engine", options.engine, ENGINES),
     ):
         if word not in known:
             raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")

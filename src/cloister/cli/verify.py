@@ -68,6 +68,10 @@ def verify(
         str | None,
         Option(metavar="CHAR", help="Delimiter of the files given; detected, or that of the release, if not given."),
     ] = None,
+    engine: Annotated[
+        str | None,
+        Option(metavar="URL", help="Of a table protected inside a database: its address; it is counted there."),
+    ] = None,
     encoding: Encoding = None,
     missing_as: MissingAs = None,
     as_json: Json = False,

@@ -1,9 +1,11 @@
 """One run of ``verify``: a release folder of any shape, or of a job, checked again from its files."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import typer
 
 from cloister.cli.output import print_json
@@ -11,10 +13,12 @@ from cloister.cli.release_at import release_at
 from cloister.cli.table_request import hierarchy_files, split_wanted
 from cloister.errors import InputError
 from cloister.hierarchy import hierarchy_file, parse_hierarchy
-from cloister.io import read_table
+from cloister.io import Source
+from cloister.io.runs import is_large, read_tally
 from cloister.recheck import verify_folder
-from cloister.release_folder import delimiter_told
+from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest, Verdict
+from cloister.sources import read_table
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class VerifyOptions:
     delimiter: str | None = None
     encoding: str | None = None
     missing_as: str | None = None
+    engine: str | None = None
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
@@ -79,7 +84,7 @@ def _job(options: VerifyOptions) -> Verdict:
             f"{options.folder.name} is of a job, and is checked as a whole. Compare or expect something of a part, as "
             f"in cloister verify {options.folder.name}/PART."
         )
-    return verify_folder(options.folder)
+    return verify_folder(options.folder, database=options.engine)
 
 
 def _claims(options: VerifyOptions) -> Verdict:
@@ -165,14 +170,26 @@ def _table(options: VerifyOptions, manifest: Manifest) -> Verdict:
     )
     return verify_folder(
         options.folder,
-        original=None if options.original is None else read(options.original).frame,
+        original=None if options.original is None else _original(options, manifest, read),
         hierarchies=found,
         populations={path.name: read(path).frame for path in people},
         k=options.k,
         m=options.m,
         quasi_identifiers=tuple(named),
         missing=options.missing or (),
+        database=options.engine,
     )
+
+
+def _original(options: VerifyOptions, manifest: Manifest, read: Callable[[Path], Source]) -> pl.DataFrame:
+    """The original of a table, or the tally of what was released of it where it is better not read whole."""
+    path, columns = options.original, manifest.get("columns")
+    assert path is not None
+    if WITH_CODES in manifest or not isinstance(columns, dict) or not path.is_file() or not is_large(path):
+        return read(path).frame
+    released = [name for name, told in columns.items() if not (isinstance(told, dict) and told.get("ids") == "number")]
+    words = {"missing": options.missing or (), "delimiter": options.delimiter, "encoding": options.encoding}
+    return read_tally(path, released, **words)  # type: ignore[arg-type]
 
 
 def _say(options: VerifyOptions, verdict: Verdict) -> None:

@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io import CodeColumns, read_code_lists
+from cloister.io import CodeColumns
+from cloister.sources import read_code_lists
 
 from .encode import MARK, EncodedCodes, encode, plain_code
 

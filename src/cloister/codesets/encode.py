@@ -96,10 +96,10 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
     >>> encode(source).vocabulary, encode(source, repeats=True).vocabulary
     (('001', 'V51'), ('001#1', '001#2', 'V51#1'))
     """
-    found = _from_lines(source) if source.layout == "wide" else _from_rows(source)
+    found = codes_by_record(source)
     names, keys, n_read = found.names, found.keys, found.n_records
-    _check_writable(names, source, repeats)
-    names, keys = _numbered(names, keys) if repeats else (names, _distinct(keys))
+    check_writable(names, source, repeats=repeats)
+    names, keys = counted_once(names, keys, repeats=repeats)
     record, item = np.divmod(keys, max(1, len(names)))
     sizes = np.bincount(record, minlength=n_read)
     kept = np.flatnonzero(sizes)
@@ -112,9 +112,18 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
     return EncodedCodes(tuple(names), offsets, item.astype(np.int32), ids, kept, n_empty, found.notes)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Codes by record: key = record * number of codes + code, in ascending order, with repetitions."""
+@dataclass(frozen=True, eq=False, repr=False)
+class CodesByRecord:
+    """Codes by record, with repetitions.
+
+    Attributes
+    ----------
+    names : the codes, in the order of their UTF-8 bytes
+    keys : record * number of codes + code, ascending
+    n_records : how many records were read, those without codes among them
+    ids : of the records, if there are any
+    notes : what a user should know
+    """
 
     names: list[str]
     keys: Keys
@@ -123,7 +132,17 @@ class _Found:
     notes: tuple[str, ...] = ()
 
 
-def _from_lines(source: CodeSource) -> _Found:
+def codes_by_record(source: CodeSource) -> CodesByRecord:
+    """Return the codes of each record as they were read; whether they can be written is for `check_writable`."""
+    return _from_lines(source) if source.layout == "wide" else _from_rows(source)
+
+
+def counted_once(names: list[str], keys: Keys, *, repeats: bool) -> tuple[list[str], Keys]:
+    """Return names and keys without repetitions: each code once a record, or its occurrences numbered."""
+    return _numbered(names, keys) if repeats else (names, _distinct(keys))
+
+
+def _from_lines(source: CodeSource) -> CodesByRecord:
     names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
     kind, width = pl.Enum(names), max(1, len(names))
     parts = [
@@ -131,7 +150,7 @@ def _from_lines(source: CodeSource) -> _Found:
         for first, (record, words) in _numbered_slices(source)
     ]
     keys = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    return _Found(names, keys, len(source.cells), source.ids)
+    return CodesByRecord(names, keys, len(source.cells), source.ids)
 
 
 def _numbered_slices(source: CodeSource) -> Iterator[tuple[int, tuple[pl.Series, pl.Series]]]:
@@ -160,7 +179,7 @@ def _keys(record: pl.Series, words: pl.Series, kind: pl.Enum, width: int) -> Key
     return keys
 
 
-def _from_rows(source: CodeSource) -> _Found:
+def _from_rows(source: CodeSource) -> CodesByRecord:
     if source.ids is None:
         raise ValueError("one code a line needs ids")
     cells = source.cells.str.strip_chars()
@@ -173,7 +192,7 @@ def _from_rows(source: CodeSource) -> _Found:
     keys = np.sort(_keys(record, codes, pl.Enum(names), width))
     n_without = len(cells) - len(codes)  # not told: it bounds how many patients have no code
     notes = (f"lines of {source.name} without a code were passed over",) if n_without else ()
-    return _Found(names, keys, len(ids), ids, notes)
+    return CodesByRecord(names, keys, len(ids), ids, notes)
 
 
 def _in_order(distinct: pl.Series) -> list[str]:
@@ -206,8 +225,14 @@ def _numbered(names: list[str], keys: Keys) -> tuple[list[str], Keys]:
     return [spelled[number] for number in order], np.sort(record * len(order) + rank[item])
 
 
-def _check_writable(names: list[str], source: CodeSource, repeats: bool) -> None:
-    """Refuse codes that could not be told apart in the released file."""
+def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
+    """Refuse codes that could not be told apart in the released file.
+
+    Raises
+    ------
+    InputError
+        A code holds NUL or white space, or ends as numbered occurrences do.
+    """
     column = source.columns.codes or source.columns.code
     codes = pl.Series(names, dtype=pl.String)
     if codes.str.contains("\0", literal=True).any():

@@ -9,7 +9,8 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 
 from cloister.errors import InputError
-from cloister.io import CodeColumns, read_code_lists
+from cloister.io import CodeColumns, Query
+from cloister.sources import read_code_lists
 
 from .data import CodeSets, Integers
 from .encode import encode, occurrence
@@ -86,7 +87,7 @@ class CodesRequest(Generic[Method]):
 
 
 def read_given(
-    path: str | Path,
+    path: str | Path | Query,
     columns: CodeColumns,
     *,
     repeats: bool = False,

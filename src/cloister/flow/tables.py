@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from cloister.errors import InternalError
-from cloister.io import Source
+from cloister.io import Source, is_tally, n_records, table_columns
 from cloister.release import Custody
 from cloister.report_figures import Shown
 from cloister.results import Manifest, Verdict
@@ -117,12 +117,24 @@ def take_table(
         load_kernels()
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
+    return take_encoded(table, request, watch, report=report, codes=codes)
+
+
+def take_encoded(
+    table: EncodedTable,
+    request: TableRequest,
+    watch: Stopwatch,
+    *,
+    report: Report | None = None,
+    codes: RecordCodes | None = None,
+) -> TableCourse:
+    """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
     with watch.stage("protect"):
         protected = protect(table, request, report, codes)
     if protected.search is not None:
         watch.move("protect", "search", protected.search.seconds)
     with watch.stage("verify"):
-        request = as_stated(request, protected.suppressed, table.frame.height)
+        request = as_stated(request, protected.suppressed, n_records(table.frame))
         promise = promise_for(table, protected, request)
         check = partial(
             verify,
@@ -135,8 +147,9 @@ def take_table(
     with watch.stage("measure"):
         manifest = _described(table, protected, request, verdict)
         _confirm_promise(manifest, promise)
-        book = codebook(protected.frame, table.roles, table.ladders, protected.levels, request)
-    exact, known = exact_figures(protected, table.frame.height), _crosswalk(table, protected, request)
+        told = protected.frame.select(table_columns(protected.frame))
+        book = codebook(told, table.roles, table.ladders, protected.levels, request)
+    exact, known = exact_figures(protected, n_records(table.frame)), _crosswalk(table, protected, request)
     shown = partial(shown_of, table, protected, request)
     return TableCourse(protected, request, check, manifest, book, shown, exact, known)
 
@@ -157,8 +170,8 @@ def _described(table: EncodedTable, protected: ProtectedTable, request: TableReq
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
-    """Original id of each released record."""
-    if request.id is None or request.ids is Ids.DROP:
+    """Original id of each released record; a tally has none."""
+    if request.id is None or request.ids is Ids.DROP or is_tally(table.frame):
         return None
     released = protected.originals.is_not_null()
     new = protected.frame[request.id].filter(released).alias("released")

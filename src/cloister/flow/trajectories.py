@@ -12,7 +12,7 @@ from cloister.trajectories.data import TrajectoriesRequest
 from cloister.trajectories.domain import Domain, fitted
 from cloister.trajectories.figures import crosswalk, work_out
 from cloister.trajectories.manifest import describe
-from cloister.trajectories.protect import anonymize
+from cloister.trajectories.protect import ClusterBlocks, anonymize
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories
 from cloister.trajectories.shown import shown_of
@@ -35,6 +35,7 @@ def protect_trajectories(
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
     load: Callable[[], None] | None = None,
+    cluster: ClusterBlocks | None = None,
 ) -> TrajectoriesRelease:
     """Take trajectories through the stages.
 
@@ -46,6 +47,7 @@ def protect_trajectories(
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
     load : loads what is compiled
+    cluster : clusters blocks elsewhere: see `cloister.trajectories.protect`
 
     Raises
     ------
@@ -63,7 +65,7 @@ def protect_trajectories(
         column = None if diversity is None else diversity.column
         side = side_of(given.side, domain.trajectories.n_patients, column)
     with watch.stage("protect"):
-        protected = interruptible(lambda: anonymize(domain.trajectories, fit, side, threads=threads))
+        protected = interruptible(lambda: anonymize(domain.trajectories, fit, side, threads=threads, cluster=cluster))
     with watch.stage("verify"):
         order = order_of(protected.released, protected.alignment, given.side)
         files = written(protected.released, protected.alignment, given.side, order)

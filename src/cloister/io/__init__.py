@@ -1,37 +1,61 @@
-"""Bytes <-> columns: tables read from files and dataframes, written to files of a folder that appears whole."""
+"""Bytes <-> columns: tables from files, databases and dataframes, written to files of a folder that appears whole."""
 
 from cloister.io.code_events import EventColumns, EventSource, code_events, read_code_events
 from cloister.io.code_lists import CodeColumns, CodeSource, code_lists, read_code_lists
-from cloister.io.columns import as_text, distinct_values
+from cloister.io.columns import as_text, distinct_values, plain_columns
 from cloister.io.disk import is_taken, private_file, sha256, write_private
 from cloister.io.folder import Place, appearing, release_folder, repair
 from cloister.io.frames import NativeFrame, from_native
+from cloister.io.query import Query, is_address
 from cloister.io.read import Source, read_table
+from cloister.io.tally import (
+    RECORDS,
+    counted,
+    first_records,
+    is_tally,
+    n_records,
+    records_of,
+    table_columns,
+    tallied,
+    with_records_of,
+)
 from cloister.io.write import as_written_failures, write_csv, write_parquet
 
 __all__ = [
+    "RECORDS",
     "CodeColumns",
     "CodeSource",
     "EventColumns",
     "EventSource",
     "NativeFrame",
     "Place",
+    "Query",
     "Source",
     "appearing",
     "as_text",
     "as_written_failures",
     "code_events",
     "code_lists",
+    "counted",
     "distinct_values",
+    "first_records",
     "from_native",
+    "is_address",
     "is_taken",
+    "is_tally",
+    "n_records",
+    "plain_columns",
     "private_file",
     "read_code_events",
     "read_code_lists",
     "read_table",
+    "records_of",
     "release_folder",
     "repair",
     "sha256",
+    "table_columns",
+    "tallied",
+    "with_records_of",
     "write_csv",
     "write_parquet",
     "write_private",

@@ -19,6 +19,7 @@ from cloister.io.coded_columns import (
 )
 from cloister.io.columns import as_text
 from cloister.io.event_ages import AgeUnit, ages_from_dates, plain_ages
+from cloister.io.query import Query
 from cloister.io.read import Source, read_table
 from cloister.io.records import line_of_record
 from cloister.io.text import load_text
@@ -95,7 +96,7 @@ class EventSource:
 
 
 def read_code_events(
-    path: str | Path,
+    path: str | Path | Query,
     *,
     columns: EventColumns | None = None,
     encoding: str | None = None,
@@ -129,7 +130,11 @@ def read_code_events(
     (['401.1', '401.1'], ['33', '34.5'])
     """
     source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
-    return code_events(source, columns or EventColumns(), Path(path), labels=labels)
+    return code_events(source, columns or EventColumns(), _file(path), labels=labels)
+
+
+def _file(path: str | Path | Query) -> Path | None:
+    return None if isinstance(path, Query) else Path(path)
 
 
 def code_events(source: Source, wanted: EventColumns, path: Path | None = None, *, labels: bool = False) -> EventSource:

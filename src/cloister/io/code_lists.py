@@ -18,6 +18,7 @@ from cloister.io.coded_columns import (
     text_of_codes,
 )
 from cloister.io.columns import as_text
+from cloister.io.query import Query
 from cloister.io.read import Source, read_table
 
 
@@ -68,7 +69,7 @@ class CodeSource:
 
 
 def read_code_lists(
-    path: str | Path,
+    path: str | Path | Query,
     *,
     columns: CodeColumns | None = None,
     encoding: str | None = None,

@@ -1,5 +1,6 @@
 """CSV and its kin -> columns of text."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from cloister.io.columns import check_names, plain_columns
 from cloister.io.delimiter import check_delimiter, detect_delimiter, header_outside_quotes
 from cloister.io.foreign import call_foreign
 from cloister.io.records import count_records
-from cloister.io.text import load_text
+from cloister.io.text import load_bytes, text_of
+
+_FIRST_RECORD = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 
 
 @dataclass(frozen=True)
@@ -45,21 +48,54 @@ def read_csv(
     ------
     InputError : the file cannot be read, is no table, or has no records
     """
-    text = load_text(path, encoding)
+    return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
+
+
+def header_of(head: bytes, file: str, delimiter: str) -> list[str]:
+    """Return the names of the columns, from the first lines of a text file.
+
+    Raises
+    ------
+    InputError : the names are missing, or do not tell the columns apart
+    """
+    first = _FIRST_RECORD.match(head)
+    return csv_of(first[0] if first else head, file, delimiter=delimiter, may_be_empty=True).frame.columns
+
+
+def csv_of(
+    content: bytes,
+    file: str,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    usual_delimiter: str | None = None,
+    may_be_empty: bool = False,
+) -> CsvTable:
+    """The table in the content of a text file, which may be gzip'd.
+
+    Parameters
+    ----------
+    file : its name, for messages
+    encoding, delimiter, usual_delimiter : as of `read_csv`
+    may_be_empty : whether a header without records will do
+
+    Raises
+    ------
+    InputError : as of `read_csv`
+    """
+    text = text_of(content, file, encoding)
     if delimiter is None:
-        delimiter = detect_delimiter(text.data, path.name, usual_delimiter)
+        delimiter = detect_delimiter(text.data, file, usual_delimiter)
     check_delimiter(delimiter)
     data = _ended(text.data, delimiter)
-    n_records = count_records(data, delimiter, path.name)
-    if not n_records:
-        raise InputError(f"{path.name} has a header but no records.", file=path.name)
-    cells = _cells(data, delimiter, n_records, path.name)
+    n_records = count_records(data, delimiter, file)
+    if not n_records and not may_be_empty:
+        raise InputError(f"{file} has a header but no records.", file=file)
+    cells = _cells(data, delimiter, n_records, file)
     names = ["" if name is None else name for name in cells.row(0)]
-    check_names(names, path.name)
+    check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    return CsvTable(
-        plain_columns(cells, path.name), delimiter, text.encoding, text.notes + _blank_lines(cells, path.name)
-    )
+    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, text.notes + _blank_lines(cells, file))
 
 
 def _ended(data: bytes, delimiter: str) -> bytes:

@@ -87,8 +87,25 @@ def ages_from_dates(
         )
     if unit == "days":
         return (days - starts).dt.total_days().cast(pl.String)
-    not_yet = (days.dt.month() * 100 + days.dt.day()) < (starts.dt.month() * 100 + starts.dt.day())
-    return (days.dt.year() - starts.dt.year() - not_yet.cast(pl.Int32)).cast(pl.String)
+    return completed_years(starts, days).cast(pl.String)
+
+
+def completed_years(starts: pl.Series, ends: pl.Series) -> pl.Series:
+    """Return how many years were completed from one date to another; below 0 where the end lies before the start.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> completed_years(pl.Series([date(1999, 3, 31)]), pl.Series([date(2024, 4, 1)])).to_list()
+    [25]
+    """
+    not_yet = _day_of_year(ends) < _day_of_year(starts)
+    return ends.dt.year() - starts.dt.year() - not_yet.cast(pl.Int32)
+
+
+def _day_of_year(days: pl.Series) -> pl.Series:
+    """A number that orders the days of a year; months are numbered in eight bits, which hold no hundreds."""
+    return days.dt.month().cast(pl.Int32) * 100 + days.dt.day()
 
 
 def _as_dates(column: pl.Series, file: str, refused: Refused) -> pl.Series:

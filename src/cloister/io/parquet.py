@@ -33,14 +33,28 @@ def read_parquet(path: Path) -> pl.DataFrame:
     ------
     InputError : the file cannot be read, is not Parquet, has no records, or a column is not of one value a cell
     """
-    refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
-    data = load_bytes(path)
+    return parquet_of(load_bytes(path), path.name)
+
+
+def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
+    """The table in the content of a Parquet file.
+
+    Parameters
+    ----------
+    file : its name, for messages
+    may_be_empty : whether columns without records will do
+
+    Raises
+    ------
+    InputError : as of `read_parquet`
+    """
+    refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
     if not data:
-        raise InputError(f"{path.name} is empty.", file=path.name)
+        raise InputError(f"{file} is empty.", file=file)
     if not (data.startswith(MAGIC) and data.endswith(MAGIC)):
         raise refusal
     frame = call_foreign(lambda: pl.read_parquet(data), refusal)
-    check_names(frame.columns, path.name)
-    if not frame.height:
-        raise InputError(f"{path.name} has columns but no records.", file=path.name)
-    return plain_columns(frame, path.name)
+    check_names(frame.columns, file)
+    if not frame.height and not may_be_empty:
+        raise InputError(f"{file} has columns but no records.", file=file)
+    return plain_columns(frame, file)

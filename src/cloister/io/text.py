@@ -11,6 +11,7 @@ from pathlib import Path
 from cloister.errors import InputError
 from cloister.io.foreign import call_foreign
 
+_HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -66,15 +67,72 @@ def load_text(path: Path, encoding: str | None = None) -> Text:
     ------
     InputError : the file cannot be read, unpacked or decoded, is empty, or is not text
     """
-    data = _unpacked(load_bytes(path), path.name)
+    return text_of(load_bytes(path), path.name, encoding)
+
+
+def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
+    """The text that ``data``, which may be gzip'd, stand for.
+
+    Parameters
+    ----------
+    file : name of the file that they are from, for messages
+    encoding : as of `load_text`
+
+    Raises
+    ------
+    InputError : as of `load_text`
+    """
+    data = unpacked(data, file)
     if data.startswith(_ZIP):
-        raise InputError(f"{path.name} is a spreadsheet or a zip archive. Save it as CSV.", file=path.name)
-    text = _decoded(data, path.name, encoding)
-    _check_text(text.data, path.name)
+        raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
+    text = _decoded(data, file, encoding)
+    _check_text(text.data, file)
     return text
 
 
-def _unpacked(data: bytes, file: str) -> bytes:
+def head_of(path: Path, encoding: str | None = None) -> bytes:
+    """The first lines of a UTF-8 file, which may be gzip'd: all whole lines of its first megabyte.
+
+    Raises
+    ------
+    InputError : the file cannot be read, is in another encoding, is empty, or is not text
+    """
+    refusal = InputError(f"{path.name} is not a whole gzip file: copy or compress it again.", file=path.name)
+    data = _begins(path)
+    if data.startswith(_GZIP):
+        with gzip.open(path) as file:
+            data = call_foreign(lambda: file.read(_HEAD_BYTES), refusal)
+    is_utf8 = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
+    if not is_utf8 or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(
+            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give --engine memory.",
+            file=path.name,
+        )
+    whole = data if len(data) < _HEAD_BYTES else data[: data.rfind(b"\n") + 1]
+    return text_of(whole, path.name.lower().removesuffix(".gz")).data
+
+
+def _begins(path: Path) -> bytes:
+    """The first megabyte of a file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError:
+        return load_bytes(path)  # which says what is wrong
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is gzip'd."""
+    return _begins(path).startswith(_GZIP)
+
+
+def unpacked(data: bytes, file: str) -> bytes:
+    """``data``, or what is packed in them if they are gzip'd.
+
+    Raises
+    ------
+    InputError : they are no whole gzip file
+    """
     if not data.startswith(_GZIP) and not file.lower().endswith(".gz"):
         return data
     refusal = InputError(f"{file} is not a whole gzip file: copy or compress it again.", file=file)

@@ -6,12 +6,15 @@ Both formats are read back by ``read_table`` as the same table: missing and empt
 import hashlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
+from polars.exceptions import PanicException
 
-from cloister.errors import InputError
+from cloister.errors import CloisterError, InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.delimiter import CANDIDATES, check_delimiter
 from cloister.io.disk import private_file, sha256
@@ -31,7 +34,7 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
     ------
     InputError : the file exists or cannot be written, a name or a type cannot stand in CSV, a text holds a NUL
     """
-    pieces = _csv_pieces(frame, delimiter)
+    pieces = csv_pieces(iter([frame]), frame.columns, delimiter)
     header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
     with private_file(path) as file:
         file.write(header)
@@ -48,19 +51,19 @@ def as_written_failures(path: Path, frame: pl.DataFrame, delimiter: str | None =
     delimiter : what separates the cells; None where it is not CSV
     """
     is_csv = path.suffix == ".csv"
-    holds = _is_csv_of(path, frame, delimiter or ",") if is_csv else _is_plain_parquet(path, frame)
+    holds = is_csv_of(path, iter([frame]), frame.columns, delimiter or ",") if is_csv else is_plain_parquet(path, frame)
     return [] if holds else [f"{path.name} is not written in the one way there is"]
 
 
-def _is_csv_of(path: Path, frame: pl.DataFrame, delimiter: str) -> bool:
-    """Whether a file holds the bytes that `write_csv` writes: one table has one text."""
+def is_csv_of(path: Path, frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> bool:
+    """Whether a file holds the bytes that `write_csv` writes of these frames together: one table has one text."""
     found = hashlib.sha256()
-    for piece in _csv_pieces(frame, delimiter):
+    for piece in csv_pieces(frames, names, delimiter):
         found.update(piece)
     return found.hexdigest() == sha256(path)
 
 
-def _is_plain_parquet(path: Path, frame: pl.DataFrame) -> bool:
+def is_plain_parquet(path: Path, frame: pl.DataFrame) -> bool:
     """Whether a file has no more metadata than `write_parquet` writes beside such columns.
 
     What they say depends on the version of Polars, so that their names and lengths are compared.
@@ -74,17 +77,33 @@ def _is_plain_parquet(path: Path, frame: pl.DataFrame) -> bool:
     return {name: len(text) for name, text in found.items()} == {name: len(text) for name, text in expected.items()}
 
 
-def _csv_pieces(frame: pl.DataFrame, delimiter: str) -> Iterator[bytes]:
-    """The header, then the records, some at a time."""
+def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> Iterator[bytes]:
+    """Yield the header of a CSV file, then its records, some at a time.
+
+    Parameters
+    ----------
+    frames : the records, some at a time; of any size
+
+    Raises
+    ------
+    InputError : a name or a type cannot stand in CSV, a text holds a NUL; of the first frame before anything is yielded
+    """
     check_delimiter(delimiter)
-    check_names(frame.columns)
+    check_names(names)
     separators = "".join({delimiter, *CANDIDATES})
-    header = delimiter.join(_quoted_name(name, separators) for name in frame.columns)
-    columns = [_quoted(series, separators if frame.width == 1 else delimiter) for series in frame.get_columns()]
-    cells = pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
+    header = delimiter.join(_quoted_name(name, separators) for name in names)
+    cells = (_cells(frame, delimiter, separators) for frame in frames)
+    first = next(cells, pl.DataFrame())
     yield f"{header}\n".encode()
-    for rows in cells.iter_slices(_ROWS_AT_ONCE):
-        yield _joined(rows, delimiter)
+    for frame in chain([first], cells):
+        for rows in frame.iter_slices(_ROWS_AT_ONCE):
+            yield _joined(rows, delimiter)
+
+
+def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame:
+    """The cells of a frame as they stand in the file."""
+    columns = [_quoted(series, separators if frame.width == 1 else delimiter) for series in frame.get_columns()]
+    return pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
@@ -101,13 +120,28 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """
     check_names(frame.columns)
     table = plain_columns(frame)
-    buffer = io.BytesIO()
-    refusal = InputError("The table cannot be written as Parquet.", file=path.name)
-    call_foreign(
-        lambda: table.write_parquet(buffer, statistics=False, row_group_size=_ROWS_AT_ONCE, compression="zstd"), refusal
-    )
     with private_file(path) as file:
-        file.write(buffer.getbuffer())
+        write_parquet_of(table.lazy(), file, InputError("The table cannot be written as Parquet.", file=path.name))
+
+
+def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) -> None:
+    """Write plain columns as Parquet, some rows at a time; the same bytes however they come.
+
+    Raises
+    ------
+    InputError : they cannot be written
+    OSError : the file cannot, as on a full disk
+    """
+    try:
+        frames.sink_parquet(
+            file, statistics=False, row_group_size=_ROWS_AT_ONCE, compression="zstd", maintain_order=True
+        )
+        return
+    except (CloisterError, MemoryError, OSError):
+        raise
+    except (Exception, PanicException):  # noqa: S110 (its message may quote values; a panic is no Exception)
+        pass
+    raise refusal
 
 
 def _joined(rows: pl.DataFrame, delimiter: str) -> bytes:

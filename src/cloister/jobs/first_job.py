@@ -38,14 +38,14 @@ class FirstJob:
     columns: tuple[Guess, ...]
 
 
-def first_job(shape: str, source: Source, file: str, k: int, told: Mapping[str, Any]) -> FirstJob:
-    """Guess a job that protects one file.
+def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told: Mapping[str, Any]) -> FirstJob:
+    """Guess a job that protects one file, or what one query gives.
 
     Parameters
     ----------
     shape : table, codes or trajectories
-    source : the file as read
-    file : its name from the folder of the job
+    source : what was read
+    place : keys that say where the data are, from the folder of the job: file, or url and query
     told : keys of the source that say how it was read
 
     Raises
@@ -58,7 +58,7 @@ def first_job(shape: str, source: Source, file: str, k: int, told: Mapping[str, 
     roles = roles_of(guesses)
     of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(told)
     text = _rendered(
-        shape=shape, name=name_of(file), file=file, k=k, source=of_source, guesses=guesses,
+        shape=shape, name=name_of(place.get("file", source.name)), place=place, k=k, source=of_source, guesses=guesses,
         settings=_settings(shape, source.frame, roles),
     )  # fmt: skip
     return FirstJob(text, _read_back(text), tuple(guesses))

@@ -2,29 +2,43 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from cloister.io.query import Query, query_text
 from cloister.typed_toml import STRICT, key
 
 LIST = "a list of columns"
 COLUMN = "the name of a column"
 FILE = "the name of a file"
+OF_FILE = "the name of a CSV or Parquet file, from the folder of the job"
+OF_URL = "the address of a database, as postgresql://host/database or duckdb:PATH"
+OF_QUERY = "one SELECT, or the name of a file that ends in .sql"
 WHOLE = "a whole number from 1"
 YES_OR_NO = "true or false"
+ENGINE = "auto, memory, duckdb, spark or the address of a database"
 POLICY = "level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file"
 NAME = "letters, digits and . _ -, at most 64, the first no sign"
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file of data, and how it is read."""
+    """A file of data, or a query to a database, and how it is read."""
 
     __pydantic_config__: ClassVar = STRICT
-    file: str = field(metadata={"allowed": "the name of a CSV or Parquet file, from the folder of the job"})
+    file: str = key("", OF_FILE)
+    url: str | None = field(default=None, repr=False, metadata={"allowed": OF_URL})
+    query: str | None = field(default=None, repr=False, metadata={"allowed": OF_QUERY})
     id: str | None = key(None, COLUMN)
     encoding: str | None = key(None, "the name of an encoding")
     delimiter: str | None = key(None, "one character")
     missing: tuple[str, ...] = key((), "a list of texts")
+
+    def data(self, name: str) -> Path | Query:
+        """Where the data are: the file, from the folder of the job, or the query, called as the source is."""
+        if self.url is None or self.query is None:
+            return Path(self.file)
+        return Query(self.url, query_text(self.query), name)
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,8 @@ class TablePart:
     crosswalk: str | None = key(None, FILE)
     keep_suppressed: bool | None = key(None, YES_OR_NO)
     values_to: str | None = key(None, FILE)
+    table: str | None = key(None, "the name of a table to be made in the database")
+    engine: str | None = key(None, ENGINE)
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,7 @@ class CodesPart:
     code: str | None = key(None, COLUMN)
     ids: Literal["number", "drop"] | None = key(None, "number or drop")
     crosswalk: str | None = key(None, FILE)
+    engine: str | None = key(None, "auto, memory or spark")
 
 
 @dataclass(frozen=True)
@@ -131,6 +148,7 @@ class TrajectoriesPart:
     age_unit: Literal["years", "days"] | None = key(None, "years or days")
     ids: Literal["number"] | None = key(None, "number")
     crosswalk: str | None = key(None, FILE)
+    engine: str | None = key(None, "auto, memory or spark")
 
 
 @dataclass(frozen=True)
@@ -162,12 +180,14 @@ class Written:
     __pydantic_config__: ClassVar = STRICT
     name: str = field(metadata={"allowed": "a name, at most 100 characters"})
     output: str = field(metadata={"allowed": "the name of a folder, from the folder of the job"})
-    sources: Mapping[str, Mapping[str, Any]] = field(metadata={"allowed": "sections [sources.NAME] with a file"})
+    sources: Mapping[str, Mapping[str, Any]] = field(
+        metadata={"allowed": "sections [sources.NAME] with a file, or a url and a query"}
+    )
     protect: tuple[Mapping[str, Any], ...] = field(metadata={"allowed": "sections written [[protect]]"})
     k: int | None = key(None, "a whole number from 2")
     seed: int = key(0, "a whole number from 0 to below 2^32")
     threads: int | None = key(None, WHOLE)
-    engine: Literal["auto", "memory"] = key("auto", "auto or memory")
+    engine: str = key("auto", ENGINE)
     link: tuple[str, ...] = key((), "a list of parts")
     attack: bool = key(False, YES_OR_NO)
 

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from cloister.engines.words import is_spark
 from cloister.errors import InputError, did_you_mean
+from cloister.io.query import is_address
+from cloister.sources import profiled
 
 from .job import ClaimsPart, CodesPart, FileSource, Part, TablePart, TrajectoriesPart
 
@@ -102,7 +105,7 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
                 f"Sources: {', '.join(sources) or 'none'}."
             )
     if isinstance(part, ClaimsPart):
-        yield from _of_claims(part, where)
+        yield from _of_claims(part, where, sources)
         return
     if isinstance(part, TablePart):
         yield from _of_table(part, where)
@@ -113,13 +116,48 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
             yield f"{where}.{key} must be {allowed}."
 
 
-def _of_claims(part: ClaimsPart, where: str) -> Iterator[str]:
-    if part.patients == part.claims:
+def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
+    """Refuse tables that would be made in several databases: they could not all stay, or none.
+
+    Parameters
+    ----------
+    engine : of parts that name none
+
+    Raises
+    ------
+    InputError
+        There are several addresses.
+    """
+    tables = [part for part in parts.values() if isinstance(part, TablePart)]
+    named = {address for part in tables if (address := database_of(part, engine)) is not None}
+    if len(named) > 1:
+        raise InputError(
+            f"{file}: tables of one job can be protected inside one database, but {len(named)} are named as engines. "
+            "Make a job for each.",
+            file=file,
+        )
+
+
+def database_of(part: Part, engine: str) -> str | None:
+    """Return the address of the database that a part is protected in; None where it is not."""
+    if not isinstance(part, TablePart):
+        return None
+    word = part.engine or engine
+    return word if is_address(word) and not is_spark(word) else None
+
+
+def _of_claims(part: ClaimsPart, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    if part.patients == part.claims and not _has_both(sources.get(part.patients)):
         yield f"{where}.claims must be another source than {where}.patients."
     if isinstance(part.plan, Mapping):
         ids = part.plan.get("ids")
         if isinstance(ids, Mapping) and str(ids.get("patients")).startswith(HMAC):
             yield hmac_sentence(f"{where}.plan.ids.patients")
+
+
+def _has_both(source: FileSource | None) -> bool:
+    """Whether a source is a collection of files, of which patients and claims are two tables."""
+    return source is not None and profiled(source.file) is not None
 
 
 def _of_table(part: TablePart, where: str) -> Iterator[str]:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import InputError, did_you_mean
+from cloister.io.query import check_address, is_file_of_sql
 from cloister.io.text import load_text
 from cloister.typed_toml import read_toml, typed
 
-from .job import PARTS, ClaimsPart, FileSource, Job, Part, Written
-from .job_checks import check_part, refuse_link, refuse_sources, refuse_whole_histories
+from .job import OF_FILE, OF_QUERY, OF_URL, PARTS, ClaimsPart, FileSource, Job, Part, Written
+from .job_checks import check_part, refuse_engines, refuse_link, refuse_sources, refuse_whole_histories
 
-OF_DATABASES = ("url", "query")
+OF_FILES = ("encoding", "delimiter")
+ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
 PART_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LONGEST_NAME = 100
 
@@ -56,6 +58,7 @@ def parse_job(text: str, file: str) -> Job:
     refuse_link(written.link, list(parts), file)
     refuse_sources(parts, sources, file)
     refuse_whole_histories(parts, file)
+    refuse_engines(parts, written.engine, file)
     return Job(
         written.name,
         written.output,
@@ -84,14 +87,41 @@ def _check_head(written: Written, file: str) -> None:
 
 
 def _source(section: Mapping[str, Any], name: str, file: str) -> FileSource:
-    asked = [word for word in OF_DATABASES if word in section]
-    if asked:
+    source = typed(section, FileSource, file, ("sources", name))
+    given = [word for word in ("file", "url", "query") if word in section]
+    if given == ["url", "query"]:
+        _check_query(source, section, name, file)
+    elif given != ["file"] or not source.file:
+        lacks = "file" if not given or given == ["file"] else "query" if given == ["url"] else "url"
+        if "file" in given and len(given) > 1:
+            raise InputError(
+                f"{file}: sources.{name} has {' and '.join(given)}. Give file, or url and query of a database.",
+                file=file,
+            )
         raise InputError(
-            f"{file}: sources.{name} has {' and '.join(asked)}, but this version reads no databases. Export the data "
-            "to a CSV or Parquet file, and name it with file.",
+            f"{file} lacks the key sources.{name}.{lacks}: {ALLOWED[lacks]}. A source has file, or url and query.",
             file=file,
         )
-    return typed(section, FileSource, file, ("sources", name))
+    return source
+
+
+def _check_query(source: FileSource, section: Mapping[str, Any], name: str, file: str) -> None:
+    """Refuse a database's source that cannot be read, as far as that is known before it is."""
+    of_files = [word for word in OF_FILES if word in section]
+    if of_files:
+        raise InputError(
+            f"{file}: sources.{name}.{of_files[0]} is for files alone, but the source is in a database. Leave it out.",
+            file=file,
+        )
+    problem = ""
+    try:
+        check_address(source.url or "", name)
+        if not is_file_of_sql(source.query or ""):  # such a file is looked for in the folder of the job, later
+            source.data(name)
+    except InputError as error:
+        problem = error.message
+    if problem:
+        raise InputError(f"{file}: {problem}", file=file)
 
 
 def _part(section: Mapping[str, Any], number: int, written: Written, file: str) -> Part:

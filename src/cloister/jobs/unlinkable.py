@@ -15,7 +15,7 @@ import polars as pl
 
 from cloister.hierarchy.ladder import ROOT
 from cloister.io import as_text
-from cloister.release_folder import PATIENTS_AND_CLAIMS, SIDE, data_file, read_data
+from cloister.release_folder import PATIENTS_AND_CLAIMS, SIDE, TABLE, data_file, read_data
 from cloister.results import Manifest
 
 QUASI = "quasi-identifier"
@@ -58,15 +58,47 @@ def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
     folder : of the job; its parts are folders in it
     manifests : of the parts, by name
     """
-    shown = {name: shown_of(folder / name, manifest) for name, manifest in manifests.items()}
+    inside = {name: manifest for name, manifest in manifests.items() if TABLE in manifest}
+    shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
     there = [(name, one) for name, one in shown.items() if one is not None]
     whole = [name for name, manifest in manifests.items() if has_whole_histories(manifest)]
     histories = [f"rows of {' and '.join(whole)} can be joined: {WHOLE_HISTORIES}"] if len(whole) > 1 else []
-    return histories + [
-        f"rows of {own} and {other} can be joined by what both release: {why}"
-        for (own, one), (other, two) in combinations(there, 2)
-        for why in _why(one, two)
+    return (
+        histories
+        + _unseen(inside, manifests)
+        + [
+            f"rows of {own} and {other} can be joined by what both release: {why}"
+            for (own, one), (other, two) in combinations(there, 2)
+            for why in _why(one, two)
+        ]
+    )
+
+
+def _unseen(inside: Mapping[str, Manifest], manifests: Mapping[str, Manifest]) -> list[str]:
+    """Return which parts in a database have a column in common with another part, in sentences."""
+    return [
+        f"{own} and {other} both release {', '.join(both)}, and whether that joins their rows cannot be seen, as those "
+        f"of {own} are in a database"
+        for own, manifest in inside.items()
+        for other, one in manifests.items()
+        if other != own and (other not in inside or own < other) and (both := _in_both(manifest, one))
     ]
+
+
+def _in_both(one: Manifest, two: Manifest) -> list[str]:
+    """Columns that two parts release, but their ids."""
+    named = [
+        [column for column, told in _told(manifest).items() if told.get("role") != "identifier"]
+        for manifest in (one, two)
+    ]
+    return [column for column in named[0] if column in named[1]]
+
+
+def _told(manifest: Manifest) -> dict[str, dict[str, Any]]:
+    """What is told of the columns of a part, of claims of those of patients."""
+    columns = manifest["columns"]
+    told: dict[str, dict[str, Any]] = columns["patients"] if manifest["shape"] == "claims" else columns
+    return {column: one for column, one in told.items() if isinstance(one, dict)}
 
 
 def has_whole_histories(manifest: Manifest) -> bool:

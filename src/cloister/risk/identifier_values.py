@@ -84,9 +84,16 @@ class Values:
     records: pl.Series
 
     @classmethod
-    def of(cls, text: pl.Series) -> "Values":
-        """Return the distinct values of a column of text."""
-        counted = text.drop_nulls().alias("text").to_frame().group_by("text").agg(pl.len().cast(pl.Int64).alias("n"))
+    def of(cls, text: pl.Series, records: pl.Series | None = None) -> "Values":
+        """Return the distinct values of a column of text.
+
+        Parameters
+        ----------
+        records : how many have each of these texts; one unless given
+        """
+        times = pl.ones(len(text), dtype=pl.Int64, eager=True) if records is None else records
+        every = pl.DataFrame([text.alias("text"), times.alias("n")]).drop_nulls("text")
+        counted = every.group_by("text").agg(pl.col("n").sum())
         return cls(counted["text"], counted["n"])
 
     @property

@@ -47,7 +47,12 @@ class Finding:
 
 
 def look_for_identifiers(
-    frame: pl.DataFrame, texts: pl.DataFrame, *, census: str = EVERY, today: datetime.date | None = None
+    frame: pl.DataFrame,
+    texts: pl.DataFrame,
+    *,
+    records: pl.Series | None = None,
+    census: str = EVERY,
+    today: datetime.date | None = None,
 ) -> tuple[Finding, ...]:
     """Return the signs of identifiers in all columns of a table, by column, the surest first.
 
@@ -58,6 +63,7 @@ def look_for_identifiers(
     ----------
     frame : the table in its types
     texts : the same columns as text
+    records : how many records each row stands for; one unless given
     census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
     today : what years of birth are compared with; the day of the call if not given
 
@@ -70,7 +76,7 @@ def look_for_identifiers(
     year = (today or datetime.date.today()).year
     found: list[Finding] = []
     for column in texts.columns:
-        values = Values.of(texts[column])
+        values = Values.of(texts[column], records)
         if len(values.texts) == 0:
             continue
         signs = [*_from_values(frame[column], values), *_zip(column, values, areas), *_old(column, values, year)]

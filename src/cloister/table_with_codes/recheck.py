@@ -28,7 +28,8 @@ from cloister.release_folder import CLUSTERS, WITH_CODES, data_file, read_data, 
 from cloister.results import Manifest, Verdict
 from cloister.tabular.data import Role
 from cloister.tabular.manifest import promise_of
-from cloister.tabular.recheck import Around, Expectation, delimiter_of, recheck, source_of
+from cloister.tabular.recheck import Around, Expectation, recheck, source_of
+from cloister.tabular.recheck_data import delimiter_of
 from cloister.tabular.verify import generalized
 
 from .manifest import KEYS, SETTINGS, codebook_with_codes, guarantee_of, patients_of

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import Ladder
-from cloister.kernels.layout import CODE, Costs, Ladders, key_strides
+from cloister.kernels.layout import CODE, Costs, Ladders, Rows, key_strides
 from cloister.utility import AttributeLoss
 
 MOST_LEAVES = 2**62
@@ -86,12 +86,12 @@ def kernel_ladders(coded: Sequence[Coded]) -> Ladders:
     )
 
 
-def costs_of(coded: Sequence[Coded], codes: NDArray[np.uint32], weights: Sequence[float], loss: AttributeLoss) -> Costs:
+def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss: AttributeLoss) -> Costs:
     """Return what generalized values cost.
 
     Parameters
     ----------
-    codes : (n_attributes, n_records) codes at level 0
+    rows : distinct rows at level 0, with how many records have each
     weights : (n_attributes,) positive
 
     Raises
@@ -99,7 +99,7 @@ def costs_of(coded: Sequence[Coded], codes: NDArray[np.uint32], weights: Sequenc
     InputError
         A domain is too large to add up.
     """
-    n_records = codes.shape[1]
+    n_records = int(rows.records.sum())
     n_levels = max(len(c.codes) for c in coded)
     shape = (len(coded), n_levels)
     start, mean, worst = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.ones(shape)
@@ -114,7 +114,8 @@ def costs_of(coded: Sequence[Coded], codes: NDArray[np.uint32], weights: Sequenc
                 column=one.ladder.column,
             )
     for j, one in enumerate(coded):
-        records = np.bincount(codes[j], minlength=one.leaves[0].size)
+        # Weights are added up as floating-point numbers, exact below 2**53 records.
+        records = np.bincount(rows.codes[j], rows.records, one.leaves[0].size).astype(np.int64)
         for level, leaves in enumerate(one.leaves):
             lost = np.full(leaves.size, level, dtype=np.int64) if loss.by_level else leaves - 1
             start[j, level] = length

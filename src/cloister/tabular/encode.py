@@ -1,7 +1,7 @@
 """From columns of values to the arrays that the search works on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import Ladder
-from cloister.io import as_text, distinct_values
+from cloister.io import as_text, distinct_values, n_records, records_of
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
 from cloister.search.problem import Problem
@@ -21,7 +21,8 @@ from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
 from .judging.evaluate import PolicyEvaluator
 from .judging.judge import Judge
 from .judging.population import has_population, in_sample, population_texts
-from .roles import resolve_roles
+from .judging.sensitive import Numbering
+from .roles import resolve_roles, unique_share_in
 
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
@@ -29,7 +30,7 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
 
     Parameters
     ----------
-    frame : one row a patient
+    frame : one row a patient; or their tally
     file : name of the source, for messages
 
     Raises
@@ -39,38 +40,69 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
-    roles = resolve_roles(frame, request, file)
-    _check_ids(frame, request.id, file)
+    roles = resolve_roles(frame.columns, request, file, unique_share_in(frame))
+    if request.id is not None:
+        ids = frame[request.id]
+        check_ids(IdCounts(frame.height, ids.null_count(), ids.n_unique()), request.id, file)
+    return encoded(frame, roles, request)
+
+
+def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
+    """Return a table whose roles are settled, or its tally, bound and numbered.
+
+    Parameters
+    ----------
+    frame : the quasi-identifiers and sensitive columns at least
+
+    Raises
+    ------
+    InputError
+        Values or settings do not fit together.
+    """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
     texts = {column: as_text(frame[column]) for column in columns}
     ladders = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
     }
-    sensitive = {column: frame[column] for column, role in roles.items() if role is Role.SENSITIVE}
-    request = replace(request, rules=tuple(in_sample(rule, frame.height) for rule in request.rules))
+    sensitive = {column: frame[column] for column in frame.columns if roles.get(column) is Role.SENSITIVE}
+    request = replace(request, rules=tuple(in_sample(rule, n_records(frame)) for rule in request.rules))
     coded = _all_coded(texts, ladders, request)
-    problem = _problem(texts, coded, request)
-    judge = Judge(request.rules, problem.task, coded, problem.row_of_record, sensitive)
+    records = records_of(frame).to_numpy()
+    problem = _problem(texts, records, coded, request)
+    judge = Judge(request.rules, problem.task, coded, Numbering(problem.row_of_record, records), sensitive)
     if not request.is_plain:
         problem = _judged(problem, judge, coded, request)
     return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), judge)
 
 
-def _check_ids(frame: pl.DataFrame, column: str | None, file: str) -> None:
-    if column is None:
-        return
-    if frame[column].null_count():
+@dataclass(frozen=True)
+class IdCounts:
+    """How many records a table has, how many of them no id, and how many different ids there are."""
+
+    records: int
+    missing: int
+    distinct: int
+
+
+def check_ids(counts: IdCounts, column: str, file: str) -> None:
+    """Refuse a table that has several rows of a patient, or some of nobody.
+
+    Raises
+    ------
+    InputError
+        Ids repeat, or records have none.
+    """
+    if counts.missing:
         raise InputError(
-            f"Column {column!r} identifies patients, but {frame[column].null_count()} records of {file} have none.",
+            f"Column {column!r} identifies patients, but {counts.missing} records of {file} have none.",
             file=file,
             column=column,
         )
-    distinct = frame[column].n_unique()
-    if distinct != frame.height:
+    if counts.distinct != counts.records:
         raise InputError(
-            f"A table has one row a patient, but {file} has {frame.height} rows and {distinct} distinct values of "
-            f"{column!r}. Reduce it to one row a patient, or protect it as claims or trajectories.",
+            f"A table has one row a patient, but {file} has {counts.records} rows and {counts.distinct} distinct "
+            f"values of {column!r}. Reduce it to one row a patient, or protect it as claims or trajectories.",
             file=file,
             column=column,
         )
@@ -98,18 +130,20 @@ def _all_coded(
     }
 
 
-def _problem(texts: Mapping[str, pl.Series], coded: Mapping[str, Coded], request: TableRequest) -> Problem:
+def _problem(
+    texts: Mapping[str, pl.Series], records: NDArray[np.int64], coded: Mapping[str, Coded], request: TableRequest
+) -> Problem:
     """The problem as class sizes and a mean of attribute losses put it."""
     names, ladders = tuple(coded), [one.ladder for one in coded.values()]
     kernels = kernel_ladders(list(coded.values()))
     codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
-    n_records = codes.shape[1]
-    distinct = distinct_rows(codes, kernels)
+    n = int(records.sum())
+    distinct = distinct_rows(codes, kernels, records)
     weights = request.weights_of(names)
     loss = request.loss if isinstance(request.loss, AttributeLoss) else IYENGAR
-    costs = costs_of(list(coded.values()), codes, weights, loss)
-    limit = suppression_limit(request.suppression, n_records)
-    task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n_records, limit))
+    costs = costs_of(list(coded.values()), distinct.rows, weights, loss)
+    limit = suppression_limit(request.suppression, n)
+    task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n, limit))
     lowest, highest = _level_bounds(names, ladders, request.quasi_identifiers)
     return Problem(
         names=names,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from cloister.io import n_records
 from cloister.privacy import Rule, rule_of
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 from cloister.utility import ENTROPY
@@ -55,7 +56,7 @@ def describe(
     ----------
     utility : as far as a recipient may know it
     """
-    withheld, released = is_withheld(protected.suppressed, request.k), protected.labels.height
+    withheld, released = is_withheld(protected.suppressed, request.k), n_records(protected.labels)
     described = {
         "shape": "table",
         "method": method_name(request),

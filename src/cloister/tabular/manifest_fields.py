@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from cloister.release_folder import TABLE
 from cloister.results import Manifest
 from cloister.utility import LOSSES
 
@@ -32,6 +33,9 @@ OF_PART: dict[str, frozenset[str]] = {
 }
 """What is said of the rest."""
 
+
+TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
+"""What a table in a database can be called."""
 
 REST = ("error", "drop", "keep")
 SEARCH = re.compile(r"[a-z:-]{1,40}")
@@ -62,7 +66,21 @@ def field_failures(manifest: Manifest) -> list[str]:
     wrong = [*_unknown(manifest), *_lacking(manifest), *_wrong_settings(manifest)]
     if "search" in manifest:
         wrong += _search_failures(manifest)
+    if TABLE in manifest and not is_place(manifest):
+        wrong.append("does not say in which table of a database its records are")
     return [f"release.json {failure}" for failure in wrong]
+
+
+def is_place(manifest: Manifest) -> bool:
+    """Return whether a manifest names a table, and of its columns those that were not counted."""
+    place, columns = manifest[TABLE], manifest["columns"]
+    if not isinstance(place, dict) or place.keys() != {"name", "not_counted"}:
+        return False
+    name, stayed = place["name"], place["not_counted"]
+    is_named = isinstance(name, str) and TABLE_NAME.fullmatch(name) is not None
+    roles = (Role.IDENTIFIER, Role.SENSITIVE, Role.KEPT)
+    is_known = isinstance(stayed, list) and all(columns.get(str(column), {}).get("role") in roles for column in stayed)
+    return is_named and is_known and not manifest["settings"]["keep_suppressed"]
 
 
 def _unknown(manifest: Manifest) -> Iterator[str]:

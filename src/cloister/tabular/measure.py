@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import Ladder
-from cloister.io import as_text, distinct_values
+from cloister.io import (
+    as_text,
+    counted,
+    distinct_values,
+    n_records,
+    records_of,
+    with_records_of,
+)
 from cloister.results import ColumnLoss, Utility
 from cloister.utility import (
     AVERAGE_CLASS_SIZE,
@@ -32,7 +39,8 @@ AGREEMENT = 1e-9
 def class_sizes(released: pl.DataFrame, columns: list[str]) -> pl.Series:
     """Records of each combination of values in these columns."""
     texts = pl.DataFrame([released[column].alias(f"c{j}") for j, column in enumerate(columns)])
-    return texts.group_by(texts.columns).agg(pl.len().alias("records"))["records"]
+    every = with_records_of(texts, released)
+    return every.group_by(texts.columns).agg(counted(every).alias("records"))["records"]
 
 
 def measure_utility(
@@ -49,12 +57,12 @@ def measure_utility(
 
     Parameters
     ----------
-    labels : of released records, before anything was averaged
+    labels : of released records, before anything was averaged; or their tally
     levels : levels that occur in each quasi-identifier
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
     columns = tuple(
-        _column_loss(labels[column], ladder, levels[column], suppressed) for column, ladder in ladders.items()
+        _column_loss(_counted(labels, column), ladder, levels[column], suppressed) for column, ladder in ladders.items()
     )
     losses = _losses(columns, class_sizes(labels, list(ladders)), suppressed, request)
     if table_loss is not None:
@@ -84,18 +92,17 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     suppressed = request.k - 1 if withheld else protected.suppressed
     originals = table.frame[protected.originals.drop_nulls()]
     columns = tuple(
-        _told_loss(as_text(originals[loss.column]), labels[loss.column], loss, request, suppressed)
+        _told_loss(as_text(originals[loss.column]), _counted(labels, loss.column), loss, request, suppressed)
         for loss in exact.columns
     )
     shown = protected.frame.filter(protected.originals.is_not_null())
     losses = _losses(columns, class_sizes(shown, list(table.ladders)), suppressed, request)
     told = exact.losses.keys() - losses.keys() if protected.suppressed or request.loss is ENTROPY else set()
     is_exact = not withheld and not told and columns == exact.columns
+    n = n_records(labels)
     for name in exact.losses.keys() - losses.keys():
         alone = _loss_of_released(table, protected, request) if told else exact.losses[name]
-        losses[name] = (
-            exact.losses[name] if is_exact else (len(labels) * alone + suppressed) / (len(labels) + suppressed)
-        )
+        losses[name] = exact.losses[name] if is_exact else (n * alone + suppressed) / (n + suppressed)
     columns = tuple(_with_variance(column, originals, shown, request) for column in columns)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns, exact=is_exact)
 
@@ -134,14 +141,15 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
     """The loss that is minimized, measured on the records and their labels one by one."""
     is_kept = np.zeros(table.frame.height, dtype=np.bool_)
     is_kept[protected.originals.drop_nulls().to_numpy()] = True
+    records = records_of(table.frame)
     if request.has_one_policy:
         labels = [
-            _labelled(as_text(table.frame[column]), ladder, protected.levels[column][0])
+            _labelled(as_text(table.frame[column]), ladder, protected.levels[column][0], records)
             for column, ladder in table.ladders.items()
         ]
     else:
         labels = _labelled_variously(table.frame, table.ladders, protected)
-    return _table_loss(labels, table.ladders, is_kept, request)
+    return _table_loss(labels, table.ladders, is_kept, records, request)
 
 
 def _loss_of_released(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
@@ -154,23 +162,28 @@ def _loss_of_released(table: EncodedTable, protected: ProtectedTable, request: T
     alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
     spread = pl.col("label_records") / pl.col("leaves")
     labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, ladders, alone)]
-    return _table_loss(labels, ladders, np.ones(originals.height, dtype=np.bool_), request)
+    is_kept = np.ones(originals.height, dtype=np.bool_)
+    return _table_loss(labels, ladders, is_kept, records_of(originals), request)
 
 
 def _table_loss(
-    labels: Sequence[pl.DataFrame], ladders: Mapping[str, Ladder], is_kept: NDArray[np.bool_], request: TableRequest
+    labels: Sequence[pl.DataFrame],
+    ladders: Mapping[str, Ladder],
+    is_kept: NDArray[np.bool_],
+    records: pl.Series,
+    request: TableRequest,
 ) -> float:
     assert not isinstance(request.loss, AttributeLoss)
     columns = pl.DataFrame([one["label"].alias(f"c{j}") for j, one in enumerate(labels)])
     classes = (
-        columns.with_columns(pl.Series("is_kept", is_kept))
+        columns.with_columns(pl.Series("is_kept", is_kept), records.alias("records"))
         .group_by([*columns.columns, "is_kept"])
-        .agg(pl.len().alias("records"))
+        .agg(pl.col("records").sum())
     )
     generalized = Generalized(
         sizes=classes["records"].cast(pl.Int64).to_numpy(),
         is_kept=classes["is_kept"].to_numpy(),
-        records=np.ones(is_kept.size, dtype=np.int64),
+        records=records.to_numpy(),
         is_kept_row=is_kept,
         domains=np.array([ladder.n_leaves for ladder in ladders.values()], dtype=np.int64),
         weights=np.array([float(request.weights.get(column, 1.0)) for column in ladders]),
@@ -190,7 +203,7 @@ def _labelled_variously(
     for column, ladder in ladders.items():
         text = as_text(frame[column])
         released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
-        rungs = [_labelled(text, ladder, level) for level in protected.levels[column]]
+        rungs = [_labelled(text, ladder, level, records_of(frame)) for level in protected.levels[column]]
         best = _largest_sets(ladder, protected.levels[column])
         told = released.join(best, on="label", how="left", nulls_equal=True)
         shared = pl.concat(
@@ -204,7 +217,7 @@ def _labelled_variously(
         every = every.with_columns(rungs[0]["value_records"]).join(told, on="record", how="left", maintain_order="left")
         columns.append(
             every.with_columns(
-                pl.col("leaves").fill_null(ladder.n_leaves), pl.col("label_records").fill_null(frame.height)
+                pl.col("leaves").fill_null(ladder.n_leaves), pl.col("label_records").fill_null(n_records(frame))
             )
         )
     return columns
@@ -228,47 +241,55 @@ def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
     return np.stack([np.log(column[name].to_numpy()) for column in columns])
 
 
-def _labelled(text: pl.Series, ladder: Ladder, level: int) -> pl.DataFrame:
-    """Label of each value at a level, the leaves it covers, and how many records share label and value."""
+def _labelled(text: pl.Series, ladder: Ladder, level: int, records: pl.Series) -> pl.DataFrame:
+    """Label of each value at a level, the leaves it covers, and how many records share label and value.
+
+    Parameters
+    ----------
+    records : how many records have each value
+    """
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level], "leaves": ladder.leaves[level]},
         schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64},
     )
-    joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
+    values = pl.DataFrame([text.alias("value"), records.alias("n")])
+    joined = values.join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(
-        pl.len().over("label").cast(pl.Int64).alias("label_records"),
-        pl.len().over("value").cast(pl.Int64).alias("value_records"),
+        pl.col("n").sum().over("label").alias("label_records"),
+        pl.col("n").sum().over("value").alias("value_records"),
     )
 
 
 def _told_loss(
-    text: pl.Series, labels: pl.Series, exact: ColumnLoss, request: TableRequest, suppressed: int
+    text: pl.Series, counts: pl.DataFrame, exact: ColumnLoss, request: TableRequest, suppressed: int
 ) -> ColumnLoss:
     """Loss of a column if the released values were all there are."""
     hierarchy = request.quasi_identifiers[exact.column].hierarchy
     ladder = hierarchy.bind(exact.column, distinct_values(text))
-    return replace(exact, loss=_loss(labels, _largest_sets(ladder, exact.levels), ladder.n_leaves, suppressed))
+    return replace(exact, loss=_loss(counts, _largest_sets(ladder, exact.levels), ladder.n_leaves, suppressed))
 
 
-def _column_loss(labels: pl.Series, ladder: Ladder, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
+def _column_loss(counts: pl.DataFrame, ladder: Ladder, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
     sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
-    counts = _counted(labels).join(sets, on="label", how="left", nulls_equal=True)
-    risen = int((counts["records"] * counts["level"]).sum())
-    loss = _loss(labels, sets, ladder.n_leaves, suppressed)
-    return ColumnLoss(ladder.column, levels, top, loss, risen / (len(labels) * max(1, top)), labels.n_unique())
+    at = counts.join(sets, on="label", how="left", nulls_equal=True)
+    risen = int((at["records"] * at["level"]).sum())
+    loss = _loss(counts, sets, ladder.n_leaves, suppressed)
+    return ColumnLoss(ladder.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height)
 
 
-def _counted(labels: pl.Series) -> pl.DataFrame:
-    return labels.alias("label").to_frame().group_by("label").agg(pl.len().cast(pl.Int64).alias("records"))
+def _counted(labels: pl.DataFrame, column: str) -> pl.DataFrame:
+    """How many records have each label of a column."""
+    one = with_records_of(labels[column].alias("label").to_frame(), labels)
+    return one.group_by("label").agg(counted(one).alias("records"))
 
 
-def _loss(labels: pl.Series, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
-    """Mean loss of these labels, of which each covers some leaves, and of suppressed records."""
-    counts = _counted(labels).join(sets, on="label", how="left", nulls_equal=True)
+def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
+    """Mean loss of labels that so many records have, of which each covers some leaves, and of suppressed records."""
+    found = counts.join(sets, on="label", how="left", nulls_equal=True)
     # Whole numbers of Python: sums of large domains do not fit into 64 bits.
-    lost = sum(records * (leaves - 1) for records, leaves in counts.select("records", "leaves").iter_rows())
+    lost = sum(records * (leaves - 1) for records, leaves in found.select("records", "leaves").iter_rows())
     domain = max(1, n_leaves - 1)
-    records = len(labels) + suppressed
+    records = int(counts["records"].sum()) + suppressed
     return float(Fraction(lost + suppressed * domain, records * domain))
 
 

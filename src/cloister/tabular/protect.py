@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import ROOT
-from cloister.io import as_text
+from cloister.io import RECORDS, as_text, is_tally, records_of, table_columns, with_records_of
 from cloister.search.progress import Report
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
@@ -47,10 +47,10 @@ def protect(
             f"Suppressed records were to be kept as rows of *, but they are fewer than {request.k}, a number that must "
             "not be told. Leave them out, or change the suppression limit."
         )
-    labels = choice.labels.filter(choice.is_released)
+    labels = with_records_of(choice.labels, table.frame).filter(choice.is_released)
     originals = pl.Series("record", np.flatnonzero(choice.is_released), dtype=pl.Int64)
     records = table.frame[originals]
-    shown = labels.with_columns(averaged(records, labels, request.microaggregate))
+    shown = labels.select(table_columns(labels)).with_columns(averaged(records, labels, request.microaggregate))
     if request.microaggregate:
         _check_alike(table, shown, originals)
     return _finished(_columns(table, records, shown, request), labels, originals, choice, request)
@@ -93,7 +93,7 @@ def _columns(table: EncodedTable, records: pl.DataFrame, shown: pl.DataFrame, re
             columns.append(shown[column])
         elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
             columns.append(records[column])
-    return pl.DataFrame(columns)
+    return with_records_of(pl.DataFrame(columns), records)
 
 
 def _finished(
@@ -102,21 +102,28 @@ def _finished(
     """Add suppressed rows where wanted, renew the ids, and sort by released values."""
     place = pl.Series(np.arange(len(originals)), dtype=pl.Int64)
     if request.keep_suppressed and choice.suppressed:
-        stars = pl.Series([ROOT] * choice.suppressed, dtype=pl.String)
-        frame = pl.DataFrame([pl.concat([as_text(series), stars.alias(series.name)]) for series in frame])
-        originals = originals.extend_constant(None, choice.suppressed)
-        place = place.extend_constant(None, choice.suppressed)
+        stars = _stars(frame, choice.suppressed)
+        texts = [as_text(series) if series.name != RECORDS else series for series in frame]
+        frame = pl.concat([pl.DataFrame(texts), stars])
+        originals = originals.extend_constant(None, stars.height)
+        place = place.extend_constant(None, stars.height)
     has_id = request.id in frame.columns
     if has_id and request.ids is Ids.HMAC:
         frame = _with(frame, _keyed(frame[str(request.id)], request.id_key or b"", originals.is_not_null()))
     order = _order(frame, request.id)
     frame, originals, place = frame[order], originals.gather(order), place.gather(order)
     if has_id and request.ids is Ids.NUMBER:
-        frame = _with(frame, _numbers(str(request.id), originals.is_not_null()))
+        frame = _with(frame, _numbers(frame, str(request.id), originals.is_not_null()))
     labels = labels[place.drop_nulls()]
     return ProtectedTable(
         _compact(frame), choice.search, choice.suppressed, originals, labels, choice.levels, choice.loss
     )
+
+
+def _stars(frame: pl.DataFrame, n: int) -> pl.DataFrame:
+    """So many records of ``*`` with the columns of a frame; a tally if that is one."""
+    row = pl.DataFrame({column: [ROOT] for column in table_columns(frame)})
+    return row.with_columns(pl.lit(n, dtype=pl.Int64).alias(RECORDS)) if is_tally(frame) else pl.concat([row] * n)
 
 
 def _with(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:
@@ -131,14 +138,15 @@ def _order(frame: pl.DataFrame, id_column: str | None) -> pl.Series:
     are to become numbers are all numbered alike.
     """
     last = [series for series in frame if series.name == id_column]
-    series = [column for column in frame if column.name != id_column] + last
+    series = [column for column in frame if column.name not in (id_column, RECORDS)] + last
     texts = pl.DataFrame([as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(series)])
     return texts.select(pl.arg_sort_by(*texts.columns)).to_series()
 
 
-def _numbers(name: str, released: pl.Series) -> pl.Series:
-    """Numbers in released order; suppressed rows have ``*``."""
-    number = released.cast(pl.Int64).cum_sum().alias(name)
+def _numbers(frame: pl.DataFrame, name: str, released: pl.Series) -> pl.Series:
+    """Numbers in released order, of a row of a tally the first of its records; suppressed rows have ``*``."""
+    records = records_of(frame) * released.cast(pl.Int64)
+    number = (records.cum_sum() - records + 1).alias(name)
     return number if released.all() else _or_star(number.cast(pl.String), released)
 
 

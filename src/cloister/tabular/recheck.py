@@ -13,18 +13,19 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import as_written_failures
-from cloister.release_folder import CODEBOOK, check_files, data_file, read_data, stated
+from cloister.io import as_written_failures, n_records, records_of, table_columns
+from cloister.release_folder import CODEBOOK, TABLE, check_files, read_data, stated
 from cloister.report_check import Recount, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook_of
 from .manifest import allowed_suppression, contradictions, promise_of, rules_of
 from .manifest_fields import field_failures, losses_told
+from .recheck_data import columns_that_stayed, data_file_of, read_released, said_of_database
 from .recheck_report import recount
 from .roles import check_columns
 from .verification.promise import Original, Population, Promise, bound_ladders
-from .verify import class_sizes, released_records, verify
+from .verify import class_sizes, released_texts, verify
 
 T = TypeVar("T")
 
@@ -82,7 +83,7 @@ def recheck(
     hierarchies : those that came from files, by column; needed with an original or a population
     populations : tables that rules compare with, by the name of their files
     around : what the release holds beside the table, and how the table looks without it
-    read : the data file, where it was read before
+    read : the data file, where it was read before; the tally of the protected table, where that is in a database
 
     Raises
     ------
@@ -92,25 +93,25 @@ def recheck(
     promise = _stated(lambda: promise_of(manifest))
     failures = check_files(folder, manifest)
     failures += _stated(lambda: contradictions(manifest, promise) + field_failures(manifest))
-    name = data_file(manifest)
-    if name is None or not os.path.isfile(folder / name):
+    if TABLE not in manifest and data_file_of(folder, manifest) is None:
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
-        delimiter = delimiter_of(manifest, name)
-        read = read_data(folder / name, delimiter) if read is None else read
-        failures += as_written_failures(folder / name, read, delimiter)
-        frame = around.reduced(read)
+        released = read_released(folder, manifest, promise, read)
     except InputError as error:
+        if TABLE in manifest:
+            raise
         return Verdict(False, "the data file was read", (), (*failures, error.message.rstrip(".")))
-    source = None
+    failures += released.failures
+    frame, source, stayed = around.reduced(released.frame), None, columns_that_stayed(manifest)
     if original is not None:
+        original = original.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
         source = source_of(around.reduced(original), manifest, promise, hierarchies or {})
-        limit = _stated(lambda: allowed_suppression(manifest, original.height))
+        limit = _stated(lambda: allowed_suppression(manifest, n_records(original)))
         promise = replace(promise, limit=limit)
     people = _populations(populations or {}, manifest, promise, hierarchies or {})
     verdict = verify(frame, promise, source, people)
     check_columns(expectation.quasi_identifiers, frame.columns, "the release")
-    if tuple(frame.columns) == promise.columns and not any("roles" in failure for failure in failures):
+    if tuple(table_columns(frame)) == promise.columns and not any("roles" in failure for failure in failures):
         failures += _stated(lambda: _codebook_failures(folder, frame, manifest, around))
         failures += _stated(lambda: _figure_failures(frame, manifest, promise, source))
         if found := recount(frame, promise, source, around.column):
@@ -119,7 +120,10 @@ def recheck(
     checks = (
         verdict.checks if failures else (*verdict.checks, *_checked(_is_exact(manifest, promise), source is not None))
     )
-    return Verdict(verdict.holds and not failures, verdict.how, checks, (*verdict.failures, *failures))
+    how = said_of_database(verdict.how) if TABLE in manifest else verdict.how
+    if stayed:
+        checks = (*checks, f"not looked at, as they stay in the database: {', '.join(stayed)}")
+    return Verdict(verdict.holds and not failures, how, checks, (*verdict.failures, *failures))
 
 
 def _checked(is_exact: bool, has_original: bool) -> tuple[str, ...]:
@@ -136,22 +140,6 @@ def _checked(is_exact: bool, has_original: bool) -> tuple[str, ...]:
 
 def _stated(read: Callable[[], T]) -> T:
     return stated(read, "a table")
-
-
-def delimiter_of(manifest: Manifest, name: str) -> str | None:
-    """Return what separates the cells of a data file; None where it is not CSV.
-
-    Raises
-    ------
-    InputError
-        The manifest does not say.
-    """
-    if not name.endswith(".csv"):
-        return None
-    delimiter = _stated(lambda: manifest["settings"]["delimiter"])
-    if not isinstance(delimiter, str):
-        raise InputError("The manifest release.json does not name the delimiter of the data.", file="release.json")
-    return delimiter
 
 
 def source_of(
@@ -305,16 +293,16 @@ def _utility(frame: pl.DataFrame, manifest: Manifest, promise: Promise, source: 
     """Losses as they must be stated: those that cannot be recomputed without the original are taken as they are."""
     stated, settings = manifest["utility"], manifest["settings"]
     exact = _is_exact(manifest, promise)
-    labels = dict(zip(promise.levels, released_records(frame, promise, list(promise.levels)), strict=True))
+    shown = released_texts(frame, promise)
     columns = {}
     for column, level in promise.levels.items():
         top, loss = stated["columns"][column]["top"], _share(stated["columns"][column]["loss"])
         if source is not None and exact and column not in promise.averaged:
             ladder, levels = source.ladders[column], promise.recoded.get(column, (level,))
-            top, loss = ladder.n_levels - 1, _column_loss(labels[column], ladder, levels, promise.suppressed or 0)
+            top, loss = ladder.n_levels - 1, _column_loss(shown, column, ladder, levels, promise.suppressed or 0)
         if not level <= top:
             raise ValueError("a level above the top")
-        columns[column] = {"loss": loss, "top": top, "labels": labels[column].n_unique()}
+        columns[column] = {"loss": loss, "top": top, "labels": shown[column].n_unique()}
         if column in promise.averaged:
             columns[column]["variance_lost"] = _share(stated["columns"][column]["variance_lost"])
     # A loss that is not stated fails where what is stated is compared.
@@ -357,7 +345,7 @@ def _share(number: Any) -> float:
     return float(number)
 
 
-def _column_loss(labels: pl.Series, ladder: Ladder, levels: Sequence[int], suppressed: int) -> float:
+def _column_loss(shown: pl.DataFrame, column: str, ladder: Ladder, levels: Sequence[int], suppressed: int) -> float:
     """Mean over all records of (leaves covered - 1) / (leaves of the domain - 1); 1 where suppressed.
 
     A label that stands for several sets counts as the largest.
@@ -365,10 +353,11 @@ def _column_loss(labels: pl.Series, ladder: Ladder, levels: Sequence[int], suppr
     schema = {"label": pl.String, "leaves": pl.Int64}
     rungs = [pl.DataFrame({"label": ladder.labels[at], "leaves": ladder.leaves[at]}, schema=schema) for at in levels]
     covered = pl.concat(rungs).group_by("label").agg(pl.col("leaves").max())
-    joined = labels.to_frame("label").join(covered, on="label", how="left", nulls_equal=True)
+    labels = pl.DataFrame([shown[column].alias("label"), records_of(shown).alias("records")])
+    joined = labels.join(covered, on="label", how="left", nulls_equal=True)
     domain = max(1, ladder.n_leaves - 1)
-    lost = int((joined["leaves"] - 1).sum()) / domain
-    return (lost + suppressed) / (len(labels) + suppressed)
+    lost = int(((joined["leaves"] - 1) * joined["records"]).sum()) / domain
+    return (lost + suppressed) / (n_records(shown) + suppressed)
 
 
 def _mean(losses: Sequence[float], weights: Sequence[float], *, geometric: bool) -> float:

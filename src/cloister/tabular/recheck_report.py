@@ -1,12 +1,14 @@
 """What the report of a released table must show, from its data file and, if that is given, from the original."""
 
+from collections import Counter
+
 import polars as pl
 
-from cloister.io import as_text
+from cloister.io import as_text, records_of
 from cloister.report_check import Recount, Recounted
 
 from .verification.promise import Original, Promise
-from .verify import class_sizes, released_records
+from .verify import class_sizes, released_texts
 
 DATA = "data"
 
@@ -19,8 +21,7 @@ def recount(frame: pl.DataFrame, promise: Promise, source: Original | None, with
     frame : the released table
     without : a column of which nothing is shown, as another part of the report does
     """
-    texts = released_records(frame, promise, list(promise.columns))
-    shown = pl.DataFrame([text.alias(column) for column, text in zip(promise.columns, texts, strict=True)])
+    shown = released_texts(frame, promise)
     if not shown.height:
         return None
     sizes = class_sizes(frame, promise, list(promise.levels)).to_list()
@@ -31,7 +32,7 @@ def recount(frame: pl.DataFrame, promise: Promise, source: Original | None, with
             DATA,
             column,
             "records",
-            shown[column].to_list(),
+            _counted(shown[column], records_of(shown)),
             _labels_before(source, column, promise.levels[column]) if one else None,
             is_comparable=one,
         )
@@ -49,10 +50,21 @@ def recount(frame: pl.DataFrame, promise: Promise, source: Original | None, with
     )
 
 
-def _labels_before(source: Original | None, column: str, level: int) -> list[str | None] | None:
-    """The label of each record of the original."""
+def _labels_before(source: Original | None, column: str, level: int) -> Counter[str | None] | None:
+    """How many records of the original have each label."""
     if source is None:
         return None
     ladder = source.ladders[column]
     label_of = dict(zip(ladder.values, ladder.labels[level], strict=True))
-    return [label_of[value] for value in as_text(source.frame[column])]
+    found: Counter[str | None] = Counter()
+    for value, records in _counted(as_text(source.frame[column]), records_of(source.frame)).items():
+        found[label_of[value]] += records
+    return found
+
+
+def _counted(texts: pl.Series, records: pl.Series) -> Counter[str | None]:
+    """How many records have each text, counted in plain Python."""
+    found: Counter[str | None] = Counter()
+    for text, n in zip(texts.to_list(), records.to_list(), strict=True):
+        found[text] += n
+    return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from cloister.io.runs import read_runs, write_runs
 from cloister.release import DataFileRelease
 from cloister.results import Verdict
 
@@ -30,3 +31,62 @@ class TableRelease(DataFileRelease):
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on the data file."""
         return self._check(self.read_written(folder))
+
+
+@dataclass(frozen=True)
+class TalliedRelease(TableRelease):
+    """A table of which only the tally is here; its records are written from it, and read back as runs.
+
+    Attributes
+    ----------
+    data, frame : the tally of the protected records
+    id_column : numbered, of which each row has the first number of its records; None if there is none
+    """
+
+    id_column: str | None = None
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the data file, some records at a time."""
+        data = folder / f"data.{self.format}"
+        write_runs(self.frame, data, self.delimiter_written(), self.id_column)
+        return (data.name,)
+
+    def read_written(self, folder: Path) -> pl.DataFrame:
+        """Return the runs of the records as they are read back from a folder."""
+        return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
+
+
+@dataclass(frozen=True)
+class DatabaseRelease(TableRelease):
+    """A table that was protected where its rows are: the folder holds what is told of it, the database its records.
+
+    Attributes
+    ----------
+    data, frame : the tally of what was counted of the protected records; columns that stayed there are missing in it
+    counted : counts the protected table again
+    stay, leave : make the protected table stay in the database, and take it back after that
+    """
+
+    counted: Callable[[], pl.DataFrame] = field(repr=False, kw_only=True)
+    stay: Callable[[], None] = field(repr=False, kw_only=True)
+    leave: Callable[[], None] = field(repr=False, kw_only=True)
+
+    def settle(self) -> None:
+        """Make the protected table stay in the database."""
+        self.stay()
+
+    def unsettle(self) -> None:
+        """Remove the protected table, if it was made to stay."""
+        self.leave()
+
+    def delimiter_written(self) -> str | None:
+        """Return None: there is no data file."""
+        return None
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  (the records are not in the folder)
+        """Write nothing: the records are in the database."""
+        return ()
+
+    def read_written(self, folder: Path) -> pl.DataFrame:  # noqa: ARG002
+        """Return the tally of the protected table."""
+        return self.counted()

@@ -1,6 +1,6 @@
 """Which column is what. No column is released unless somebody said so."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -12,8 +12,19 @@ UNIQUE_SHARE = 0.05
 """A column taken along by ``rest="keep"`` must not be unique in more than this share of the records."""
 
 
-def resolve_roles(frame: pl.DataFrame, request: TableRequest, file: str) -> dict[str, Role]:
+UniqueShare = Callable[[str], float]
+"""Share of the records whose value in a column no other record has."""
+
+
+def resolve_roles(
+    columns: Sequence[str], request: TableRequest, file: str, unique_share: UniqueShare
+) -> dict[str, Role]:
     """Role of every column, in the order of the file.
+
+    Parameters
+    ----------
+    columns : of the table
+    unique_share : asked of columns that are kept because nobody said otherwise
 
     Raises
     ------
@@ -23,8 +34,8 @@ def resolve_roles(frame: pl.DataFrame, request: TableRequest, file: str) -> dict
     if not request.quasi_identifiers:
         raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
     named = _named(request)
-    check_columns([column for column, _ in named], frame.columns, file)
-    named += [(column, Role.SENSITIVE) for column in _of_rules(request, [column for column, _ in named], file, frame)]
+    check_columns([column for column, _ in named], columns, file)
+    named += [(column, Role.SENSITIVE) for column in _of_rules(request, [column for column, _ in named], file, columns)]
     roles: dict[str, Role] = {}
     for column, role in named:
         if column in roles:
@@ -32,9 +43,9 @@ def resolve_roles(frame: pl.DataFrame, request: TableRequest, file: str) -> dict
                 f"Column {column!r} is asked to be both {roles[column]} and {role}. Give it one role.", column=column
             )
         roles[column] = role
-    rest = [column for column in frame.columns if column not in roles]
-    roles |= dict.fromkeys(rest, _role_of_rest(frame, rest, request.rest, file))
-    return {column: roles[column] for column in frame.columns}
+    rest = [column for column in columns if column not in roles]
+    roles |= dict.fromkeys(rest, _role_of_rest(unique_share, rest, request.rest, file))
+    return {column: roles[column] for column in columns}
 
 
 def _named(request: TableRequest) -> list[tuple[str, Role]]:
@@ -47,7 +58,7 @@ def _named(request: TableRequest) -> list[tuple[str, Role]]:
     return named
 
 
-def _of_rules(request: TableRequest, named: Sequence[str], file: str, frame: pl.DataFrame) -> list[str]:
+def _of_rules(request: TableRequest, named: Sequence[str], file: str, columns: Sequence[str]) -> list[str]:
     """Columns that a rule makes sensitive, because it looks at them and nobody said otherwise.
 
     Raises
@@ -56,7 +67,7 @@ def _of_rules(request: TableRequest, named: Sequence[str], file: str, frame: pl.
         A rule looks at a column that is something else.
     """
     wanted = [column for rule in request.rules if (column := getattr(rule, "column", None)) is not None]
-    check_columns(wanted, frame.columns, file)
+    check_columns(wanted, columns, file)
     for column in wanted:
         if column in named and column not in request.sensitive:
             raise InputError(
@@ -80,7 +91,7 @@ def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> N
             )
 
 
-def _role_of_rest(frame: pl.DataFrame, rest: Sequence[str], settled: str, file: str) -> Role:
+def _role_of_rest(unique_share: UniqueShare, rest: Sequence[str], settled: str, file: str) -> Role:
     if not rest or settled == "drop":
         return Role.DROPPED
     if settled != "keep":
@@ -91,7 +102,7 @@ def _role_of_rest(frame: pl.DataFrame, rest: Sequence[str], settled: str, file: 
             column=rest[0],
         )
     for column in rest:
-        share = _unique_share(frame[column])
+        share = unique_share(column)
         if share > UNIQUE_SHARE:
             raise InputError(
                 f"--rest keep would release column {column!r}, whose values are unique in {share:.1%} of the records "
@@ -102,5 +113,6 @@ def _role_of_rest(frame: pl.DataFrame, rest: Sequence[str], settled: str, file: 
     return Role.KEPT
 
 
-def _unique_share(series: pl.Series) -> float:
-    return float(series.is_unique().sum()) / max(1, len(series))
+def unique_share_in(frame: pl.DataFrame) -> UniqueShare:
+    """Return what tells the share of unique values of a column of a frame."""
+    return lambda column: float(frame[column].is_unique().sum()) / max(1, frame.height)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from cloister.hierarchy import Ladder
-from cloister.io import as_text
+from cloister.io import as_text, records_of, table_columns, with_records_of
 from cloister.report_figures import Counted, Counts, Shown, label_counts
 
 from .data import EncodedTable, Ids, ProtectedTable, TableRequest, is_withheld
@@ -27,20 +27,18 @@ def shown_of(
     suppressed, k = protected.suppressed, request.k
     columns = [column for column in table.ladders if column not in (without, *request.microaggregate)]
     counted = tuple(
-        Counted(
-            DATA, column, "records", label_counts(as_text(released[column])), _before(table, protected, request, column)
-        )
+        Counted(DATA, column, "records", _counts(released, column), _before(table, protected, request, column))
         for column in columns
     )
     numbered = request.id if request.ids is Ids.NUMBER else None
-    texts = [as_text(released[column]) for column in released.columns if column not in (numbered, without)]
+    texts = [as_text(released[column]) for column in table_columns(released) if column not in (numbered, without)]
     return Shown(
         k=k,
         sizes=class_sizes(released, list(table.ladders)),
         of="records",
         by="the size of their class",
         columns=counted,
-        files={DATA: pl.DataFrame(texts)},
+        files={DATA: with_records_of(pl.DataFrame(texts), released)},
         suppressed=None if is_withheld(suppressed, k) else suppressed,
         sizes_before=lambda: _sizes_as_recorded(table),
     )
@@ -51,7 +49,12 @@ def _before(table: EncodedTable, protected: ProtectedTable, request: TableReques
     if not request.has_one_policy or request.microaggregate:
         return None
     (level,) = protected.levels[column]
-    return labelled(label_counts(as_text(table.frame[column])), table.ladders[column], level)
+    return labelled(_counts(table.frame, column), table.ladders[column], level)
+
+
+def _counts(frame: pl.DataFrame, column: str) -> Counts:
+    """How many records have each text of a column."""
+    return label_counts(as_text(frame[column]), records_of(frame))
 
 
 def labelled(counts: Counts, ladder: Ladder, level: int) -> dict[str | None, int]:
@@ -66,4 +69,4 @@ def labelled(counts: Counts, ladder: Ladder, level: int) -> dict[str | None, int
 
 def _sizes_as_recorded(table: EncodedTable) -> pl.Series:
     texts = pl.DataFrame([as_text(table.frame[column]).alias(column) for column in table.ladders])
-    return class_sizes(texts, list(table.ladders))
+    return class_sizes(with_records_of(texts, table.frame), list(table.ladders))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from cloister.hierarchy import ROOT, Ladder
-from cloister.io import as_text
+from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
 from .verification.classes import COUNT, Classes, Reference, natural_order
@@ -53,7 +53,7 @@ def verify(
 
     Parameters
     ----------
-    frame : the released table as read from its file
+    frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
     populations : population tables by the name that rules call them
     every_rule : whether a rule that cannot be recomputed is a failure
     """
@@ -68,12 +68,12 @@ def verify(
     if not shown.height:
         return _verdict(checks, original)
     source = None if original is None else _original_by_place(original, places)
-    reference = _reference(shown.height, promise, places, original, source, populations or {})
+    reference = _reference(n_records(shown), promise, places, original, source, populations or {})
     classes = Classes(shown, list(promise.levels), places)
     _check_rules(classes, promise, reference, checks, every_rule=every_rule)
     _check_order(texts, promise, checks)
     if promise.id is not None:
-        _check_ids(shown[promise.id], promise.numbered, checks)
+        _check_ids(shown, promise.id, promise.numbered, checks)
     if source is not None:
         if promise.has_one_policy:
             _check_original(classes, promise, source, reference, checks)
@@ -83,8 +83,8 @@ def verify(
     return _verdict(checks, original)
 
 
-def released_records(frame: pl.DataFrame, promise: Promise, columns: Sequence[str]) -> list[pl.Series]:
-    """Return these columns of the released records as text; rows of suppressed ones are set aside.
+def released_texts(frame: pl.DataFrame, promise: Promise) -> pl.DataFrame:
+    """Return the released records as text, or their tally; rows of suppressed ones are set aside.
 
     Parameters
     ----------
@@ -92,14 +92,15 @@ def released_records(frame: pl.DataFrame, promise: Promise, columns: Sequence[st
     """
     places = _places(promise)
     shown = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
-    return [shown[places[column]] for column in columns]
+    texts = pl.DataFrame([shown[place].alias(column) for column, place in places.items()])
+    return with_records_of(texts, shown)
 
 
 def class_sizes(frame: pl.DataFrame, promise: Promise, columns: Sequence[str]) -> pl.Series:
     """Return the number of released records of each combination of values in these columns, smallest first."""
-    texts = [text.alias(f"c{place}") for place, text in enumerate(released_records(frame, promise, columns))]
-    shown = pl.DataFrame(texts)
-    return Classes(shown, shown.columns, {}).sizes[COUNT].sort()
+    places = _places(promise)
+    shown = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
+    return Classes(shown, [places[column] for column in columns], {}).sizes[COUNT].sort()
 
 
 def _places(promise: Promise) -> dict[str, str]:
@@ -110,7 +111,8 @@ def _places(promise: Promise) -> dict[str, str]:
 def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
     """The columns that have a place, as text; those that are not there left out."""
     there = [column for column in places if column in frame.columns]
-    return pl.DataFrame([as_text(frame.get_column(column)).alias(places[column]) for column in there])
+    placed = pl.DataFrame([as_text(frame.get_column(column)).alias(places[column]) for column in there])
+    return with_records_of(placed, frame)
 
 
 def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
@@ -152,8 +154,8 @@ def _reference(
         return Reference(n_released + few, n_released + most, populations=people)
     ordered = {rule["column"] for rule in promise.rules if rule.get("distance") == "ordered"}
     order = {places[column]: natural_order(original.frame.get_column(column)) for column in ordered}
-    n_records = original.frame.height
-    return Reference(n_records, n_records, source.frame, order, source.groups, people)
+    n = n_records(original.frame)
+    return Reference(n, n, source.frame, order, source.groups, people)
 
 
 def _verdict(checks: _Checks, original: Original | None) -> Verdict:
@@ -169,25 +171,26 @@ def _without_stars(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> pl
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
     if not promise.stars:
         return texts
-    star = pl.all_horizontal(pl.all() == ROOT).fill_null(value=False)
+    star = pl.all_horizontal(pl.exclude(RECORDS) == ROOT).fill_null(value=False)
     stars = texts.filter(star)
+    n_stars = n_records(stars)
     if promise.suppressed is not None:
         checks.expect(
-            stars.height >= promise.suppressed,
+            n_stars >= promise.suppressed,
             "suppressed records are rows of *",
-            f"{promise.suppressed} suppressed records are declared, but only {stars.height} rows of * were found",
+            f"{promise.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
         )
         # A released record can be all roots as well; what is beyond the declared number is counted as released.
-        return pl.concat([texts.filter(~star), stars.head(stars.height - promise.suppressed)])
+        return pl.concat([texts.filter(~star), first_records(stars, n_stars - promise.suppressed)])
     return texts.filter(~star)
 
 
 def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
     """Check the columns, and that there are rules about them: without any, nothing is promised."""
     checks.expect(
-        tuple(frame.columns) == promise.columns,
+        tuple(table_columns(frame)) == promise.columns,
         "the columns are those declared",
-        f"the file has {len(frame.columns)} columns that are not, in order, the {len(promise.columns)} declared",
+        f"the file has {len(table_columns(frame))} columns that are not, in order, the {len(promise.columns)} declared",
     )
     if not promise.rules:
         checks.failures.append("no privacy rule is declared")
@@ -200,12 +203,13 @@ def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> No
 
 
 def _check_counts(shown: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
-    checks.expect(shown.height > 0, "there are records", "the file has no released record")
+    n = n_records(shown)
+    checks.expect(n > 0, "there are records", "the file has no released record")
     if promise.released is not None:
         checks.expect(
-            shown.height == promise.released,
-            f"{shown.height} records were released",
-            f"{promise.released} released records are declared, but {shown.height} were found",
+            n == promise.released,
+            f"{n} records were released",
+            f"{promise.released} released records are declared, but {n} were found",
         )
 
 
@@ -244,7 +248,7 @@ def _in_words(rule: Description, smallest: int) -> tuple[str, str]:
 
 def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
     """Order must carry no information: it follows from the released values; where they are equal, from a keyed id."""
-    keys = [column for column in texts.columns if column != promise.id]
+    keys = [column for column in table_columns(texts) if column != promise.id]
     if promise.id is not None and not promise.numbered:
         keys.append(promise.id)
     values = texts.select(keys).with_columns(pl.all().fill_null(""))
@@ -255,10 +259,15 @@ def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None
     )
 
 
-def _check_ids(ids: pl.Series, numbered: bool, checks: _Checks) -> None:
-    """Ids must carry no information: they are the numbers of the records, or look like keyed hashes."""
+def _check_ids(shown: pl.DataFrame, column: str, numbered: bool, checks: _Checks) -> None:
+    """Ids must carry no information: they are the numbers of the records, or look like keyed hashes.
+
+    A row of a tally has the first id of the records it stands for.
+    """
+    ids = shown[column]
     if numbered:
-        expected = pl.Series(map(str, range(1, len(ids) + 1)), dtype=pl.String)
+        records = records_of(shown)
+        expected = (records.cum_sum() - records + 1).cast(pl.String)
         checks.expect(
             ids.null_count() == 0 and ids.equals(expected, check_names=False),
             "ids are numbers in released order",
@@ -287,7 +296,8 @@ def _check_original(
     columns = classes.columns
     labels = generalized(original.frame, original.ladders, promise.levels)
     judged = {classes.places[rule["column"]] for rule in promise.rules if "column" in rule}
-    every = Classes(labels.hstack(original.frame.select(sorted(judged))), columns, classes.places)
+    judged_too = original.frame.select(sorted(judged))
+    every = Classes(with_records_of(labels.hstack(judged_too), original.frame), columns, classes.places)
     expected = releasable(promise.rules, every, reference, classes.sizes.height)
     if expected is None:
         checks.passed.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
@@ -300,7 +310,7 @@ def _check_original(
     )
     if not differing:
         _check_other_columns(classes, promise, labels, original, checks)
-    _check_suppressed(original.frame.height - int(expected[COUNT].sum()), promise, checks)
+    _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), promise, checks)
 
 
 def _check_recoding(
@@ -314,7 +324,7 @@ def _check_recoding(
         checks.passed += not_compared(promise)
     for found in findings:
         checks.expect(found.holds, found.check, found.failure)
-    _check_suppressed(original.frame.height - classes.records.height, promise, checks)
+    _check_suppressed(n_records(original.frame) - n_records(classes.records), promise, checks)
 
 
 def _check_other_columns(
@@ -325,11 +335,11 @@ def _check_other_columns(
     others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
     if not others:
         return
-    recorded = labels.hstack([original.frame[column] for column in others])
+    recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
     kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
-    found = classes.records.select([*columns, *others])
-    expected, counted = (Classes(records, found.columns, {}).sizes for records in (kept, found))
-    moved = _differing(expected, counted, found.columns)
+    every = [*columns, *others]
+    expected, found = (Classes(records, every, {}).sizes for records in (kept, classes.records))
+    moved = _differing(expected, found, every)
     checks.expect(
         moved == 0,
         "columns that were not generalized are as in the original",

@@ -1,12 +1,15 @@
 """Anonymizing trajectories: clusters of patients, each released with one sequence of generalized pairs."""
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from cloister.errors import InputError, NoSafeRelease
-from cloister.kernels.grouping import group
+from cloister.kernels.alignment import Domain
+from cloister.kernels.grouping import Groups, group
+from cloister.kernels.nearest import Sequences
 
 from .blocks import cut, side_by_side
 from .clusters import gather, release
@@ -21,8 +24,17 @@ MOST_PRICES = 2**30
 """What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each."""
 
 
+ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]
+"""From domain, what makes the sequences of each block, k and l to the clusters of each block, as `group` finds them."""
+
+
 def anonymize(
-    trajectories: Trajectories, request: TrajectoriesRequest, side: Side | None = None, *, threads: int | None = None
+    trajectories: Trajectories,
+    request: TrajectoriesRequest,
+    side: Side | None = None,
+    *,
+    threads: int | None = None,
+    cluster: ClusterBlocks | None = None,
 ) -> ProtectedTrajectories:
     """Give the patients of every cluster one sequence of generalized pairs.
 
@@ -43,6 +55,7 @@ def anonymize(
     ----------
     side : what rides along with the patients
     threads : that blocks are clustered on; all cores if None
+    cluster : clusters the blocks elsewhere; where, does not change what is found
 
     Raises
     ------
@@ -62,7 +75,8 @@ def anonymize(
         raise NoSafeRelease(
             f"There are {trajectories.n_patients} patients, fewer than k = {request.k}. Give a smaller k, or more data."
         )
-    return anonymize_under(trajectories, request, bind(trajectories, request), side, threads=threads)
+    trees = bind(trajectories, request)
+    return anonymize_under(trajectories, request, trees, side, threads=threads, cluster=cluster)
 
 
 def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[Tree, Tree]:
@@ -79,19 +93,27 @@ def anonymize_under(
     side: Side | None = None,
     *,
     threads: int | None = None,
+    cluster: ClusterBlocks | None = None,
 ) -> ProtectedTrajectories:
     """Anonymize under trees that are bound already."""
     problem = pose(trajectories, trees, request, side)
     k, share = _sizes(request, problem)
     blocks = cut(problem, request.block, k)
     _check_lengths(problem, blocks)
-    work = [partial(lambda own: group(problem.domain, problem.sequences(own), k, share), block) for block in blocks]
-    groups = side_by_side(work, threads or os.cpu_count() or 1)
+    cluster = cluster or partial(_on_threads, threads or os.cpu_count() or 1)
+    groups = cluster(problem.domain, [partial(problem.sequences, block) for block in blocks], k, share)
     clusters = kept_apart(problem, gather(problem, blocks, groups), request.diversity)
     released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty)
     losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
+
+
+def _on_threads(
+    threads: int, domain: Domain, blocks: Sequence[Callable[[], Sequences]], k: int, share: int
+) -> list[Groups]:
+    """The clusters of each block, found on threads of this process."""
+    return side_by_side([partial(lambda own: group(domain, own(), k, share), block) for block in blocks], threads)
 
 
 def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:

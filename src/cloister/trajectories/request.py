@@ -8,7 +8,8 @@ from typing import Literal
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import EventColumns, EventSource, read_code_events
+from cloister.io import EventColumns, EventSource, Query
+from cloister.sources import read_code_events
 
 from .data import Trajectories
 from .domain import Unknown, unknown_codes
@@ -95,7 +96,7 @@ def percent_of(workload: str) -> float:
 
 
 def read_given(
-    path: str | Path,
+    path: str | Path | Query,
     columns: EventColumns,
     side: str | Path | None = None,
     *,

@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io import EventColumns, as_text, read_code_events
+from cloister.io import EventColumns, as_text
+from cloister.sources import read_code_events
 
 from .encode import ODD_CODE, EncodedTrajectories, encode, is_code
 

@@ -27,11 +27,12 @@ from cloister.codesets.generalization.data import Method, VisitsFile
 from cloister.codesets.request import GivenCodes
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native, read_table
+from cloister.io import from_native
 from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
 from cloister.release import Release
 from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
 from cloister.results import Manifest
+from cloister.sources import read_table
 from cloister.trajectories.recheck import TrajectoriesOriginal
 from cloister.trajectories.request import GivenTrajectories
 from cloister.trajectories.sequences import Trajectories

@@ -1,6 +1,7 @@
 """Protecting code sets from Python."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
@@ -11,14 +12,18 @@ from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.policy import UtilityPolicy, known_codes
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
 from cloister.codesets.workload import parse_workload
+from cloister.engines.words import is_spark, is_spark_frame
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import Hierarchy
 
+MEMORY = ("auto", "memory")
+"""Engines that work in this process."""
+
 
 def disassociate(
-    codes: CodeSets,
+    codes: CodeSets | Any,
     *,
     k: int,
     m: int = 2,
@@ -31,12 +36,14 @@ def disassociate(
     diversity: int = 2,
     workload: str | None = None,
     seed: int = 0,
+    engine: str = "auto",
 ) -> CodesRelease:
     """Return a release of code sets by disassociation, verified: all codes as recorded, records in parts.
 
     Parameters
     ----------
-    codes : one set a patient
+    codes : one set a patient; or a dataframe of Spark with the columns ``id`` and ``codes`` (separated by spaces), or
+        ``id`` and ``code`` (one a line)
     k : candidates that must be left to whoever knows codes of a patient
     m : codes that somebody may know of a patient
     policy : sets of codes to keep countable together
@@ -48,6 +55,8 @@ def disassociate(
         record in ``diversity`` of a cluster, so in exactly one of a cluster of fewer than twice as many
     workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
     seed : of the reconstruction in ``data.csv``; nothing that protects is random
+    engine : where the work is done: ``"memory"``, or on Spark: ``"spark"``, ``"local[2]"``, ``"spark://host:port"``,
+        ``"sc://host:port"``; a dataframe of Spark is worked on where it is
 
     Returns
     -------
@@ -81,25 +90,36 @@ def disassociate(
     >>> release.verify().holds
     True
     """
-    check_codes(codes)
     seed = check_seed(seed)
     _check_words(("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe)))
-    policy = None if policy is None else policy.on(codes)
-    method = DisassociationRequest(
-        k=k,
-        m=m,
-        max_cluster_size=max_cluster_size,
-        policy=policy,
-        refine=Refine(refine),
-        safe=Safe(safe),
-        safe_threshold=safe_threshold,
-        sensitive=known_codes(sensitive, codes, "sensitive codes"),
-        diversity=diversity,
-    )
-    asked = None if workload is None else parse_workload(workload, codes, seed)
-    has_ids = codes.ids is not None
-    request = CodesRequest(method, policy, asked, numbered=has_ids, accuracy=asked is not None)
-    return protect_codes(GivenCodes(codes), request, seed=seed)
+
+    def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
+        own = None if policy is None else policy.on(given.codes)
+        method = DisassociationRequest(
+            k=k,
+            m=m,
+            max_cluster_size=max_cluster_size,
+            policy=own,
+            refine=Refine(refine),
+            safe=Safe(safe),
+            safe_threshold=safe_threshold,
+            sensitive=known_codes(sensitive, given.codes, "sensitive codes"),
+            diversity=diversity,
+        )
+        asked = None if workload is None else parse_workload(workload, given.codes, seed)
+        has_ids = given.codes.ids is not None
+        return CodesRequest(method, own, asked, numbered=has_ids, accuracy=asked is not None)
+
+    if is_spark_frame(codes) or is_spark(engine):
+        if workload is not None:
+            raise InputError("Workloads are not answered on Spark. Leave the workload out, or take engine='memory'.")
+        from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark  # loads nothing where not needed
+
+        given = codes if is_spark_frame(codes) else check_codes(codes)
+        return protect_codes_on_spark(CodesOnSpark(given), ask, engine, seed=seed)
+    _check_words(("engine", engine, MEMORY))
+    given_codes = GivenCodes(check_codes(codes))
+    return protect_codes(given_codes, ask(given_codes), seed=seed)
 
 
 def generalize_codes(

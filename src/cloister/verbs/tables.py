@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cloister.engines.words import is_spark_frame
 from cloister.errors import InputError
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
@@ -61,7 +62,8 @@ def anonymize(
 
     Parameters
     ----------
-    frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept.
+    frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept. A
+        dataframe of Spark, classic or by Connect, is counted where it is; methods that need rows are refused then.
     quasi_identifiers : hierarchy of each quasi-identifier, as an object or as on the command line
         (``"interval:5,10,20"``)
     rules : privacy rules, all of which must hold, as objects or as on the command line (``"l-diversity:diagnosis=2"``);
@@ -162,16 +164,30 @@ def anonymize(
         keep_suppressed=keep_suppressed,
         threads=available_cores() if threads is None else int(threads),
     )
+    if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
+        raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
     watch = Stopwatch()
+    if is_spark_frame(frame):
+        return _on_spark(frame, check_settings(request), codes, seed=int(seed), report=report, watch=watch)
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
     of_codes = {"m": m, "policy": policy, "max_cluster_size": max_cluster_size}
     protect = protect_table if codes is None else _with_codes(codes, of_codes)
-    if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
-        raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
     release = protect(source, check_settings(request), seed=int(seed), report=report, watch=watch)
     return replace(release, data=native.back(release.frame))
+
+
+def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any) -> TableRelease:
+    """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
+    from cloister.engines.spark.tables import back, spark_frame
+    from cloister.flow.counted_tables import protect_counted_table
+
+    if codes is not None:
+        raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")
+    with spark_frame(frame) as table:
+        release = protect_counted_table(table, request, format="csv", delimiter=",", **told)
+    return replace(release, data=back(frame, release.frame, release.id_column))
 
 
 def _with_codes(column: str, of_codes: Mapping[str, Any]) -> Callable[..., TableRelease]:

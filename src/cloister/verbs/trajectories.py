@@ -1,6 +1,7 @@
 """Protecting trajectories from Python."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.gwas import gwas_diseases
 from cloister.codesets.policy import GWAS, UtilityPolicy, parse_policy
 from cloister.codesets.policy_words import as_told
+from cloister.engines.words import is_spark
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import Hierarchy
@@ -25,6 +27,7 @@ from cloister.trajectories.data import (
     weights_of,
 )
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
+from cloister.trajectories.protect import ClusterBlocks
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories
 from cloister.trajectories.side import SideTable, joined
@@ -52,6 +55,7 @@ def anonymize_trajectories(
     policy: UtilityPolicy | None = None,
     workload: str | None = None,
     seed: int = 0,
+    engine: str = "auto",
 ) -> TrajectoriesRelease:
     """Return a release of trajectories, verified: every released trajectory is that of at least k patients.
 
@@ -78,6 +82,8 @@ def anonymize_trajectories(
     workload : pairs and sets of pairs whose counts are answered from the release, for the custodian: ``"frequent:1"``
         (percent of the patients who have them)
     seed : written down; nothing that protects is random
+    engine : where blocks are clustered: ``"memory"``, or on Spark: ``"spark"``, ``"local[2]"``, ``"spark://host:port"``,
+        ``"sc://host:port"``
 
     Returns
     -------
@@ -128,7 +134,22 @@ def anonymize_trajectories(
         given = _with_side(given, side)
     told = None if policy is None else as_told(policy, _code_set(trajectories)).spec
     settings = ReleaseSettings(Unknown(on_unknown_code), workload, told)
-    return protect_trajectories(given, request, settings, seed=seed, load=load_kernels)
+    with clustering_on(engine) as cluster:
+        return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)
+
+
+@contextmanager
+def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
+    """Yield what clusters blocks on an engine: the workers of Spark; None for threads of this process."""
+    if not is_spark(engine):
+        _check_words(("engine", engine, ("auto", "memory")))
+        yield None
+        return
+    from cloister.engines.spark.session import spark_session
+    from cloister.engines.spark.trajectories import cluster_on
+
+    with spark_session(engine) as session:
+        yield cluster_on(session)
 
 
 def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:

@@ -138,7 +138,7 @@ SETTINGS = {
     "weight infinite": (("--weight", "age=inf"), "more than 0"),
     "time limit": (("--time-limit", "0"), "more than 0 seconds"),
     "threads": (("--threads", "0"), "at least 1"),
-    "engine": (("--engine", "spark"), "auto, memory"),
+    "engine": (("--engine", "sparkle"), "auto, memory"),
     "rest": (("--rest", "release"), "error, drop, keep"),
     "levels of some": (("--levels", "age=1"), "Not named: sex, zip"),
     "level too high": (("--levels", "age=3,sex=0,zip=0"), "levels 0 to 2"),

@@ -349,7 +349,7 @@ BAD = {
     "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper, off"),
     "safe": (WIDE, ("--safe", "yes"), "--safe can be off, report, enforce"),
     "method": (WIDE, ("--method", "mdav"), "--method can be disassociation"),
-    "engine": (WIDE, ("--engine", "spark"), "--engine can be auto, memory"),
+    "engine": (WIDE, ("--engine", "sparkle"), "--engine can be auto, memory"),
     "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
     "threads": (WIDE, ("--threads", "0"), "at least 1"),
     "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),

@@ -4,9 +4,12 @@ from datetime import date
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cloister import InputError
 from cloister.io import EventColumns, read_code_events
+from cloister.io.event_ages import completed_years
 
 
 @pytest.fixture
@@ -91,6 +94,16 @@ def test_ages_are_counted_from_a_date(read):
     """Completed years, or days, from the date of each line."""
     assert read(DATES, date="when", anchor="born").ages.to_list() == ["19", "21", "0"]
     assert read(DATES, date="when", anchor="born", unit="days").ages.to_list() == ["7304", "7671", "0"]
+
+
+@given(st.dates(date(1900, 1, 1), date(2030, 12, 31)), st.dates(date(1900, 1, 1), date(2030, 12, 31)))
+def test_years_are_counted_as_people_count_birthdays(start, end):
+    """A year is completed on the day of the same month and number, else on the next there is."""
+    later = [(year, start.month, start.day) for year in range(start.year + 1, 2031)]
+    birthdays = sum(day <= (end.year, end.month, end.day) for day in later)
+    found = completed_years(pl.Series([start]), pl.Series([end])).to_list()
+
+    assert found == [birthdays] if end >= start else found[0] < 0
 
 
 def test_ages_are_counted_from_the_first_date(read):

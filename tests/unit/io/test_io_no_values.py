@@ -155,7 +155,7 @@ def test_bad_writing(tmp_path, write, monkeypatch):
         raise pl.exceptions.ComputeError(SECRET)
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", fail)
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", fail)
     refused(lambda: write(frame, tmp_path / "a"))
     assert {path.name for path in tmp_path.iterdir()} == {"there"}
 

@@ -22,6 +22,7 @@ patients = "patients"
 claims = "visits"
 plan = {}
 """
+URL = '[sources.more]\nurl = "postgresql://h/d"\n'
 PLAN = '{patients = {roles = {mrn = "id"}, qi = {}}, claims = {roles = {id = "id"}, qi = {}}, ids = {patients = "%s"}}'
 
 
@@ -67,7 +68,13 @@ def test_a_job_is_read():
         (JOB.replace("k = 5\n", "k = 1\n"), ("protect[1].k", "a whole number from 2")),
         (JOB.replace("m = 2", "m = 0"), ("protect[2].m", "a whole number from 1")),
         (JOB.replace('age = "interval:10,20/top=90/bottom=0"', "age = 5"), ("protect[1].qi", "a hierarchy for each")),
-        (JOB.replace('file = "visits.csv"', 'url = "postgresql://h/d"'), ("sources.visits has url", "Export the data")),
+        (JOB.replace('file = "visits.csv"', 'url = "postgresql://h/d"'), ("sources.visits.query:", "one SELECT")),
+        (JOB.replace('file = "visits.csv"', 'query = "SELECT 1"'), ("the key sources.visits.url", "postgresql://")),
+        (JOB + URL + 'query = "SELECT 1"\nfile = "x"\n', ("sources.more has file and url and query",)),
+        (JOB + URL + 'query = "SELECT 1"\ndelimiter = ";"\n', ("sources.more.delimiter is for files alone",)),
+        (JOB + URL + 'query = "SELECT 1; SELECT 2"\n', ("query of more has 2 statements",)),
+        (JOB + URL.replace("h/d", "a:b@h/d") + 'query = "q.sql"\n', ("url of more holds a password", "PGPASSWORD")),
+        (JOB + URL.replace("postgresql:", "") + 'query = "q.sql"\n', ("url of more names no database",)),
         (JOB.replace('file = "visits.csv"', ""), ("lacks the key sources.visits.file",)),
         (JOB.replace("k = 5\n", 'k = 5\nlink = ["patients", "visits"]\n'), ("link", "do not compose", "one patient")),
         (JOB.replace("k = 5\n", 'k = 5\nlink = ["patient"]\n'), ("no part", "Did you mean patients?")),

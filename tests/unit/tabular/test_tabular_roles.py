@@ -7,7 +7,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import suppress
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, Role, TableRequest
-from cloister.tabular.roles import resolve_roles
+from cloister.tabular.roles import resolve_roles, unique_share_in
 
 FRAME = pl.DataFrame({"mrn": range(40), "sex": ["F", "M"] * 20, "note": ["n"] * 39 + ["rare"], "zip": ["1"] * 40})
 
@@ -17,9 +17,14 @@ def request(**options):
     return TableRequest({"sex": QuasiIdentifier(suppress())}, (KAnonymity(2),), **options)
 
 
+def roles_of(frame, asked):
+    """The roles of the columns of a frame."""
+    return resolve_roles(frame.columns, asked, "data.csv", unique_share_in(frame))
+
+
 def test_roles_come_in_the_order_of_the_file():
     """Every column has one role, in the file's order."""
-    roles = resolve_roles(FRAME, request(id="mrn", keep=("zip",), sensitive=("note",)), "data.csv")
+    roles = roles_of(FRAME, request(id="mrn", keep=("zip",), sensitive=("note",)))
 
     assert list(roles.items()) == [
         ("mrn", Role.IDENTIFIER),
@@ -32,13 +37,13 @@ def test_roles_come_in_the_order_of_the_file():
 def test_leftover_columns_are_an_error():
     """No column is released by default: those without a role are listed."""
     with pytest.raises(InputError, match="2 without one: note, zip") as caught:
-        resolve_roles(FRAME, request(id="mrn"), "data.csv")
+        roles_of(FRAME, request(id="mrn"))
     assert (caught.value.file, caught.value.column) == ("data.csv", "note")
 
 
 def test_the_rest_dropped():
     """With ``drop`` the rest is dropped."""
-    roles = resolve_roles(FRAME, request(rest="drop"), "data.csv")
+    roles = roles_of(FRAME, request(rest="drop"))
     assert [role for column, role in roles.items() if column != "sex"] == [Role.DROPPED] * 3
 
 
@@ -48,15 +53,15 @@ def test_the_rest_kept_up_to_one_in_twenty(n_unique, kept):
     note = [f"rare {number}" for number in range(n_unique)] + ["n"] * (40 - n_unique)
     frame = FRAME.select("sex", pl.Series("note", note))
     if kept:
-        assert resolve_roles(frame, request(rest="keep"), "data.csv")["note"] is Role.KEPT
+        assert roles_of(frame, request(rest="keep"))["note"] is Role.KEPT
     else:
         with pytest.raises(InputError, match=r"column 'note', whose values are unique in 7\.5%"):
-            resolve_roles(frame, request(rest="keep"), "data.csv")
+            roles_of(frame, request(rest="keep"))
 
 
 def test_a_column_named_by_its_user_may_be_unique():
     """A column that was named to be kept is kept, however many values it has."""
-    roles = resolve_roles(FRAME, request(keep=("mrn",), rest="drop"), "data.csv")
+    roles = roles_of(FRAME, request(keep=("mrn",), rest="drop"))
     assert roles["mrn"] is Role.KEPT
 
 
@@ -64,11 +69,11 @@ def test_a_column_named_by_its_user_may_be_unique():
 def test_two_roles(options):
     """A column has one role."""
     with pytest.raises(InputError, match="Give it one role"):
-        resolve_roles(FRAME, request(rest="drop", **options), "data.csv")
+        roles_of(FRAME, request(rest="drop", **options))
 
 
 @pytest.mark.parametrize("option", ["drop", "keep", "sensitive"])
 def test_unknown_columns(option):
     """A column that is not there is refused in whatever role, with the nearest name."""
     with pytest.raises(InputError, match="Did you mean 'note'"):
-        resolve_roles(FRAME, request(rest="drop", **{option: ("note_",)}), "data.csv")
+        roles_of(FRAME, request(rest="drop", **{option: ("note_",)}))

@@ -49,25 +49,47 @@ def arrange(
     ----------
     class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
     """
-    sizes = np.diff(split.starts)
-    left_starts, left = _left_in_item_chunks(entries)
+    spans = tree.low.astype(np.int64), tree.high.astype(np.int64)
+    return arrange_parts(split.starts, _left_in_item_chunks(entries), record, shared, spans, class_of_part)
+
+
+def arrange_parts(
+    starts: Integers,
+    item_chunks: tuple[Integers, NDArray[np.int32]],
+    record: Filled,
+    shared: Filled,
+    spans: tuple[Integers, Integers],
+    class_of_part: Integers,
+) -> Arranged:
+    """Put parts and shared chunks in their final order.
+
+    Parameters
+    ----------
+    starts : (n_parts + 1,) records before each part
+    item_chunks : where the item chunk of each part begins, and the codes
+    record, shared : chunks; the owner of a shared one is a node
+    spans : first and last part below each node; nodes lie in each other or apart
+    class_of_part : (n_parts,) as of `arrange`
+    """
+    sizes = np.diff(starts)
+    left_starts, left = item_chunks
     label = _labels(written(record, _first(record.owner, sizes.size), _all(sizes.size), sizes, (left_starts, left)))
     if class_of_part.any():
         label = np.unique(class_of_part * (int(label.max()) + 1) + label, return_inverse=True)[1].astype(np.int64)
-    joints = _Joints(split, shared, tree)
+    joints = _Joints(starts, shared, spans)
     joint_label = _joint_labels(joints, label)
     joint_order = _joint_order(joints, joint_label)
     joint_number = _inverse(joint_order)
     around = np.append(joint_number, -1)[joints.nest.part_parent]
     part_order = np.lexsort((around, label))
     part_number = _inverse(part_order)
-    item_offsets, item_chunks = take_sequences(left_starts, left, part_order)
+    item_offsets, items = take_sequences(left_starts, left, part_order)
     child_offsets, children = _children(joints.nest, part_number, joint_number)
     return Arranged(
         sizes[part_order],
         _reordered(record, part_number),
         item_offsets,
-        item_chunks,
+        items,
         child_offsets,
         children,
         joints.sizes[joint_order],
@@ -104,16 +126,16 @@ def _left_in_item_chunks(entries: Entries) -> tuple[Integers, NDArray[np.int32]]
 class _Joints:
     """Nodes that have shared chunks, by their first part, the larger before: spans, sizes, chunks, how they nest."""
 
-    def __init__(self, split: Split, shared: Filled, tree: Tree) -> None:
+    def __init__(self, starts: Integers, shared: Filled, spans: tuple[Integers, Integers]) -> None:
         nodes, index = np.unique(shared.owner, return_inverse=True)
-        low, high = tree.low[nodes].astype(np.int64), tree.high[nodes].astype(np.int64)
+        low, high = spans[0][nodes], spans[1][nodes]
         order = np.lexsort((-high, low))
         self.n = nodes.size
         low, high = low[order], high[order]
-        self.sizes = split.starts[high + 1] - split.starts[low]
+        self.sizes = starts[high + 1] - starts[low]
         self.shared = _sorted_chunks(shared, _inverse(order)[index])
         self.first = _first(self.shared.owner, self.n)
-        self.nest: Nest = nest(low, high, split.starts.size - 1)
+        self.nest: Nest = nest(low, high, starts.size - 1)
 
 
 def _sorted_chunks(chunks: Filled, owner: Integers) -> Filled:

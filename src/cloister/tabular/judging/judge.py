@@ -14,7 +14,7 @@ from cloister.privacy import ClassRule, Histogram, Rule, TableRule
 
 from ..coding import Coded
 from .population import has_population, population_texts
-from .sensitive import SensitiveValues
+from .sensitive import Numbering, SensitiveValues
 
 
 class Judge:
@@ -24,7 +24,7 @@ class Judge:
     ----------
     task : the rows and ladders of the problem
     coded : ladders of the attributes, in the order of the problem, which is that of their names
-    row_of_record : (n_records,) distinct row of each record
+    numbering : which distinct row each record is
     sensitive : the sensitive columns
     """
 
@@ -33,7 +33,7 @@ class Judge:
         rules: Sequence[Rule],
         task: Task,
         coded: Mapping[str, Coded],
-        row_of_record: NDArray[np.int64],
+        numbering: Numbering,
         sensitive: Mapping[str, pl.Series],
     ) -> None:
         self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
@@ -43,7 +43,7 @@ class Judge:
         self._coded = coded
         self.is_monotone = all(rule.is_monotone for rule in rules)
         self._values = {
-            id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record)
+            id(rule): SensitiveValues(sensitive[rule.column], rule, numbering)
             for rule in self._class_rules
             if rule.column is not None
         }

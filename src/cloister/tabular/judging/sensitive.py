@@ -1,6 +1,7 @@
 """The values of a sensitive column, numbered and counted by class."""
 
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,20 @@ MOST_EMPTY = 16
 """Cells of that table for each one that is filled."""
 
 
+@dataclass(frozen=True)
+class Numbering:
+    """Which distinct row of the quasi-identifiers the records of a table are.
+
+    Attributes
+    ----------
+    row_of_record : (n,) distinct row of each record, or of each row of a tally
+    records : (n,) how many records each stands for
+    """
+
+    row_of_record: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
 class SensitiveValues:
     """One sensitive column as a rule sees it.
 
@@ -25,18 +40,20 @@ class SensitiveValues:
     ----------
     column : the column as read
     rule : says whether values need an order or groups
-    row_of_record : (n_records,) distinct row of each record
+    numbering : which distinct row each record is
     """
 
-    def __init__(self, column: pl.Series, rule: ClassRule, row_of_record: NDArray[np.int64]) -> None:
+    def __init__(self, column: pl.Series, rule: ClassRule, numbering: Numbering) -> None:
         values = natural_order(column, must_be_ordered=rule.needs == "ordered histogram")
         numbers = _numbered(column, values)
-        self.whole = np.bincount(numbers, minlength=len(values))
+        # Weights are added up as floating-point numbers, exact below 2**53 records.
+        self.whole = np.bincount(numbers, numbering.records, len(values)).astype(np.int64)
         self.missing = len(values) - 1 if values[-1] is None else -1
         self.groups = _groups(column.name, values, rule) if rule.needs == "grouped histogram" else None
-        cells, self._records = np.unique(row_of_record * len(values) + numbers, return_counts=True)
+        cells, place = np.unique(numbering.row_of_record * len(values) + numbers, return_inverse=True)
+        self._records = np.bincount(place, numbering.records, cells.size).astype(np.int64)
         self._rows, self._numbers = np.divmod(cells, len(values))
-        self._start = np.searchsorted(self._rows, np.arange(int(row_of_record.max(initial=-1)) + 2))
+        self._start = np.searchsorted(self._rows, np.arange(int(numbering.row_of_record.max(initial=-1)) + 2))
 
     def by_class(self, grouping: Grouping) -> Histogram:
         """Return how often each value occurs in each class."""

@@ -32,10 +32,11 @@ class Choice:
     Attributes
     ----------
     search : what was searched for the whole table, if anything
-    is_released : (n_records,) whether each record is released
+    is_released : (n_records,) whether each record is released, or each row of a tally
     labels : label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing
     levels : levels that occur in each quasi-identifier, ascending
     loss : loss of the release
+    suppressed : records that are not released
     """
 
     search: SearchResult | None
@@ -43,11 +44,7 @@ class Choice:
     labels: pl.DataFrame
     levels: Mapping[str, tuple[int, ...]]
     loss: float
-
-    @property
-    def suppressed(self) -> int:
-        """Records that are not released."""
-        return int((~self.is_released).sum())
+    suppressed: int
 
 
 def choose(
@@ -108,9 +105,8 @@ def _full_domain(table: EncodedTable, result: SearchResult) -> Choice:
     labels = [
         at_level(as_text(table.frame[column]), ladder, levels[column]) for column, ladder in table.ladders.items()
     ]
-    return Choice(
-        result, kept, pl.DataFrame(labels), {column: (levels[column],) for column in table.ladders}, result.loss
-    )
+    used = {column: (levels[column],) for column in table.ladders}
+    return Choice(result, kept, pl.DataFrame(labels), used, result.loss, result.suppressed)
 
 
 def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, result: SearchResult | None) -> Choice:
@@ -121,7 +117,8 @@ def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, resu
     frame = [text.gather(row_of_record) for text in texts.values()]
     levels = {column: used[names.index(column)] for column in table.ladders}
     kept = partition.is_released[row_of_record]
-    return Choice(result, kept, pl.DataFrame(frame), levels, recoding.measure(partition))
+    loss = recoding.measure(partition)
+    return Choice(result, kept, pl.DataFrame(frame), levels, loss, recoding.suppressed(partition))
 
 
 def _within_limit(recoding: Recoding, partition: Partition) -> Partition:

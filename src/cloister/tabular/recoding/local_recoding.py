@@ -111,7 +111,7 @@ def _remaining(recoding: Recoding, rows: NDArray[np.int64]) -> Problem:
     own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])
     n_records = int(own.records.sum())
     mean_loss = loss if isinstance(loss, AttributeLoss) else IYENGAR
-    costs = costs_of(recoding.coded, np.repeat(own.codes, own.records, axis=1), recoding.weights.tolist(), mean_loss)
+    costs = costs_of(recoding.coded, own, recoding.weights.tolist(), mean_loss)
     part = make_task(own, task.ladders, costs, Threshold(task.threshold.k, n_records, n_records))
     judge = recoding.judge.restricted(part, rows)
     evaluator = None

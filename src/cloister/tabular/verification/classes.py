@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.hierarchy import Ladder
-from cloister.io import as_text
+from cloister.io import as_text, counted
 
 Judgement = pl.Series | str
 """Whether each class satisfies a rule; or why that cannot be told."""
@@ -47,7 +47,7 @@ class Classes:
 
     Parameters
     ----------
-    records : as text, columns named by place
+    records : as text, columns named by place; or a tally of them
     columns : the quasi-identifiers, by place and in order
     places : place of each column by its own name
     """
@@ -56,16 +56,16 @@ class Classes:
         self.records = records
         self.columns = list(columns)
         self.places = places
-        self.sizes = records.group_by(self.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        self.sizes = records.group_by(self.columns).agg(counted(records).alias(COUNT))
         self._cells: dict[str, pl.DataFrame] = {}
 
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
         if column not in self._cells:
             value = pl.col(self.places[column]).alias("value")
-            counted = self.records.group_by([*self.columns, value]).agg(pl.len().cast(pl.Int64).alias("count"))
+            cells = self.records.group_by([*self.columns, value]).agg(counted(self.records).alias("count"))
             numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
-            joined = counted.join(numbered, on=self.columns, how="left", nulls_equal=True)
+            joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)
             self._cells[column] = joined.select("class", "size", "value", "count")
         return self._cells[column]
 

@@ -12,6 +12,7 @@ Privacy: Destruction of Data-Mining Utility in Anonymized Data Publishing" (delt
 import polars as pl
 
 from cloister.hierarchy import Ladder
+from cloister.io import counted
 
 from .classes import TOLERANCE, Classes, Judgement, Reference
 from .promise import Description
@@ -71,8 +72,8 @@ def _whole(rule: Description, classes: Classes, reference: Reference) -> pl.Data
     """Records of each value in the whole input: ``value`` and ``all``."""
     if reference.whole is None:
         return "it compares with the original (--original)"
-    values = reference.whole.select(pl.col(classes.places[rule["column"]]).alias("value"))
-    return values.group_by("value").agg(pl.len().cast(pl.Int64).alias("all"))
+    value = pl.col(classes.places[rule["column"]]).alias("value")
+    return reference.whole.group_by(value).agg(counted(reference.whole).alias("all"))
 
 
 def _shares(cells: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from cloister.errors import InputError
 from cloister.hierarchy import Ladder
+from cloister.io import n_records, table_columns
 from cloister.privacy import TCloseness
 
 from ..data import EncodedTable, Ids, ProtectedTable, TableRequest, is_withheld
@@ -24,16 +25,16 @@ def promise_for(table: EncodedTable, protected: ProtectedTable, request: TableRe
     """Return what a protected table promises."""
     has_id = request.id is not None and request.ids is not Ids.DROP
     return Promise(
-        columns=tuple(protected.frame.columns),
+        columns=tuple(table_columns(protected.frame)),
         levels={column: max(protected.levels[column]) for column in table.ladders},
         k=request.k,
-        released=table.frame.height - protected.suppressed,
+        released=n_records(table.frame) - protected.suppressed,
         suppressed=protected.suppressed,
         rules=tuple(rule.describe() for rule in request.rules),
         id=request.id if has_id else None,
         numbered=has_id and request.ids is Ids.NUMBER,
         stars=request.keep_suppressed,
-        limit=suppression_limit(request.suppression, table.frame.height),
+        limit=suppression_limit(request.suppression, n_records(table.frame)),
         recoded={} if request.has_one_policy else dict(protected.levels),
         averaged=dict(request.microaggregate),
     )

@@ -171,7 +171,7 @@ def _others_occur(classes: Classes, promise: Promise, original: Original) -> Ite
     others = _others(promise)
     if not others:
         return
-    found, recorded = (Classes(frame.select(others), others, {}).sizes for frame in (classes.records, original.frame))
+    found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
     both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
     more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
     yield Finding(

@@ -1,0 +1,168 @@
+"""``protect table`` where the rows stay where they are: an engine counts them, and what it counts is protected."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from cloister.cli.output import note
+from cloister.cli.places import custody_of
+from cloister.cli.prepared import Original, Prepared, Rows
+from cloister.cli.progress import watched
+from cloister.cli.table_options import TableOptions
+from cloister.cli.values_file import write_values
+from cloister.engines.choice import Chosen
+from cloister.engines.counts import fetch_tally
+from cloister.engines.relation import Database, Engine, names_of
+from cloister.errors import InputError
+from cloister.flow.counted_tables import count_table, protect_counted_table, refuse_what_needs_rows
+from cloister.flow.database_tables import protect_table_in_database
+from cloister.flow.tables import must_compile
+from cloister.io import as_text, distinct_values
+from cloister.io.query import Query
+from cloister.release import Release
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.data import TableRequest
+from cloister.tabular.encode import encoded
+from cloister.tabular.recoding.choice import check_levels
+from cloister.tabular.settings import available_cores
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An engine over a table.
+
+    Attributes
+    ----------
+    engine : ready to count
+    format, delimiter : of the file that is released
+    database : the same engine where the protected table is made in it
+    """
+
+    engine: Engine
+    format: str = "csv"
+    delimiter: str | None = ","
+    database: Database | None = None
+
+
+@contextmanager
+def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
+    """Yield the engine chosen, over the table that the options name.
+
+    Raises
+    ------
+    InputError
+        It is not there, or cannot read the table.
+    """
+    missing, data = options.missing or (), options.data
+    threads = available_cores() if options.threads is None else options.threads
+    if isinstance(data, Query):
+        with _database(data, options) as database:
+            yield Opened(database, database=database)
+        return
+    if chosen.where == "spark":
+        from cloister.engines.spark.code_source import Place
+        from cloister.engines.spark.tables import spark_table
+
+        with spark_table(Place(data, options.encoding, options.delimiter), options.engine, missing) as table:
+            yield Opened(table, table.format, table.delimiter)
+        return
+    from cloister.engines.duckdb_files import duckdb_file
+
+    with duckdb_file(
+        data, delimiter=options.delimiter, encoding=options.encoding, missing=missing, threads=threads
+    ) as file:
+        yield Opened(file, file.format, file.delimiter)
+
+
+@contextmanager
+def _database(query: Query, options: TableOptions) -> Iterator[Database]:
+    missing = options.missing or ()
+    if query.scheme == "duckdb":
+        from cloister.engines.duckdb_database import duckdb_database
+
+        with duckdb_database(query, missing) as inside:
+            yield inside
+        return
+    from cloister.engines.postgresql import postgresql
+
+    with postgresql(query, missing) as server:
+        yield server
+
+
+def prepare_on_engine(
+    options: TableOptions, request: TableRequest, notes: list[str], table: Opened, watch: Stopwatch
+) -> Prepared:
+    """Return what is about to be done with a table that stays where it is.
+
+    Parameters
+    ----------
+    request, notes : what is asked of it, and what to say of that
+    """
+    quiet = options.quiet or options.as_json
+    refuse_what_needs_rows(request, table.engine.name)
+    custody = custody_of(options.data, options.internal)
+
+    def protect() -> Release:
+        if must_compile():
+            note("Compiling the search for this machine, once (about 30 s).", quiet=quiet)
+        try:
+            with watched(quiet=quiet) as report:
+                told: dict[str, Any] = {"seed": options.seed, "report": report, "watch": watch, "custody": custody}
+                if table.database is not None:
+                    return protect_table_in_database(table.database, _name(options), request, **told)
+                return protect_counted_table(
+                    table.engine, request, format=table.format, delimiter=table.delimiter, **told
+                )
+        except InputError:
+            _list_values(options, request, table.engine)
+            raise
+
+    def check() -> None:
+        counted = count_table(table.engine, request, released=table.database is None)
+        problem = encoded(counted.tally, counted.roles, request).problem
+        if request.levels is not None:
+            check_levels(problem, request.levels)
+
+    return Prepared(
+        protect,
+        check,
+        lambda *_: notes,
+        _asked(request, table),
+        Original(None),
+        (*request.sensitive, *request.keep),
+    )
+
+
+def _name(options: TableOptions) -> str:
+    """The name of the protected table: that which was given, else that of the release."""
+    if options.table is not None:
+        return options.table
+    name = re.sub(r"\W", "_", options.out.name, flags=re.ASCII)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def _asked(request: TableRequest, table: Opened) -> Rows:
+    """What would be done, in words."""
+    wanted = sorted(request.quasi_identifiers.items())
+    return [
+        ("records", f"counted by {table.engine.name}"),
+        ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
+        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
+        ("rules", "; ".join(rule.sentence() for rule in request.rules)),
+        ("suppressed", f"at most {request.suppression} of the records"),
+    ]
+
+
+def _list_values(options: TableOptions, request: TableRequest, engine: Engine) -> None:
+    """Where the owner asked for it, list the values that their hierarchies do not hold."""
+    if options.values_to is None:
+        return
+    known = names_of(engine.columns)
+    outside = []
+    for column, wanted in request.quasi_identifiers.items():
+        if column in known:
+            values = distinct_values(as_text(fetch_tally(engine, [column])[column]))
+            outside += [(column, value) for value in wanted.hierarchy.outside(values)]
+    write_values(outside, options.values_to)

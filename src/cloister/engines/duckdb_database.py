@@ -1,0 +1,115 @@
+"""A DuckDB file: counts leave it, and the protected table is made in it, all in one transaction."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io import plain_columns
+from cloister.io.columns import check_names
+from cloister.io.duckdb_file import REASONS, SETTINGS, cannot_open, frame_of, selected
+from cloister.io.foreign import call_foreign
+from cloister.io.query import Query
+from cloister.io.waiting import waited_for
+
+from .relation import Column, Loaded, kind_of
+from .statements import SOURCE
+from .transaction import dropping, loading, looking_for
+
+
+@dataclass(frozen=True)
+class DuckDBDatabase:
+    """A query to a DuckDB file whose records stay there; see `cloister.engines.relation.Database`."""
+
+    query: Query = field(repr=False)
+    columns: tuple[Column, ...]
+    missing: tuple[str, ...]
+    connection: Any = field(repr=False)
+    name: str = "duckdb"
+    dialect: str = "duckdb"
+
+    @property
+    def file(self) -> str:
+        """Name of the source, for messages."""
+        return self.query.name
+
+    def fetch(self, query: Any) -> pl.DataFrame:
+        """Return the rows of a query."""
+        frame = self._answer(lambda: frame_of(self.connection.sql(query.sql(dialect=self.dialect))))
+        return plain_columns(frame, self.file)
+
+    def run(self, statement: Any) -> None:
+        """Run a statement inside the transaction."""
+        self._answer(lambda: self.connection.execute(statement.sql(dialect=self.dialect)).fetchall())
+
+    def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
+        """Make a temporary table of these rows."""
+        for statement in loading(name, columns, rows):
+            self.run(statement)
+
+    def is_there(self, table: str) -> bool:
+        """Whether there is a table of this name."""
+        return bool(self.fetch(looking_for(table)).item())
+
+    def commit(self) -> None:
+        """Make what was done in the transaction stay."""
+        self._answer(self.connection.commit)
+
+    def undo(self, table: str) -> None:
+        """Remove a table whose making was committed already."""
+        self.run(dropping(table))
+
+    def _answer(self, ask: Any) -> Any:
+        return waited_for(lambda: _told(ask, self.file), self.connection.interrupt)
+
+
+@contextmanager
+def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckDBDatabase]:
+    """Yield the table that a query to a DuckDB file gives; what is made there is gone unless it is committed.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened for writing, or the query fails.
+    """
+    import duckdb
+
+    path = Path(query.place)
+    if not path.is_file():
+        raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
+    connection = call_foreign(lambda: duckdb.connect(str(path), config=SETTINGS), cannot_open(path, query))
+    try:
+        connection.begin()
+        columns = waited_for(lambda: _told(lambda: _seen(connection, query), query.name), connection.interrupt)
+        yield DuckDBDatabase(query, columns, tuple(missing), connection)
+    finally:
+        with suppress(Exception):
+            connection.rollback()
+        connection.close()
+
+
+def _seen(connection: Any, query: Query) -> tuple[Column, ...]:
+    """Make the view that statements see the table through."""
+    relation = connection.sql(query.select)
+    check_names(relation.columns, query.name)
+    words = [selected(name, str(kind), query) for name, kind in zip(relation.columns, relation.types, strict=True)]
+    view = f"CREATE TEMP VIEW {SOURCE} AS SELECT {', '.join(words)} FROM (\n{query.select}\n) AS t"  # noqa: S608
+    connection.execute(view).fetchall()
+    empty = frame_of(connection.sql(f"SELECT * FROM {SOURCE} LIMIT 0"))  # noqa: S608
+    return tuple(Column(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
+
+
+def _told(ask: Any, file: str) -> Any:
+    """What DuckDB answers, or in our words why it does not; its own words quote values."""
+    reason = ""
+    try:
+        return ask()
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        reason = REASONS.get(type(error).__name__, "failed in the database, which may be out of memory or disk")
+    raise InputError(f"The query of {file} {reason}. Nothing stayed in the database.", file=file)

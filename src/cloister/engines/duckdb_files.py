@@ -1,0 +1,169 @@
+"""DuckDB over a file: its records are counted as they are read, so that a file may be larger than memory."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.columns import check_names, plain_columns
+from cloister.io.csv import header_of
+from cloister.io.delimiter import check_delimiter, detect_delimiter
+from cloister.io.disk import shown_name
+from cloister.io.duckdb_file import frame_of
+from cloister.io.foreign import call_foreign
+from cloister.io.parquet import is_parquet
+from cloister.io.text import head_of, is_packed
+from cloister.io.waiting import waited_for
+
+from .relation import Column, as_in_file, kind_of
+from .statements import SOURCE
+
+MEMORY_LIMIT = "4GiB"
+"""What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted."""
+
+LINE = re.compile(r"Line:?\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class DuckDBFile:
+    """A CSV or Parquet file that DuckDB counts.
+
+    Attributes
+    ----------
+    format, delimiter : how it is written, as of `cloister.io.Source`
+    """
+
+    file: str
+    columns: tuple[Column, ...]
+    missing: tuple[str, ...]
+    format: str
+    delimiter: str | None
+    schema: pl.Schema = field(repr=False)
+    connection: Any = field(repr=False)
+    name: str = "duckdb"
+    dialect: str = "duckdb"
+
+    def fetch(self, query: Any) -> pl.DataFrame:
+        """Return the rows of a query; columns by place have the types that the file has for us."""
+        frame = waited_for(lambda: self._answer(query.sql(dialect=self.dialect)), self.connection.interrupt)
+        return as_in_file(frame, self.schema, self.file)
+
+    def _answer(self, sql: str) -> pl.DataFrame:
+        told = ""
+        try:
+            return frame_of(self.connection.sql(sql))
+        except MemoryError:
+            raise
+        except Exception as error:  # its message quotes values; of it, the number of a line is taken
+            told = _what_failed(error)
+        raise InputError(f"{self.file} {told}", file=self.file)
+
+
+@contextmanager
+def duckdb_file(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    threads: int = 1,
+) -> Iterator[DuckDBFile]:
+    """Yield a file as DuckDB reads it.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is no table, or is not what DuckDB reads as this package does: in another encoding than
+        UTF-8, or with names that differ in upper and lower case alone.
+    """
+    import duckdb
+
+    shown = shown_name(path)
+    parts = _parquet(path, shown) if is_parquet(path) else _csv(path, shown, delimiter, encoding)
+    _check_names(list(parts.schema), shown)
+    folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
+    connection = duckdb.connect(config={"temp_directory": str(folder), "autoinstall_known_extensions": False})
+    try:
+        for setting in ("SET memory_limit = ?", "SET threads = ?"):
+            connection.execute(setting, [MEMORY_LIMIT if "memory" in setting else threads]).fetchall()
+        connection.execute("SET temp_file_encryption = true; SET preserve_insertion_order = false").fetchall()
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
+        refusal = InputError(f"{shown} cannot be read by the engine duckdb. Give --engine memory.", file=shown)
+        call_foreign(lambda: connection.sql(parts.relation).create_view(SOURCE), refusal)
+        columns = tuple(Column(name, kind_of(kind)) for name, kind in parts.schema.items())
+        yield DuckDBFile(shown, columns, tuple(missing), parts.format, parts.delimiter, parts.schema, connection)
+    finally:
+        connection.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _File:
+    """How DuckDB is told to read a file."""
+
+    relation: str
+    schema: pl.Schema
+    format: str
+    delimiter: str | None
+
+
+def _parquet(path: Path, shown: str) -> _File:
+    refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
+    schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
+    check_names(list(schema), shown)
+    plain = plain_columns(pl.DataFrame(schema=schema), shown).schema
+    return _File(f"SELECT * FROM read_parquet([{_quoted(path)}])", plain, "parquet", None)  # noqa: S608
+
+
+def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) -> _File:
+    head = head_of(path, encoding)
+    if delimiter is None:
+        delimiter = detect_delimiter(head, shown)
+    check_delimiter(delimiter)
+    names = header_of(head, shown, delimiter)
+    columns = ", ".join(f"{_word(name)}: 'VARCHAR'" for name in names)
+    packed = "gzip" if is_packed(path) else "none"
+    options = f"delim = {_word(delimiter)}, compression = '{packed}', columns = {{{columns}}}"
+    relation = (
+        f"SELECT * FROM read_csv([{_quoted(path)}], {options}, auto_detect = false, header = true, quote = '\"', "  # noqa: S608
+        "escape = '\"', nullstr = '', allow_quoted_nulls = true, null_padding = false, strict_mode = true)"
+    )
+    return _File(relation, pl.Schema(dict.fromkeys(names, pl.String)), "csv", delimiter)
+
+
+def _check_names(names: Sequence[str], shown: str) -> None:
+    if len({name.casefold() for name in names}) < len(names):
+        raise InputError(
+            f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb cannot "
+            "tell apart. Rename one, or give --engine memory.",
+            file=shown,
+        )
+
+
+def _quoted(path: Path) -> str:
+    """A path as a word of SQL that is no pattern."""
+    return _word(re.sub(r"([*?\[])", r"[\1]", str(path.absolute())))
+
+
+def _word(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _what_failed(error: Exception) -> str:
+    kind, line = type(error).__name__, LINE.search(str(error))
+    if kind == "OutOfMemoryException":
+        return f"has more different records than the engine duckdb can count in {MEMORY_LIMIT} and on the disk left."
+    if kind == "IOException":
+        return "cannot be read to its end, or the disk for what is set aside is full."
+    at = f" near line {line[1]}" if line else ""
+    return (
+        f"cannot be read as a table{at}: a record has another number of cells, or text that is not UTF-8. Correct it, "
+        "or give --engine memory, which says more of it."
+    )

@@ -1,0 +1,167 @@
+"""A protected table made where the rows are: statements that make it, and counts by which it is checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+from sqlglot import exp
+
+from cloister.errors import InternalError
+from cloister.io import RECORDS, as_text
+
+from .relation import Database, Engine
+from .statements import by_bytes, key, key_of, place, plain, texts
+from .words import check_table_name
+
+SUPPRESSED = "cloister_suppressed"
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """A quasi-identifier and what its values become.
+
+    Attributes
+    ----------
+    column : its name
+    labels : by value as text, with None for a missing one
+    """
+
+    column: str
+    labels: Mapping[str | None, str | None] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Making:
+    """A protected table that is to be made.
+
+    Attributes
+    ----------
+    table : its name in the database
+    columns : released ones, in order
+    recoded : quasi-identifiers
+    suppressed : labels of the classes that are left out, columns as in ``recoded``
+    id : column that is numbered in the order of the released values; None if there is none
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    recoded: tuple[Recoded, ...]
+    suppressed: pl.DataFrame = field(repr=False)
+    id: str | None = None
+
+
+def table_name(text: str) -> exp.Table:
+    """Return the name of a table, its schema before it.
+
+    Raises
+    ------
+    InputError
+        It is none that every database takes.
+    """
+    parts = [exp.to_identifier(part, quoted=True) for part in reversed(check_table_name(text).split("."))]
+    return exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
+
+
+def make(database: Database, making: Making) -> None:
+    """Make the protected table: recode by joining level maps, suppress by an anti-join.
+
+    Raises
+    ------
+    InputError
+        A statement fails, or the connection is lost.
+    """
+    codes = [_load_map(database, number, one) for number, one in enumerate(making.recoded)]
+    rows = [tuple(code[label] for code, label in zip(codes, row, strict=True)) for row in making.suppressed.iter_rows()]
+    database.load(SUPPRESSED, {place(number): "whole" for number in range(len(codes))}, rows)
+    database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected(database, making)))
+
+
+def protected(engine: Engine, making: Making) -> exp.Select:
+    """Return the query of the protected table."""
+    own = [one.name for one in engine.columns]
+    maps = {one.column: _map(number) for number, one in enumerate(making.recoded)}
+    shown: dict[str, exp.Expr] = {
+        column: exp.column("label", maps[column]) if column in maps else exp.column(place(own.index(column)), "s")
+        for column in making.columns
+        if column != making.id
+    }
+    if making.id is not None:
+        keys = [by_bytes(engine, one.copy()) for one in shown.values()]
+        number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=one) for one in keys]))
+        shown[making.id] = exp.cast(number, exp.DataType.Type.BIGINT)
+    query = exp.select(*(exp.alias_(shown[column].copy(), column, quoted=True) for column in making.columns))
+    query = query.from_(plain(engine).subquery("s"))
+    for column, alias in maps.items():
+        joined = exp.column("k", alias).eq(key(exp.column(place(own.index(column)), "s")))
+        query = query.join(exp.to_table(alias), on=joined)
+    same = [exp.column(place(number), "x").eq(exp.column("code", alias)) for number, alias in enumerate(maps.values())]
+    left_out = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(SUPPRESSED), "x", table=True))
+    return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same))))
+
+
+def released_tally(table: str, columns: Sequence[str]) -> exp.Select:
+    """Return how many records of a protected table have each combination of values: columns by place, and ``n``."""
+    own = [exp.column(column, quoted=True) for column in columns]
+    named = [exp.alias_(one.copy(), place(number), quoted=True) for number, one in enumerate(own)]
+    counted = exp.alias_(exp.Count(this=exp.Star()), "n", quoted=True)
+    return exp.select(*named, counted).from_(table_name(table)).group_by(*own)
+
+
+def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the tally of these columns of a protected table."""
+    frame = engine.fetch(released_tally(table, columns))
+    named = [frame[place(number)].alias(column) for number, column in enumerate(columns)]
+    return pl.DataFrame([*named, frame["n"].cast(pl.Int64).alias(RECORDS)])
+
+
+def n_out_of_order(engine: Engine, table: str, columns: Sequence[str], id_column: str) -> exp.Select:
+    """Return the query of how many ids are not the place of their record in the order of released values: ``n``."""
+    own = exp.column(id_column, quoted=True)
+    keys = [by_bytes(engine, exp.column(column, quoted=True)) for column in columns if column != id_column]
+    order = exp.Order(expressions=[exp.Ordered(this=one) for one in (*keys, own.copy())])
+    numbered = exp.Window(this=exp.RowNumber(), order=order)
+    inner = exp.select(exp.alias_(own.copy(), "own"), exp.alias_(numbered, "place")).from_(table_name(table))
+    wrong = exp.or_(exp.column("own").neq(exp.column("place")), exp.column("own").is_(exp.null()))
+    return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(inner.subquery("t")).where(wrong)
+
+
+def n_changed(engine: Engine, making: Making) -> exp.Select:
+    """Return the query of how many released records are none of the original with their labels: ``n``."""
+    columns = [column for column in making.columns if column != making.id]
+    released = exp.select(*(exp.column(column, quoted=True) for column in columns)).from_(table_name(making.table))
+    recorded = exp.select(*(_recorded(engine, making, column) for column in columns)).from_(plain(engine).subquery("s"))
+    for number, one in enumerate(making.recoded):
+        found = exp.column("k", _map(number)).eq(key(_own(engine, one.column)))
+        recorded = recorded.join(exp.to_table(_map(number)), on=found, join_type="left")
+    more = exp.Except(this=released, expression=recorded, distinct=False)
+    return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(more.subquery("t"))
+
+
+def _recorded(engine: Engine, making: Making, column: str) -> exp.Expr:
+    """What a column of a record of the original may be released as: its label, or itself."""
+    labels = {one.column: number for number, one in enumerate(making.recoded)}
+    shown = exp.column("label", _map(labels[column])) if column in labels else _own(engine, column)
+    return exp.alias_(shown, column, quoted=True)
+
+
+def _own(engine: Engine, column: str) -> exp.Column:
+    """A column of the original, as statements call it."""
+    return exp.column(place([one.name for one in engine.columns].index(column)), "s")
+
+
+def _map(number: int) -> str:
+    return f"cloister_levels_{number}"
+
+
+def _load_map(database: Database, number: int, one: Recoded) -> dict[str | None, int]:
+    """Load the level map of a column; return the code of each label."""
+    frame = database.fetch(texts(database, one.column))
+    codes: dict[str | None, int] = {}
+    rows = []
+    for value, text in zip(as_text(frame["value"]), frame["t"].cast(pl.String), strict=True):
+        if value not in one.labels:
+            raise InternalError(f"Column {one.column!r} has a value that was not counted before.")
+        label = one.labels[value]
+        rows.append((key_of(text), codes.setdefault(label, len(codes)), label))
+    database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
+    return codes

@@ -1,0 +1,159 @@
+"""PostgreSQL: counts leave it, and the protected table is made in it, all in one transaction."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import polars as pl
+
+from cloister.errors import CloisterError, InputError
+from cloister.io import plain_columns
+from cloister.io.adbc import answer_of, driver_of, fetched, opened, quoted
+from cloister.io.columns import check_names
+from cloister.io.database import Call
+from cloister.io.postgresql import selected, with_patience
+from cloister.io.query import Query
+from cloister.io.waiting import waited_for
+
+from .relation import Column, Loaded, kind_of
+from .statements import POSTGRESQL, SOURCE
+from .transaction import dropping, looking_for
+
+T = TypeVar("T")
+
+SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+"""Every count of the transaction is of the same records, whatever others write meanwhile."""
+
+REASONS = {
+    "42501": "this account may not make tables there (CREATE on the schema, TEMPORARY on the database)",
+    "3F000": "the schema that its name has is not there",
+    "42P07": "a table of its name is there, which this account may not see, or which was made meanwhile",
+    "25006": "the database can only be read",
+    "57014": "it was stopped, or took longer than the database allows",
+}
+"""Why a table cannot be made, by SQLSTATE."""
+
+FULL = "53100"
+
+
+@dataclass(frozen=True)
+class PostgreSQL:
+    """A query to PostgreSQL whose records stay there; see `cloister.engines.relation.Database`."""
+
+    query: Query = field(repr=False)
+    columns: tuple[Column, ...]
+    missing: tuple[str, ...]
+    cursor: Any = field(repr=False)
+    call: Call = field(repr=False)
+    name: str = "postgresql"
+    dialect: str = POSTGRESQL
+
+    @property
+    def file(self) -> str:
+        """Name of the source, for messages."""
+        return self.query.name
+
+    def fetch(self, query: Any) -> pl.DataFrame:
+        """Return the rows of a query."""
+        sql = query.sql(dialect=self.dialect)
+        self.call.doing = "fetch"
+        return self._waited(lambda: answer_of(self.query, self.cursor, self.call, lambda: self._fetched(sql)))
+
+    def _fetched(self, sql: str) -> pl.DataFrame:
+        self.cursor.execute(sql)
+        return plain_columns(fetched(self.cursor, self.query), self.file)
+
+    def run(self, statement: Any) -> None:
+        """Run a statement inside the transaction."""
+        sql = statement.sql(dialect=self.dialect)
+        self._waited(lambda: self._told(lambda: self.cursor.execute(sql)))
+
+    def _told(self, make: Callable[[], object]) -> None:
+        """Do something there, or say in our words why it cannot be done."""
+        state: str | None = ""
+        try:
+            make()
+            return
+        except (CloisterError, MemoryError):
+            raise
+        except Exception as error:  # its message quotes values
+            state = getattr(error, "sqlstate", None)
+        raise _refusal(self.file, state)
+
+    def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
+        """Make a temporary table of these rows."""
+        kinds: dict[Loaded, Any] = {"text": pl.String, "whole": pl.Int64}
+        frame = pl.DataFrame(rows, schema={column: kinds[kind] for column, kind in columns.items()}, orient="row")
+        self._waited(lambda: self._told(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True)))
+
+    def is_there(self, table: str) -> bool:
+        """Whether there is a table of this name."""
+        return bool(self.fetch(looking_for(table)).item())
+
+    def commit(self) -> None:
+        """Make what was done in the transaction stay."""
+        self._waited(self._committed)
+
+    def _committed(self) -> None:
+        try:
+            self.cursor.connection.commit()
+            return
+        except Exception:  # noqa: S110  (its message may quote values)
+            pass
+        raise InputError(
+            "The connection to the database was lost before the protected table stayed there. Run it again."
+        )
+
+    def undo(self, table: str) -> None:
+        """Remove a table whose making was committed already."""
+        self.run(dropping(table))
+        self.commit()
+
+    def _waited(self, work: Callable[[], T]) -> T:
+        return waited_for(work, self.call.stop)
+
+
+@contextmanager
+def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL]:
+    """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed.
+
+    Raises
+    ------
+    InputError
+        The server cannot be reached, refuses the query, or lets this account make nothing.
+    """
+    driver, call = driver_of("postgresql", query), Call()
+    with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
+        columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _seen(cursor, query)), call.stop)
+        yield PostgreSQL(query, columns, tuple(missing), cursor, call)
+
+
+def _seen(cursor: Any, query: Query) -> tuple[Column, ...]:
+    """Begin the transaction, and keep what the query gives for statements to see."""
+    cursor.execute(SNAPSHOT)
+    schema = cursor.adbc_execute_schema(query.select)
+    check_names(schema.names, query.name)
+    words = ", ".join(selected(column, query) for column in schema)
+    # A table and not a view: a query with random(), or a LIMIT without an order, gives other rows each time.
+    cursor.execute(
+        f"CREATE TEMPORARY TABLE {quoted(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
+        f"SELECT {words} FROM (\n{query.select}\n) AS t"
+    )
+    cursor.execute(f"ANALYZE {quoted(SOURCE)}")
+    seen = cursor.adbc_execute_schema(f"SELECT * FROM {quoted(SOURCE)}")  # noqa: S608
+    empty = pl.from_arrow(seen.empty_table())
+    assert isinstance(empty, pl.DataFrame)
+    return tuple(Column(name, kind_of(kind)) for name, kind in empty.schema.items())
+
+
+def _refusal(file: str, state: str | None) -> InputError:
+    if state == FULL:
+        return InputError(f"The disk of the database server is full: the protected table of {file} was not made.")
+    if state is None or state.startswith(("08", "57P")):
+        return InputError(
+            f"The connection to the database was lost while the protected table of {file} was being made. Nothing "
+            "stayed there: run it again once the database is there."
+        )
+    why = REASONS.get(state, f"the database refuses it (SQLSTATE {state})")
+    return InputError(f"The protected table of {file} cannot be made in the database: {why}.")

@@ -1,0 +1,1 @@
+"""Spark: sessions, and what is protected by parts on its workers."""

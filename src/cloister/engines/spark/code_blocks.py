@@ -1,0 +1,235 @@
+"""Code sets as blocks of numbered records: read and numbered by the workers, and kept by Spark."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import check_writable, codes_by_record, counted_once
+from cloister.errors import InputError
+from cloister.io import CodeSource, as_text
+from cloister.io.coded_columns import text_of_codes
+
+from .failures import call_spark
+from .tasks import DATA, Row, collected, in_pieces, on_workers, pack, rows_of, unpack
+
+RECORDS_A_BLOCK = 50_000
+
+UNDECODED = "\ufffd"
+"""What Spark puts in place of bytes that it cannot decode."""
+
+Integers = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Block:
+    """Some records, by numbers of their own.
+
+    Attributes
+    ----------
+    names : the codes that occur, in the order of their UTF-8 bytes
+    offsets, items : as of `CodeSets`
+    ids : of the records, where they are asked for
+    """
+
+    names: list[str] = field(repr=False)
+    offsets: Integers = field(repr=False)
+    items: Codes = field(repr=False)
+    ids: pl.Series | None = field(default=None, repr=False)
+
+    def numbered(self, place: dict[str, int]) -> Codes:
+        """Return the items as places in the whole vocabulary."""
+        whole: Codes = np.array([place[name] for name in self.names], dtype=np.int32)[self.items]
+        return whole
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blocks:
+    """All code sets, where Spark keeps them.
+
+    Attributes
+    ----------
+    frame : rows whose body is a `Block`; cached
+    vocabulary : all codes, in the order of their UTF-8 bytes
+    supports : (n_codes,) int64
+    n_records, n_empty : records with codes, and those without, left out
+    skipped : whether lines without a code were passed over
+    """
+
+    frame: Any
+    vocabulary: tuple[str, ...]
+    supports: Integers
+    n_records: int
+    n_empty: int = 0
+    skipped: bool = False
+
+    @property
+    def place(self) -> dict[str, int]:
+        """The number of each code."""
+        return {name: number for number, name in enumerate(self.vocabulary)}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How lines become records.
+
+    Attributes
+    ----------
+    form : which column is what; holds no cells
+    repeats : whether the n-th occurrence of a code is an item of its own
+    with_ids : whether ids are kept
+    is_csv : whether the lines were decoded from text
+    records : of a block, about
+    """
+
+    form: CodeSource
+    repeats: bool = False
+    with_ids: bool = False
+    is_csv: bool = False
+    records: int = RECORDS_A_BLOCK
+
+
+def read_blocks(frame: Any, reading: Reading) -> Blocks:
+    """Return the code sets of a Spark frame whose columns are those of ``reading.form``.
+
+    Long frames must have all lines of a patient in one partition.
+
+    Raises
+    ------
+    InputError
+        Ids are missing, codes cannot be written, or no patient has any.
+    """
+    blocks = call_spark(on_workers(frame, lambda batches: _blocks(batches, reading)).persist)
+    told = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
+    heads = [unpack(row.head) for row in collected(told)]
+    form, column = reading.form, reading.form.columns.codes or reading.form.columns.code
+    absent, lines = sum(head["absent"] for head in heads), sum(head["lines"] for head in heads)
+    if absent:
+        raise InputError(
+            f"Column {form.columns.id!r} of {form.name} is to tell patients apart, but {absent} of {lines} lines "
+            f"{'has' if absent == 1 else 'have'} none. Give every patient an id.",
+            file=form.name,
+            column=form.columns.id,
+        )
+    raw = sorted({name for head in heads for name in head["raw"]}, key=str.encode)
+    if reading.is_csv and (any(head["odd"] for head in heads) or any(UNDECODED in name for name in raw)):
+        raise InputError(
+            f"{form.name} is not in UTF-8, the only encoding that is read here. Convert it, or give --engine memory.",
+            file=form.name,
+        )
+    check_writable(raw, form, repeats=reading.repeats)
+    n_records = sum(head["records"] for head in heads)
+    if not n_records:
+        raise InputError(
+            f"No patient in {form.name} has a code: there is nothing to release.", file=form.name, column=column
+        )
+    supports = _added(heads)
+    vocabulary = sorted(supports, key=str.encode)
+    return Blocks(
+        blocks,
+        tuple(vocabulary),
+        np.array([supports[name] for name in vocabulary], dtype=np.int64),
+        n_records,
+        sum(head["empty"] for head in heads),
+        any(head["skipped"] for head in heads),
+    )
+
+
+def blocks_of(session: Any, codes: CodeSets, *, with_ids: bool, records: int = RECORDS_A_BLOCK) -> Blocks:
+    """Return code sets in memory as blocks."""
+    import pyarrow as pa
+
+    rows = []
+    for begin in range(0, codes.n_records, records):
+        bounds = codes.offsets[begin : begin + records + 1]
+        ids = codes.ids[begin : begin + records] if with_ids and codes.ids is not None else None
+        block = Block(list(codes.vocabulary), bounds - bounds[0], codes.items[bounds[0] : bounds[-1]], ids)
+        rows.append({"part": 0, "kind": DATA, "head": pack(None), "body": pack(block)})
+    schema = pa.schema([("part", pa.int32()), ("kind", pa.string()), ("head", pa.binary()), ("body", pa.binary())])
+    frame = call_spark(lambda: session.createDataFrame(pa.Table.from_pylist(rows, schema)))
+    return Blocks(frame, codes.vocabulary, codes.supports(), codes.n_records)
+
+
+def block_rows(batches: Iterable[Any]) -> Iterator[Block]:
+    """Return the blocks among the rows that a worker is handed."""
+    pieces: list[bytes] = []
+    for row in rows_of(batches):
+        if row.head:
+            yield from _unpacked(pieces)
+            pieces = []
+        pieces.append(row.body)
+    yield from _unpacked(pieces)
+
+
+def _unpacked(pieces: list[bytes]) -> Iterator[Block]:
+    if pieces and any(pieces):
+        yield unpack(b"".join(pieces))
+
+
+def _added(heads: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Records that hold each code."""
+    supports: dict[str, int] = {}
+    for head in heads:
+        for name, count in zip(head["names"], head["supports"].tolist(), strict=True):
+            supports[name] = supports.get(name, 0) + count
+    return supports
+
+
+def _blocks(batches: Iterable[Any], reading: Reading) -> Iterator[Row]:
+    """The blocks of one partition: wide ones as lines come, long ones when all lines are there."""
+    for lines in _lines(batches, None if reading.form.layout == "long" else reading.records):
+        head, block = _block(lines, reading)
+        yield from in_pieces(0, pack(head), b"" if block is None else pack(block))
+
+
+def _lines(batches: Iterable[Any], at_once: int | None) -> Iterator[pl.DataFrame]:
+    waiting: list[pl.DataFrame] = []
+    for batch in batches:
+        frame = pl.from_arrow(batch)
+        waiting.append(frame if isinstance(frame, pl.DataFrame) else frame.to_frame())
+        if at_once is not None and sum(each.height for each in waiting) >= at_once:
+            yield pl.concat(waiting)
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def _block(lines: pl.DataFrame, reading: Reading) -> tuple[dict[str, Any], Block | None]:
+    form = reading.form
+    cells = _present(text_of_codes(lines[str(form.columns.codes or form.columns.code)], form.name), form)
+    ids = None if form.columns.id is None else _present(as_text(lines[form.columns.id]), form)
+    absent = 0 if ids is None else ids.null_count()
+    odd = reading.is_csv and ids is not None and bool(ids.str.contains(UNDECODED, literal=True).any())
+    head: dict[str, Any] = {
+        "odd": odd,
+        "absent": absent,
+        "lines": lines.height,
+        "skipped": False,
+        "records": 0,
+        "empty": 0,
+    }
+    head |= {"raw": [], "names": [], "supports": np.zeros(0, dtype=np.int64)}
+    if absent:
+        return head, None
+    source = CodeSource(cells, ids, form.layout, form.columns, (), form.missing, form.format, form.delimiter, form.name)
+    found = codes_by_record(source)
+    names, keys = counted_once(found.names, found.keys, repeats=reading.repeats)
+    record, item = np.divmod(keys, max(1, len(names)))
+    sizes = np.bincount(record, minlength=found.n_records)
+    kept = np.flatnonzero(sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64)
+    head |= {"skipped": bool(found.notes), "records": kept.size, "empty": found.n_records - kept.size}
+    head |= {"raw": found.names, "names": names, "supports": np.bincount(item, minlength=len(names))}
+    held = found.ids.gather(kept) if reading.with_ids and found.ids is not None else None
+    return head, Block(names, offsets, item.astype(np.int32), held)
+
+
+def _present(text: pl.Series, form: CodeSource) -> pl.Series:
+    """The cells with one kind of missing."""
+    absent = text.is_in([*form.missing, ""])
+    return pl.select(pl.when(absent).then(None).otherwise(text).alias(text.name)).to_series() if absent.any() else text

@@ -1,0 +1,136 @@
+"""Where code sets on Spark come from: files that the workers can read, or a dataframe of Spark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io import CodeColumns, CodeSource, Source, code_lists, plain_columns
+from cloister.io.columns import check_names
+from cloister.io.csv import csv_of
+from cloister.io.disk import shown_name
+from cloister.io.parquet import is_parquet
+from cloister.io.text import head_of
+
+from .code_blocks import Blocks, Reading, read_blocks
+from .failures import call_spark
+
+LINES_A_PARTITION = 500_000
+"""Lines of a long file that a worker brings together at a time, at most on average."""
+
+UNREADABLE = (
+    "Spark could not read {name}. See whether all workers can read it, whether it is whole, and whether all its parts "
+    "have the same columns."
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Files as they lie on disk.
+
+    Attributes
+    ----------
+    path : a file, or a folder of files that have the same columns
+    encoding, delimiter : overrule what is detected in CSV
+    """
+
+    path: Path
+    encoding: str | None = None
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A Spark frame of lines, and what is known of it before it is read."""
+
+    frame: Any
+    form: CodeSource
+    csv: bool = False
+
+
+def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> Opened:
+    """Return the lines of a `Place`, or of a Spark frame, and which column is what.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or lacks a column.
+    """
+    if isinstance(given, Place):
+        name = shown_name(given.path)
+        frame, delimiter = files_frame(session, given)
+    else:
+        name, frame, delimiter = "the Spark frame", given, None
+    refusal = UNREADABLE.format(name=name)
+    check_names(call_spark(lambda: frame.columns, refusal), name)
+    head = pl.from_arrow(call_spark(lambda: frame.limit(0).toArrow(), refusal))
+    empty = plain_columns(head if isinstance(head, pl.DataFrame) else head.to_frame(), name)
+    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(given, Place) else "csv"
+    form = code_lists(Source(empty, kind, delimiter, None, name), columns, missing)
+    used = [column for column in (form.columns.id, form.columns.codes, form.columns.code) if column is not None]
+    lines = call_spark(lambda: frame.selectExpr(*map(_quoted, used)), refusal)
+    return Opened(lines, form, delimiter is not None)
+
+
+def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
+    """Return the code sets in some lines.
+
+    Raises
+    ------
+    InputError
+        As of `read_blocks`; or a patient has several lines of codes.
+    """
+    frame, form = opened.frame, opened.form
+    if form.layout == "long":
+        frame = _brought_together(frame, str(form.columns.id))
+    blocks = read_blocks(frame, Reading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
+    if form.layout == "wide" and form.columns.id is not None:
+        _check_once(opened.frame, form, blocks.n_records + blocks.n_empty)
+    return blocks
+
+
+def _brought_together(frame: Any, column: str) -> Any:
+    """The lines with those of a patient in one partition."""
+    lines = call_spark(frame.count)
+    return frame.repartition(max(4, -(-lines // LINES_A_PARTITION)), _quoted(column))
+
+
+def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
+    column = str(form.columns.id)
+    distinct = call_spark(lambda: frame.selectExpr(f"count(distinct {_quoted(column)}) as n").collect()[0]["n"])
+    if distinct != lines:
+        raise InputError(
+            f"Every patient has one line of codes, but {form.name} has {lines} lines and {distinct} distinct values of "
+            f"{column!r}. Put all codes of a patient into one line, or give one code a line.",
+            file=form.name,
+            column=column,
+        )
+
+
+def files_frame(session: Any, place: Place) -> tuple[Any, str | None]:
+    """Return the frame of some files, and what separates the cells of CSV."""
+    first, name = _first_file(place.path), shown_name(place.path)
+    refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())
+    if is_parquet(first):
+        return call_spark(lambda: session.read.parquet(where), refusal), None
+    head = csv_of(head_of(first, place.encoding), shown_name(first), delimiter=place.delimiter)
+    reader = session.read.option("header", True).option("sep", head.delimiter).option("quote", '"')
+    reader = reader.option("escape", '"').option("multiLine", True).option("mode", "FAILFAST")
+    reader = reader.option("enforceSchema", False).option("maxCharsPerColumn", -1)
+    return call_spark(lambda: reader.csv(where), refusal), head.delimiter
+
+
+def _first_file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
+    if not files:
+        raise InputError(f"{shown_name(path)} has no file to be read.", file=shown_name(path))
+    return files[0]
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"

@@ -1,0 +1,220 @@
+"""Disassociation on Spark: the top of HORPART's tree by distributed counts, then every part by a worker alone.
+
+Inside a part all is as in memory: the worker cuts the part's records into clusters and compares the result with them by
+the independent verifier before anything leaves it. Clusters are those of the whole tree. Joint clusters end at the
+border of a part, so that a code that k patients of no part have in item chunks stays in one there.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, Figures, Safe
+from cloister.codesets.disassociation.encode_request import encode_request
+from cloister.codesets.disassociation.joined import join_parts
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.request import check_codes
+from cloister.errors import InternalError, NoSafeRelease
+
+from .code_blocks import Block, Blocks, Integers, block_rows
+from .tasks import ERROR, Row, computed, failed, in_pieces, on_workers, pack, rows_of, unpack
+from .top_splits import Asked, Splits, split_top
+
+RECORDS_A_PART = 200_000
+"""Parts of fewer records are not split: a worker needs some 400 MB for one."""
+
+TASKS = 256
+"""Tasks that parts are spread over, at most."""
+
+Before = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Parted:
+    """Code sets that were disassociated by parts.
+
+    Attributes
+    ----------
+    released : all of it
+    figures : what was kept; ties are not counted
+    parts : how many there were
+    crosswalk : the id of each patient and the cluster, by id; None unless ids were kept; secret
+    """
+
+    released: Disassociation
+    figures: Figures
+    parts: int
+    crosswalk: pl.DataFrame | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Part:
+    """What a worker returns of a part, without the vocabulary."""
+
+    number: int
+    n_records: int
+    supports: Integers
+    figures: Figures
+    released: Disassociation
+    ids: pl.Series | None
+    cluster_of: Integers | None
+
+
+def disassociate_blocks(
+    blocks: Blocks,
+    request: DisassociationRequest,
+    *,
+    repeats: bool = False,
+    records_a_part: int = RECORDS_A_PART,
+    before: Before | None = None,
+) -> Parted:
+    """Disassociate code sets that Spark keeps.
+
+    *Guarantee*: that of `cloister.codesets.disassociation.protect.disassociate`, in each part and so in all of them:
+    a data set that each part may stand for makes one that all of them may stand for. If all records fit one part, the
+    release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on where
+    records are kept nor on the number of workers.
+
+    Parameters
+    ----------
+    repeats : whether codes are numbered occurrences
+    records_a_part : parts of fewer records are not split
+    before : called by the worker before each part; for tests
+
+    Raises
+    ------
+    NoSafeRelease
+        There are fewer than k records, or a sensitive code is too frequent in a part.
+    InputError
+        The request does not fit the codes, or Spark failed.
+    InternalError
+        A part did not pass verification, or what came back does not add up.
+    """
+    if blocks.n_records < request.k:
+        raise NoSafeRelease(
+            f"k is {request.k}, but there are {blocks.n_records} records. Give a smaller k or more records."
+        )
+    everything = np.arange(len(blocks.vocabulary), dtype=np.int32)
+    sample = CodeSets(blocks.vocabulary, np.array([0, everything.size], dtype=np.int64), everything, None, repeats)
+    encoded = encode_request(sample, request)
+    limit = max(records_a_part, request.cluster_limit)
+    splits = split_top(blocks, Asked(request.k, limit, encoded.records.constraint, encoded.records.passed_over))
+    parts = sorted(_protected(blocks, splits, request, repeats, before), key=lambda part: part.number)
+    _check_whole(blocks, splits, parts)
+    joined = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
+    return Parted(joined.released, _figures(parts), len(parts), _crosswalk(parts, joined.cluster_numbers))
+
+
+def _protected(
+    blocks: Blocks, splits: Splits, request: DisassociationRequest, repeats: bool, before: Before | None
+) -> Iterator[_Part]:
+    """Yield each part as its worker returns it."""
+    place, vocabulary = blocks.place, blocks.vocabulary
+    quiet = replace(request, safe=Safe.OFF) if request.safe is Safe.REPORT else request  # ties are counted once, here
+
+    def part(batches: Iterable[Any]) -> Iterator[Row]:
+        for block in block_rows(batches):
+            yield from _by_part(block, splits.of(block.offsets, block.numbered(place)), place)
+
+    def protect(batches: Iterable[Any]) -> Iterator[Row]:
+        for number, own in _parts(batches).items():
+            if before is not None:
+                before(number)
+            yield from _protect(number, own, vocabulary, quiet, repeats)
+
+    n_parts = len(splits.sizes)
+    parted = on_workers(blocks.frame, part).repartition(min(n_parts, TASKS), "part")
+    pieces: list[bytes] = []
+    for row in computed(on_workers(parted, protect)):
+        if row.head and pieces:
+            yield unpack(b"".join(pieces))
+            pieces = []
+        pieces.append(row.body)
+    if pieces:
+        yield unpack(b"".join(pieces))
+
+
+def _by_part(block: Block, part: Integers, place: dict[str, int]) -> Iterator[Row]:
+    """The records of a block, part by part, in numbers of the whole vocabulary."""
+    items, lengths = block.numbered(place), np.diff(block.offsets)
+    order = np.argsort(part, kind="stable")
+    numbers, begins = np.unique(part[order], return_index=True)
+    for number, records in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
+        own = lengths[records]
+        within = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
+        ids = None if block.ids is None else block.ids.gather(records)
+        yield Row(number, b"", pack((own, items[np.repeat(block.offsets[records], own) + within], ids)))
+
+
+def _parts(batches: Iterable[Any]) -> dict[int, list[Any]]:
+    """The rows of each part that a worker is handed."""
+    found: dict[int, list[Any]] = {}
+    for row in rows_of(batches):
+        if row.kind == ERROR:
+            raise failed(row)
+        found.setdefault(row.part, []).append(row.body)
+    return found
+
+
+def _protect(
+    number: int, bodies: list[bytes], vocabulary: tuple[str, ...], request: DisassociationRequest, repeats: bool
+) -> Iterator[Row]:
+    """Disassociate and verify one part."""
+    load_kernels()
+    lengths, items, ids = zip(*(unpack(body) for body in bodies), strict=True)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    codes = check_codes(CodeSets(vocabulary, offsets, np.concatenate(items), None, repeats))
+    protected = disassociate(codes, request)
+    verdict = verify(protected.released, Secret(codes, protected.cluster_of, request.diversity), request.diversity)
+    if not verdict.holds:
+        raise InternalError(f"A part did not pass verification: {'; '.join(verdict.failures)}.")
+    known = None if ids[0] is None else pl.concat(ids)
+    part = _Part(
+        number,
+        codes.n_records,
+        codes.supports(),
+        protected.figures,
+        replace(protected.released, vocabulary=()),
+        known,
+        None if known is None else protected.cluster_of.astype(np.int64),
+    )
+    yield from in_pieces(number, pack(number), pack(part))
+
+
+def _check_whole(blocks: Blocks, splits: Splits, parts: list[_Part]) -> None:
+    """See that every record and every code went to one part and came back from it."""
+    numbers = [part.number for part in parts]
+    sizes = [part.n_records for part in parts]
+    records = [part.released.n_records for part in parts]
+    supports = np.sum([part.supports for part in parts], axis=0)
+    if (
+        numbers != list(range(len(splits.sizes)))
+        or sizes != list(splits.sizes)
+        or records != sizes
+        or sum(sizes) != blocks.n_records
+        or not np.array_equal(supports, blocks.supports)
+    ):
+        raise InternalError("The parts that came back from Spark are not those that were sent.")
+
+
+def _figures(parts: list[_Part]) -> Figures:
+    return Figures(
+        occurrences=sum(part.figures.occurrences for part in parts),
+        in_item_chunks=sum(part.figures.in_item_chunks for part in parts),
+        repaired=sum(part.figures.repaired for part in parts),
+    )
+
+
+def _crosswalk(parts: list[_Part], numbers: tuple[Integers, ...]) -> pl.DataFrame | None:
+    if parts[0].ids is None:
+        return None
+    ids = pl.concat([part.ids for part in parts if part.ids is not None])
+    cluster = [own[part.cluster_of] for part, own in zip(parts, numbers, strict=True)]
+    frame = pl.DataFrame([ids.alias("original"), pl.Series("cluster", np.concatenate(cluster).astype(np.int32))])
+    return frame.sort("original")

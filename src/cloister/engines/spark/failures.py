@@ -1,0 +1,77 @@
+"""What Spark says when something fails quotes rows and Java: none of it is shown."""
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from cloister.errors import CloisterError, InputError
+
+Result = TypeVar("Result")
+
+FAILED = (
+    "Spark could not finish the work: a worker died or failed, or memory or disk was full. Nothing was released. See "
+    "the logs of the cluster; give the workers more memory or disk."
+)
+WITH_HANDLERS_OF_OTHERS = ("py4j", "pyspark")
+WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+def call_spark(action: Callable[[], Result], refusal: str = FAILED) -> Result:
+    """What ``action`` returns; whatever Spark raises is forgotten, and ``refusal`` raised in its place.
+
+    Raises
+    ------
+    InputError : ``refusal``, when ``action`` raised anything but an error of ours, an interruption or a lack of memory
+    """
+    try:
+        return action()
+    except (CloisterError, MemoryError):
+        raise
+    except Exception:  # noqa: S110 (it would be the context of ours)
+        pass
+    raise InputError(refusal)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep pyspark, py4j and gRPC from writing to standard error, where they quote queries and rows."""
+    from pyspark.logger import PySparkLogger
+
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    loggers = [logging.getLogger(name) for name in WITH_HANDLERS_OF_OTHERS]
+    loggers += [PySparkLogger.getLogger(name) for name in WITH_HANDLERS_OF_THEIR_OWN]
+    before = [(logger, logger.propagate, logger.disabled) for logger in loggers]
+    silent, root, others = logging.NullHandler(), logging.getLogger(), partial(_is_of_others)
+    root.addFilter(others)  # py4j writes to the root itself
+    root.addHandler(silent)
+    for logger in loggers:
+        logger.propagate = False
+        logger.disabled = logger.name in WITH_HANDLERS_OF_THEIR_OWN
+        logger.addHandler(silent)
+    try:
+        with unwarned():
+            yield
+    finally:
+        for logger, propagate, disabled in before:
+            logger.propagate, logger.disabled = propagate, disabled
+            logger.removeHandler(silent)
+        root.removeHandler(silent)
+        root.removeFilter(others)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """Whether a line of a log comes from anything but Spark and what it is reached by."""
+    return not {"py4j", "pyspark"} & set(Path(record.pathname).parts)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Pass over warnings that pyspark gives: of pandas' version, mostly, which does not matter to us."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"pyspark(\.|$)")
+        yield

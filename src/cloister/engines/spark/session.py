@@ -1,0 +1,185 @@
+"""The Spark session of an engine word: one that is there is left as it is; one that we start is quiet, and ends."""
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from cloister.errors import InputError
+
+from ..words import SPARK, is_spark
+from .failures import call_spark, quiet, unwarned
+from .gateway import close_gateway, open_gateway
+
+REMOTE = "sc://"
+WAIT_S = 10.0
+"""Seconds until a server that does not answer is given up."""
+
+TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105  (the name of a variable)
+MISSING = 'Spark is not installed here. Install it: pip install "cloister[spark]", and Java 17 or later.'
+NO_JAVA = "Spark needs Java, which was not found. Install Java 17 or later, or say where it is with JAVA_HOME."
+
+
+@contextmanager
+def spark_session(word: str = SPARK) -> Iterator[Any]:
+    """The session of an engine word, for as long as the block lasts.
+
+    Parameters
+    ----------
+    word : ``spark`` for the session that is active, else for one on all cores of this machine; ``local[2]``,
+        ``spark://host:port``, ``yarn`` for classic Spark; ``sc://host:port`` for Spark Connect
+
+    Yields
+    ------
+    pyspark.sql.SparkSession or pyspark.sql.connect.session.SparkSession
+
+    Raises
+    ------
+    InputError
+        Spark or Java is not installed, another session is active, or the cluster does not answer.
+    """
+    if not is_spark(word):
+        raise InputError(f"{word!r} is no engine of Spark. Give spark, local[2], spark://host:port or sc://host:port.")
+    _need_pyspark(word)
+    active = active_session()
+    with quiet(), nullcontext(active) if active is not None and _is_meant(active, word) else _opened(word) as session:
+        yield session
+
+
+@contextmanager
+def session_of(frame: Any) -> Iterator[Any]:
+    """The session of a frame of Spark, which is left as it is."""
+    with quiet():
+        yield frame.sparkSession
+
+
+def _opened(word: str) -> AbstractContextManager[Any]:
+    return _remote(word) if word.startswith(REMOTE) else _classic("local[*]" if word == SPARK else word)
+
+
+def is_connect(session: Any) -> bool:
+    """Whether a session, or a frame, is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def active_session() -> Any | None:
+    """The session that is active in this process, classic or of Spark Connect, or None; pyspark must be there."""
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None:
+        from pyspark.sql import SparkSession
+
+        return SparkSession(SparkContext._active_spark_context)
+    if "pyspark.sql.connect.session" in sys.modules:  # else nobody can have begun one
+        from pyspark.sql.connect.session import SparkSession as Remote
+
+        return Remote.getActiveSession() or Remote._default_session
+    return None
+
+
+def _need_pyspark(word: str) -> None:
+    try:
+        with unwarned():
+            import pyspark
+
+            if word.startswith(REMOTE):
+                import pyspark.sql.connect.session
+    except ImportError:
+        raise InputError(MISSING) from None
+    del pyspark
+    if find_spec("pandas") is None or find_spec("pyarrow") is None:  # pyspark alone does not bring them
+        raise InputError(MISSING)
+
+
+def _is_meant(active: Any, word: str) -> bool:
+    """Whether the active session is the one that a word names."""
+    if word == SPARK:
+        return True
+    if is_connect(active) or word.startswith(REMOTE):
+        return False
+    if active.sparkContext.master != word:
+        raise InputError(
+            "Another Spark session is active in this process. Stop it, or give the engine spark to have it used."
+        )
+    return True
+
+
+@contextmanager
+def _remote(url: str) -> Iterator[Any]:
+    _check_url(url)
+    _check_answers(url, 15002)
+    from pyspark.sql.connect.session import SparkSession as Remote
+
+    refusal = "The Spark Connect server cannot be used. See whether it runs, and whether its version fits pyspark's."
+    session = call_spark(lambda: _begun(Remote.builder.remote(url).create()), refusal)
+    try:
+        yield session
+    finally:
+        with suppress(Exception):
+            session.stop()
+
+
+def _begun(session: Any) -> Any:
+    session.range(1).collect()
+    return session
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    secrets = ("token=", "password=", "secret=")
+    if "@" in parts.netloc or any(word in parts.path.lower() for word in secrets):
+        raise InputError(f"An engine's address must hold no secret. Give the token in the variable {TOKEN}.")
+
+
+def _check_answers(url: str, usual: int) -> None:
+    """Refuse a server that does not answer at once; Spark itself would try for minutes."""
+    try:
+        place = urlsplit(url.split(",")[0])
+        host, port = place.hostname, place.port or usual
+    except ValueError:
+        host = None
+    if not host:
+        raise InputError("The engine names no host. Give it as sc://host:port or spark://host:port.")
+    try:
+        socket.create_connection((host, port), timeout=WAIT_S).close()
+    except OSError:
+        pass
+    else:
+        return
+    raise InputError(f"No Spark answers at port {port} of the engine's host. See whether it runs there.")
+
+
+@contextmanager
+def _classic(master: str) -> Iterator[Any]:
+    """A classic session of ours, with a Java process of its own that ends with it."""
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        raise InputError(NO_JAVA)
+    if master.startswith("spark://"):
+        _check_answers(master, 7077)
+    folder = Path(tempfile.mkdtemp(prefix="cloister-spark-"))  # 0700; what Spark sets aside on disk lies here
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        session = call_spark(
+            lambda: open_gateway(master, folder),
+            "Spark could not be started. See whether Java 17 or later runs, and whether there is memory and disk.",
+        )
+        _handle(signal.SIGINT, handler)  # Spark has put one of its own there, which calls Java while it is called
+        yield session
+    finally:
+        close_gateway()
+        _handle(signal.SIGINT, handler)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _handle(number: signal.Signals, handler: Any) -> None:
+    if threading.current_thread() is threading.main_thread() and handler is not None:
+        signal.signal(number, handler)

@@ -1,0 +1,243 @@
+"""The top of HORPART's tree, split by counts that the workers make and the driver adds up."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .code_blocks import Block, Blocks, Codes, Integers, block_rows
+from .tasks import Row, collected, on_workers, pack, unpack
+
+MOST_CANDIDATES = 16
+"""Codes whose joint occurrences are counted to split a node several times at once."""
+
+TABLE = 1 << 20
+"""Joint occurrences that are counted in one pass, over all nodes."""
+
+COUNTS = 1 << 24
+"""Numbers of codes that are counted in one pass, over all nodes."""
+
+MOST_SPLITS = 4096
+"""Splits at the top; data that would need more have no codes to be split by, and larger parts."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What HORPART asks of a split.
+
+    Attributes
+    ----------
+    k : records that both sides need
+    limit : nodes of fewer records are parts
+    constraint : (n_codes,) the constraint of the policy that each code is in, -1 for none
+    barred : (n_codes,) codes that never split
+    """
+
+    k: int
+    limit: int
+    constraint: Codes = field(repr=False)
+    barred: NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Splits in the order in which they are made: the records of a node with a code go to a new node, the rest stay.
+
+    Attributes
+    ----------
+    node, code : of each split; the new node is the number of the split, from 1
+    sizes : records of each node in the end
+    """
+
+    node: tuple[int, ...] = ()
+    code: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
+
+    def of(self, offsets: Integers, items: Codes) -> Integers:
+        """Return the node of each record."""
+        n = offsets.size - 1
+        found = np.zeros(n, dtype=np.int64)
+        if not self.code:
+            return found
+        used = np.unique(np.array(self.code, dtype=np.int64))
+        at = np.minimum(np.searchsorted(used, items), used.size - 1)
+        chosen = used[at] == items
+        record = np.repeat(np.arange(n), np.diff(offsets))[chosen]
+        order = np.argsort(at[chosen], kind="stable")
+        record, starts = record[order], np.searchsorted(at[chosen][order], np.arange(used.size + 1))
+        for new, (node, code) in enumerate(zip(self.node, self.code, strict=True), start=1):
+            own = int(np.searchsorted(used, code))
+            holders = record[starts[own] : starts[own + 1]]
+            found[holders[found[holders] == node]] = new
+        return found
+
+
+@dataclass
+class _Open:
+    """A node that may be split further: its records, the constraint of the code that it was split off by."""
+
+    node: int
+    size: int
+    constraint: int = -1
+
+
+@dataclass
+class _Growing:
+    """The tree while it grows."""
+
+    asked: Asked
+    node: list[int] = field(default_factory=list)
+    code: list[int] = field(default_factory=list)
+    sizes: dict[int, int] = field(default_factory=dict)
+    open: list[_Open] = field(default_factory=list)
+
+    def splits(self) -> Splits:
+        """Return the splits so far."""
+        return Splits(tuple(self.node), tuple(self.code), tuple(self.sizes[node] for node in sorted(self.sizes)))
+
+    def split(self, node: int, code: int) -> int:
+        """Split a node; return the number of the new one."""
+        self.node.append(node)
+        self.code.append(code)
+        return len(self.node)
+
+
+def split_top(blocks: Blocks, asked: Asked) -> Splits:
+    """Split all records as HORPART does, until the parts have fewer records than the limit.
+
+    Each code is the one that `cloister.codesets.disassociation.horpart` takes: of the constraint of the code that the
+    node was split off by, else of any constraint, else any; the most frequent, then the smallest. The parts are nodes
+    of its tree, so what is split further inside a part is what would be split without parts. (With a policy the
+    constraint that a part was split off by is not handed on into it.)
+
+    A pass over the data counts all codes of all nodes that are still too large, a second one the joint occurrences of
+    the most frequent ones, from which several splits follow exactly.
+    """
+    growing = _Growing(asked, sizes={0: blocks.n_records})
+    if blocks.n_records >= asked.limit:
+        growing.open = [_Open(0, blocks.n_records)]
+    while growing.open and len(growing.node) < MOST_SPLITS:
+        chosen = growing.open[: max(1, COUNTS // max(1, len(blocks.vocabulary)))]
+        growing.open = growing.open[len(chosen) :]
+        _grow(blocks, growing, chosen)
+    return growing.splits()
+
+
+def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
+    splits, n_codes = growing.splits(), len(blocks.vocabulary)
+    nodes = [each.node for each in chosen]
+    counts = _summed(blocks, splits, nodes, None).reshape(len(nodes), n_codes)
+    room = max(1, min(MOST_CANDIDATES, (TABLE // len(nodes)).bit_length() - 1))
+    candidates = [_candidates(each, own, growing.asked, room) for each, own in zip(chosen, counts, strict=True)]
+    if not any(each.size for each in candidates):
+        return
+    table = np.full((len(nodes), room), -1, dtype=np.int64)
+    for row, own in zip(table, candidates, strict=True):
+        row[: own.size] = own
+    joint = _summed(blocks, splits, nodes, table).reshape(len(nodes), 1 << room)
+    for each, own, codes, found in zip(chosen, counts, candidates, joint, strict=True):
+        _split_node(growing, each, own, codes, found)
+
+
+def _ranks(asked: Asked, codes: Integers, constraint: int) -> Integers:
+    own = asked.constraint[codes]
+    return np.where(own < 0, 0, np.where(own == constraint, 2, 1)).astype(np.int64)
+
+
+def _candidates(node: _Open, counts: Integers, asked: Asked, room: int) -> Integers:
+    """The codes that HORPART would take first, second, ... if counts did not change."""
+    able = np.flatnonzero((counts >= asked.k) & (node.size - counts >= asked.k) & ~asked.barred)
+    order = np.lexsort((able, -counts[able], -_ranks(asked, able, node.constraint)))
+    return able[order[:room]]
+
+
+def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integers, joint: Integers) -> None:
+    """Split a node as far as its joint occurrences tell which code comes next."""
+    asked = growing.asked
+    others = np.ones(counts.size, dtype=np.bool_)
+    others[codes] = False
+    others &= (counts >= asked.k) & ~asked.barred
+    others &= root.size - counts >= asked.k
+    beyond = np.flatnonzero(others)
+    bits = (np.arange(joint.size)[:, None] >> np.arange(codes.size)) & 1
+    waiting = [(root, joint, True)]
+    while waiting:
+        node, table, is_exact = waiting.pop()
+        size = int(table.sum())
+        growing.sizes[node.node] = size
+        if size < asked.limit or len(growing.node) >= MOST_SPLITS:
+            continue
+        held = table @ bits
+        code = _next(asked, node, size, codes, held, None if is_exact else (beyond, counts[beyond]))
+        if code == UNDECIDED:
+            growing.open.append(_Open(node.node, size, node.constraint))
+        elif code >= 0:
+            new = growing.split(node.node, int(codes[code]))
+            has = bits[:, code] == 1
+            waiting.append((_Open(node.node, size), np.where(has, 0, table), False))
+            waiting.append((_Open(new, size, int(asked.constraint[codes[code]])), np.where(has, table, 0), False))
+
+
+NONE, UNDECIDED = -1, -2
+
+
+def _next(
+    asked: Asked, node: _Open, size: int, codes: Integers, held: Integers, beyond: tuple[Integers, Integers] | None
+) -> int:
+    """Position among the candidates of the code to split on; or none; or that other codes might come first."""
+    able = np.flatnonzero((held >= asked.k) & (size - held >= asked.k))
+    ranks = _ranks(asked, codes, node.constraint)
+    best = NONE
+    if able.size:
+        best = int(able[np.lexsort((codes[able], -held[able], -ranks[able]))[0]])
+    if beyond is None or not beyond[0].size:
+        return best
+    others, most = beyond[0], np.minimum(beyond[1], size)
+    if best == NONE:
+        return UNDECIDED
+    theirs = _ranks(asked, others, node.constraint)
+    first = (theirs > ranks[best]) | ((theirs == ranks[best]) & (most >= held[best]))
+    return UNDECIDED if first.any() else best
+
+
+def _summed(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integers | None) -> Integers:
+    """Counts of all codes of some nodes, or of the joint occurrences of the codes in a table; one pass."""
+    place, n_codes = blocks.place, len(blocks.vocabulary)
+    active = np.full(len(splits.node) + 1, -1, dtype=np.int64)
+    active[list(nodes)] = np.arange(len(nodes))
+
+    def work(batches: Iterable[Any]) -> Iterator[Row]:
+        total: Integers | None = None
+        for block in block_rows(batches):
+            counts = _counted(block, block.numbered(place), splits, active, n_codes, table)
+            total = counts if total is None else total + counts
+        if total is not None:
+            yield Row(0, b"", pack(total))
+
+    width = n_codes if table is None else 1 << table.shape[1]
+    found = np.zeros(len(nodes) * width, dtype=np.int64)
+    for row in collected(on_workers(blocks.frame, work)):
+        found += unpack(row.body)
+    return found
+
+
+def _counted(
+    block: Block, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
+) -> Integers:
+    node = active[splits.of(block.offsets, items)]
+    n_nodes = int(active.max()) + 1
+    record = np.repeat(np.arange(node.size), np.diff(block.offsets))
+    inside = node[record] >= 0
+    record, items = record[inside], items[inside]
+    if table is None:
+        return np.bincount(node[record] * n_codes + items, minlength=n_nodes * n_codes)
+    room = table.shape[1]
+    bit = np.zeros((n_nodes, n_codes), dtype=np.int64)
+    for row, codes in enumerate(table):
+        chosen = codes[codes >= 0]
+        bit[row, chosen] = 1 << np.arange(chosen.size)
+    mask = np.bincount(record, weights=bit[node[record], items], minlength=node.size).astype(np.int64)
+    held = node >= 0
+    return np.bincount((node[held] << room) + mask[held], minlength=n_nodes << room)

@@ -1,0 +1,83 @@
+"""Trajectories on Spark: each block of patients is clustered by a worker.
+
+Clustering compares all patients of a block with each other, which is what takes time; reading, cutting into blocks and
+putting together grow with the number of patients only, and happen here. The blocks are those of the memory engine, and
+so is the release, byte by byte.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from cloister.errors import InternalError
+from cloister.trajectories.one_block import Domain, Groups, Sequences, cluster_block
+from cloister.trajectories.protect import ClusterBlocks
+
+from .failures import call_spark
+from .tasks import DATA, PIECE, Row, computed, in_pieces, on_workers, pack, rows_of, unpack
+
+TASKS = 256
+"""Tasks that blocks are spread over, at most."""
+
+Before = Callable[[int], None]
+Blocks = Sequence[Callable[[], Sequences]]
+
+
+def cluster_on(session: Any, before: Before | None = None) -> ClusterBlocks:
+    """Return what clusters blocks on the workers of a session.
+
+    Parameters
+    ----------
+    before : called by the worker before each block; for tests
+    """
+    return partial(_cluster, session, before)
+
+
+def _cluster(
+    session: Any, before: Before | None, domain: Domain, blocks: Blocks, k: int, diversity: int
+) -> list[Groups]:
+    """The clusters of each block.
+
+    Raises
+    ------
+    InputError
+        Spark failed.
+    InternalError
+        What came back is not what was sent, or a cluster has fewer than k patients.
+    """
+
+    def work(batches: Iterable[Any]) -> Iterator[Row]:
+        for number, content in _joined(batches).items():
+            if before is not None:
+                before(number)
+            yield from in_pieces(number, b"", pack(cluster_block(domain, unpack(content), k, diversity)))
+
+    frame = _frame(session, blocks).repartition(min(len(blocks), TASKS), "part")
+    pieces: dict[int, list[bytes]] = {}
+    for row in computed(on_workers(frame, work)):
+        pieces.setdefault(row.part, []).append(row.body)
+    if sorted(pieces) != list(range(len(blocks))):
+        raise InternalError("The blocks that came back from Spark are not those that were sent.")
+    return [unpack(b"".join(pieces[number])) for number in range(len(blocks))]
+
+
+def _frame(session: Any, blocks: Blocks) -> Any:
+    """The blocks as rows; a block that is too long for one is several, numbered in the head."""
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = []
+    for number, block in enumerate(blocks):
+        content = pack(block())
+        for place, begin in enumerate(range(0, len(content), PIECE)):
+            head = place.to_bytes(8, "big")
+            rows.append({"part": number, "kind": DATA, "head": head, "body": content[begin : begin + PIECE]})
+    schema = pa.schema([("part", pa.int32()), ("kind", pa.string()), ("head", pa.binary()), ("body", pa.binary())])
+    return call_spark(lambda: session.createDataFrame(pa.Table.from_pylist(rows, schema)))
+
+
+def _joined(batches: Iterable[Any]) -> dict[int, bytes]:
+    """The content of each block that a worker is handed."""
+    found: dict[int, list[tuple[bytes, bytes]]] = {}
+    for row in rows_of(batches):
+        found.setdefault(row.part, []).append((row.head, row.body))
+    return {number: b"".join(body for _, body in sorted(pieces)) for number, pieces in sorted(found.items())}

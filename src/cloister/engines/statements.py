@@ -1,0 +1,114 @@
+"""The SQL of a protected table, as trees of expressions that are written in the dialect of each engine.
+
+Columns are called by their place, c0, c1 and so on, inside every statement: any name may be that of another column.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from .relation import Column, Engine
+
+SOURCE = "cloister_source"
+"""The view through which an engine sees the table; it has no name of its own."""
+
+RECORDS = "n"
+POSTGRESQL = "postgres"
+
+MISSING = ""
+GIVEN = "="
+"""How the key of a value begins that is not missing, so that it is never the key of a missing one."""
+
+
+def place(number: int) -> str:
+    """Return the name of a column by its place."""
+    return f"c{number}"
+
+
+def plain(engine: Engine) -> exp.Select:
+    """Return the table with columns called by their place, and null as the only missing value."""
+    columns = [
+        exp.alias_(_plain(column, engine.missing), place(number), quoted=True)
+        for number, column in enumerate(engine.columns)
+    ]
+    return exp.select(*columns).from_(exp.to_table(SOURCE))
+
+
+def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
+    """Return how many records have each combination of values in these columns: the columns by place, and ``n``."""
+    chosen = [exp.column(place(_number(engine, column)), quoted=True) for column in columns]
+    counted = exp.alias_(exp.Count(this=exp.Star()), RECORDS, quoted=True)
+    query = exp.select(*chosen, counted).from_(plain(engine).subquery("t"))
+    return query.group_by(*(column.copy() for column in chosen))
+
+
+def id_counts(engine: Engine, column: str) -> exp.Select:
+    """Return how many records there are, how many of them have an id, and how many ids: ``n``, ``given``, ``ids``."""
+    one = exp.column(place(_number(engine, column)), quoted=True)
+    return exp.select(
+        exp.alias_(exp.Count(this=exp.Star()), RECORDS),
+        exp.alias_(exp.Count(this=one.copy()), "given"),
+        exp.alias_(exp.Count(this=exp.Distinct(expressions=[one])), "ids"),
+    ).from_(plain(engine).subquery("t"))
+
+
+def unique_counts(engine: Engine, column: str) -> exp.Select:
+    """Return how many records there are, and how many have a value that no other has: ``n``, ``alone``."""
+    inner = tally(engine, [column]).subquery("t")
+    records = exp.column(RECORDS, quoted=True)
+    alone = exp.Sum(this=exp.case().when(records.copy().eq(1), exp.Literal.number(1)).else_(exp.Literal.number(0)))
+    return exp.select(exp.alias_(_whole(exp.Sum(this=records)), RECORDS), exp.alias_(_whole(alone), "alone")).from_(
+        inner
+    )
+
+
+def texts(engine: Engine, column: str) -> exp.Select:
+    """Return how many records have each value of a column, and its text there: ``value``, ``t``, ``n``."""
+    one = exp.column(place(_number(engine, column)), quoted=True)
+    counted = exp.alias_(exp.Count(this=exp.Star()), RECORDS, quoted=True)
+    query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), counted)
+    return query.from_(plain(engine).subquery("s")).group_by(one.copy(), as_text(one))
+
+
+def as_text(expression: exp.Expr) -> exp.Expr:
+    """Return an expression as text."""
+    return exp.cast(expression, exp.DataType.Type.TEXT)
+
+
+def key(expression: exp.Expr) -> exp.Expr:
+    """Return the text by which the value of an expression is joined; that of a missing one is empty."""
+    given = exp.DPipe(this=exp.Literal.string(GIVEN), expression=as_text(expression))
+    return exp.func("COALESCE", given, exp.Literal.string(MISSING))
+
+
+def key_of(text: str | None) -> str:
+    """Return what `key` makes of a text."""
+    return MISSING if text is None else GIVEN + text
+
+
+def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
+    """Return what sorts an expression by the UTF-8 bytes of its text, missing first."""
+    text = exp.func("COALESCE", as_text(expression), exp.Literal.string(""))
+    if engine.dialect != POSTGRESQL:
+        return text
+    return exp.Collate(this=exp.Paren(this=text), expression=exp.to_identifier("C", quoted=True))
+
+
+def _plain(column: Column, missing: Sequence[str]) -> exp.Expr:
+    """A column in which null is the only missing value."""
+    own = exp.column(column.name, quoted=True)
+    if column.kind == "float":
+        return exp.Nullif(this=own, expression=exp.cast(exp.Literal.string("NaN"), exp.DataType.Type.DOUBLE))
+    if column.kind == "text":
+        given = exp.Nullif(this=own.copy(), expression=exp.Literal.string(""))
+        words = [exp.Literal.string(word) for word in missing]
+        return exp.case().when(own.isin(*words), exp.null()).else_(given) if words else given
+    return own
+
+
+def _number(engine: Engine, column: str) -> int:
+    return [one.name for one in engine.columns].index(column)
+
+
+def _whole(expression: exp.Expr) -> exp.Expr:
+    return exp.cast(expression, exp.DataType.Type.BIGINT)

@@ -1,0 +1,141 @@
+"""The course of a table that is counted where it is: only its tally comes here, and the file is written from that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from cloister.engines.counts import count_ids, fetch_tally, unique_share
+from cloister.engines.relation import Engine, names_of
+from cloister.errors import InputError
+from cloister.io import RECORDS
+from cloister.release import Custody
+from cloister.search.progress import Report
+from cloister.search.warm import load_kernels
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.data import FULL_DOMAIN, Ids, Role, TableRequest
+from cloister.tabular.encode import IdCounts, check_ids, encoded
+from cloister.tabular.release import TalliedRelease
+from cloister.tabular.roles import resolve_roles
+
+from .stages import completed
+from .tables import take_encoded
+
+
+@dataclass(frozen=True)
+class CountedTable:
+    """A table as it was counted.
+
+    Attributes
+    ----------
+    tally : of the released columns; those that were not counted stand in it as missing
+    roles : of all columns, in the order of the table
+    uncounted : released columns that were not counted: an id that becomes a number, and what stays where it is
+    """
+
+    tally: pl.DataFrame
+    roles: Mapping[str, Role]
+    uncounted: tuple[str, ...] = ()
+
+
+def protect_counted_table(
+    engine: Engine,
+    request: TableRequest,
+    *,
+    format: str,  # noqa: A002  (as a source calls it)
+    delimiter: str | None,
+    seed: int = 0,
+    report: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> TalliedRelease:
+    """Take a table that an engine counts through the stages.
+
+    *Guarantee*: that of `cloister.flow.tables.protect_table`; the data file has the same bytes. Cost: one count of the
+    table where it is; memory for the different combinations of released values, not for the records.
+
+    Parameters
+    ----------
+    engine : over the table
+    format, delimiter : of the file that is released
+    seed, report, watch, custody : as of `protect_table`
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    refuse_what_needs_rows(request, engine.name)
+    with watch.stage("start"):
+        load_kernels()
+    with watch.stage("read"):
+        counted = count_table(engine, request)
+    with watch.stage("encode"):
+        table = encoded(counted.tally, counted.roles, request)
+    course = take_encoded(table, request, watch, report=report)
+    return TalliedRelease(
+        data=course.protected.frame,
+        frame=course.protected.frame,
+        codebook=course.codebook,
+        manifest=completed(course.manifest, source=engine.file, seed=seed, watch=watch),
+        format=format,
+        delimiter=delimiter or ",",
+        custody=Custody(course.exact | dict(custody or {}), None),
+        shown=partial(course.shown, None),
+        id_column=request.id if request.ids is Ids.NUMBER else None,
+        _check=course.check,
+    )
+
+
+def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
+    """Refuse what cannot be done where only counts of a table are known.
+
+    Raises
+    ------
+    InputError
+        Something of the kind was asked for.
+    """
+    asked = {
+        f"the method {request.method}": request.method != FULL_DOMAIN,
+        "local recoding": request.local_recoding,
+        "averages (--microaggregate)": bool(request.microaggregate),
+        "keyed ids (--ids hmac)": request.id is not None and request.ids is Ids.HMAC,
+        "merged classes": request.merge_bound is not None,
+    }
+    for what, is_asked in asked.items():
+        if is_asked:
+            raise InputError(
+                f"The engine {engine} knows counts of a table and not its rows, so that {what} cannot be done with it. "
+                "Give --engine memory, or leave it out."
+            )
+
+
+def count_table(engine: Engine, request: TableRequest, *, released: bool = True) -> CountedTable:
+    """Settle the roles of a table and count it.
+
+    Parameters
+    ----------
+    released : whether all released columns are counted; else those alone that hierarchies or rules are about
+
+    Raises
+    ------
+    InputError
+        Columns, roles and ids do not fit together, or the table cannot be counted.
+    """
+    roles = resolve_roles(names_of(engine.columns), request, engine.file, partial(unique_share, engine))
+    if request.id is not None:
+        found = count_ids(engine, request.id)
+        check_ids(IdCounts(found.records, found.records - found.given, found.distinct), request.id, engine.file)
+    judged = {getattr(rule, "column", None) for rule in request.rules}
+    shown = [column for column, role in roles.items() if role is not Role.DROPPED]
+    uncounted = tuple(
+        column
+        for column in shown
+        if column == request.id
+        or (roles[column] in (Role.SENSITIVE, Role.KEPT) and not released and column not in judged)
+    )
+    tally = fetch_tally(engine, [column for column in shown if column not in uncounted])
+    nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in uncounted]
+    return CountedTable(tally.with_columns(nothing).select([*shown, RECORDS]), roles, uncounted)

@@ -1,0 +1,187 @@
+"""The course of a table that stays in its database: counts come here, and the protected table is made there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cloister.engines.in_database import Making, Recoded, fetch_released, make, n_changed, n_out_of_order
+from cloister.engines.relation import Database
+from cloister.errors import InputError, InternalError
+from cloister.io import RECORDS, as_text, records_of, table_columns
+from cloister.release import Custody
+from cloister.release_folder import TABLE
+from cloister.search.progress import Report
+from cloister.search.warm import load_kernels
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
+from cloister.tabular.encode import encoded
+from cloister.tabular.recheck_data import said_of_database
+from cloister.tabular.recoding.choice import at_level
+from cloister.tabular.release import DatabaseRelease
+
+from .counted_tables import CountedTable, count_table, refuse_what_needs_rows
+from .stages import completed, passed
+from .tables import TableCourse, take_encoded
+
+
+@dataclass
+class _Made:
+    """A protected table as it was made in its database."""
+
+    database: Database
+    making: Making
+    counted: CountedTable
+    id_column: str | None
+    stays: bool = False
+
+    def stay(self) -> None:
+        """Commit it."""
+        self.database.commit()
+        self.stays = True
+
+    def leave(self) -> None:
+        """Remove it, if it was committed.
+
+        Raises
+        ------
+        InputError
+            It cannot be removed any more.
+        """
+        if not self.stays:
+            return
+        try:
+            self.database.undo(self.making.table)
+            self.stays = False
+        except InputError:
+            pass
+        if self.stays:
+            raise InputError(
+                f"The folder of the release could not be put in its place, and the protected table {self.making.table} "
+                "could not be removed from the database. It is safe, but no report tells of it: remove it there."
+            )
+
+    def tally(self) -> pl.DataFrame:
+        """Return the tally of the protected table, in the order of its values; what was not counted is missing.
+
+        Raises
+        ------
+        InternalError
+            Ids are not the numbers of the records in the order of their values, or records are none of the original.
+        """
+        database, making = self.database, self.making
+        if self.id_column is not None:
+            wrong = database.fetch(n_out_of_order(database, making.table, making.columns, self.id_column)).item()
+            if wrong:
+                raise InternalError(f"{wrong} ids of the protected table are not the places of their records.")
+        if {*self.counted.uncounted} - {self.id_column}:
+            self._compare_uncounted()
+        here = [column for column in making.columns if column not in self.counted.uncounted]
+        frame = fetch_released(database, making.table, here)
+        texts = pl.DataFrame([as_text(frame[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
+        frame = frame[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
+        return self._with_uncounted(frame)
+
+    def _compare_uncounted(self) -> None:
+        """See that what was not counted stands with the labels of its own records; counting compares all else."""
+        changed = self.database.fetch(n_changed(self.database, self.making)).item()
+        if changed:
+            raise InternalError(f"{changed} records of the protected table are none of the original.")
+
+    def _with_uncounted(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Put missing values in the place of what was not counted, and the first number of each row as its id."""
+        nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in self.counted.uncounted]
+        frame = frame.with_columns(nothing)
+        if self.id_column is not None:
+            records = records_of(frame)
+            frame = frame.with_columns((records.cum_sum() - records + 1).alias(self.id_column))
+        return frame.select([*self.making.columns, RECORDS])
+
+
+def protect_table_in_database(
+    database: Database,
+    table: str,
+    request: TableRequest,
+    *,
+    seed: int = 0,
+    report: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> DatabaseRelease:
+    """Take a table through the stages while its records stay in their database.
+
+    *Guarantee*: that of `cloister.flow.tables.protect_table`, for the table that is made in the database; its records
+    are those that the file would have. What leaves the database are counts: of the combinations of quasi-identifiers
+    (and of columns that rules are about), of ids, and of the protected table. Not promised: anything about what the
+    database itself logs. The table stays only once the transaction is committed. Cost: three passes over the records.
+
+    Parameters
+    ----------
+    database : over the table, in a transaction
+    table : name of the protected one; must not be there
+    seed, report, watch, custody : as of `protect_table`
+
+    Raises
+    ------
+    InputError, NoSafeRelease, InternalError
+    """
+    watch = watch or Stopwatch()
+    refuse_what_needs_rows(request, database.name)
+    if request.keep_suppressed:
+        raise InputError("Rows of * are not made in a database. Leave out --keep-suppressed, or give --engine memory.")
+    if database.is_there(table):
+        raise InputError(f"There is a table {table} in the database already. Give another name with --table.")
+    with watch.stage("start"):
+        load_kernels()
+    with watch.stage("read"):
+        counted = count_table(database, request, released=False)
+    with watch.stage("encode"):
+        encoded_table = encoded(counted.tally, counted.roles, request)
+    course = take_encoded(encoded_table, request, watch, report=report)
+    made = _Made(database, _making(table, encoded_table, course.protected, request), counted, _numbered(request))
+    with watch.stage("protect"):
+        make(database, made.making)
+    with watch.stage("verify"):
+        passed(course.check(made.tally()))
+    return _release(course, made, completed(course.manifest, source=database.file, seed=seed, watch=watch), custody)
+
+
+def _release(
+    course: TableCourse, made: _Made, manifest: dict[str, Any], custody: Mapping[str, Any] | None
+) -> DatabaseRelease:
+    manifest["guarantee"]["verified_how"] = said_of_database(manifest["guarantee"]["verified_how"])
+    return DatabaseRelease(
+        data=course.protected.frame,
+        frame=course.protected.frame,
+        codebook=course.codebook,
+        manifest=manifest | {TABLE: {"name": made.making.table, "not_counted": list(made.counted.uncounted)}},
+        format="parquet",
+        delimiter=",",
+        custody=Custody(course.exact | dict(custody or {}), None),
+        shown=partial(course.shown, None),
+        counted=made.tally,
+        stay=made.stay,
+        leave=made.leave,
+        _check=course.check,
+    )
+
+
+def _numbered(request: TableRequest) -> str | None:
+    return request.id if request.ids is Ids.NUMBER else None
+
+
+def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:
+    """What is to be made: labels of values at the levels chosen, and the classes that are left out."""
+    recoded, labels = [], []
+    for column, ladder in encoded_table.ladders.items():
+        (level,) = protected.levels[column]
+        recoded.append(Recoded(column, dict(zip(ladder.values, ladder.labels[level], strict=True))))
+        labels.append(at_level(as_text(encoded_table.frame[column]), ladder, level))
+    is_left_out = np.ones(encoded_table.frame.height, dtype=np.bool_)
+    is_left_out[protected.originals.drop_nulls().to_numpy()] = False
+    left_out = pl.DataFrame(labels).filter(is_left_out).unique()
+    columns = tuple(table_columns(protected.frame))
+    return Making(table, columns, tuple(recoded), left_out, _numbered(request))

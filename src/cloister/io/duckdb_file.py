@@ -1,0 +1,110 @@
+"""A DuckDB file, opened for reading."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.columns import check_names
+from cloister.io.database import Call
+from cloister.io.foreign import call_foreign
+from cloister.io.query import Query
+
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "temp_directory": "",
+    "autoinstall_known_extensions": False,
+}
+"""Nothing of the data goes to temporary files, and nothing is fetched from a network."""
+KEPT = re.compile(
+    r"VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG)?INT(EGER)?|UINTEGER|FLOAT|DOUBLE|DECIMAL\(.*|DATE|TIMESTAMP(_S|_MS|_NS)?"
+    r"|TIMESTAMP WITH TIME ZONE|TIME|BLOB|ENUM\(.*"
+)
+"""Types that come over as they are; all others become text."""
+NESTED = re.compile(r".*\]|(STRUCT|MAP|UNION|VARIANT)\b.*", re.DOTALL)
+REASONS = {
+    "ParserException": "is not understood: its syntax is wrong",
+    "CatalogException": "names a table or function that is not there",
+    "BinderException": "names a column that is not there, or joins types that do not fit",
+    "OutOfMemoryException": "needs more memory than there is",
+}
+
+
+def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
+    """The table that a query gives; types that a release cannot hold become text.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened, or the query fails.
+    """
+    import duckdb  # loaded only where it is asked for
+
+    path = Path(query.place)
+    if not path.is_file():
+        raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
+    connection = call_foreign(
+        lambda: duckdb.connect(str(path), read_only=True, config=SETTINGS), cannot_open(path, query)
+    )
+    call.cancel = connection.interrupt
+    try:
+        return _answer(connection, query)
+    finally:
+        connection.close()
+
+
+def _answer(connection: Any, query: Query) -> pl.DataFrame:
+    reason = ""
+    try:
+        relation = connection.sql(query.select)
+        check_names(relation.columns, query.name)
+        words = [selected(name, str(kind), query) for name, kind in zip(relation.columns, relation.types, strict=True)]
+        plain = connection.sql(f"SELECT {', '.join(words)} FROM (\n{query.select}\n) AS cloister_query")  # noqa: S608
+        return frame_of(plain)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # its message quotes values
+        reason = REASONS.get(type(error).__name__, "failed in the database")
+    raise InputError(f"The query of {query.name} {reason}. Run it alone there to see why.", file=query.name)
+
+
+def selected(column: str, kind: str, query: Query) -> str:
+    """What is selected of a column: itself, or its text."""
+    if NESTED.fullmatch(kind):
+        raise nested(column, query)
+    quoted = '"' + column.replace('"', '""') + '"'
+    return quoted if KEPT.fullmatch(kind) else f"CAST({quoted} AS VARCHAR) AS {quoted}"
+
+
+def nested(column: str, query: Query) -> InputError:
+    """The refusal of a column that holds lists and the like."""
+    return InputError(
+        f"{query.name}: column '{column}' holds lists, structs or other things that are not one value a cell. Make it "
+        "text or numbers in the query, or leave it out.",
+        file=query.name,
+        column=column,
+    )
+
+
+def cannot_open(path: Path, query: Query) -> InputError:
+    """The refusal of a file that cannot be opened."""
+    return InputError(
+        f"The database file {path.name} of {query.name} cannot be opened: it is not of DuckDB or of a newer version, "
+        "may not be read, or is being written by another program."
+    )
+
+
+def frame_of(relation: Any) -> pl.DataFrame:
+    """The rows of a relation."""
+    return pl.DataFrame(_Stream(relation.__arrow_c_stream__()))
+
+
+class _Stream:
+    """A stream of Arrow, as Polars takes it; of a relation itself, DuckDB says at the end that it leaked."""
+
+    def __init__(self, capsule: object) -> None:
+        self.capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.capsule

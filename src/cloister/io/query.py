@@ -1,0 +1,173 @@
+"""One question to a database: where it is, and the one SELECT that reads. Neither is ever shown."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from cloister.errors import InputError
+from cloister.io.foreign import call_foreign
+from cloister.io.text import load_text
+
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+SECRET = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|authorization|access_?key|(?<!ssl)key$")
+USER_AND_PASSWORD = re.compile(r"[^?]*//[^@?]*:[^@?]*@")
+SUFFIXES = (".duckdb", ".db", ".sqlite", ".sqlite3")
+DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "duckdb": "duckdb", "sqlite": "sqlite"}
+_SQLITE = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A table that a database gives.
+
+    Attributes
+    ----------
+    url : where the database is: ``postgresql://host:port/database``, ``duckdb:PATH``, ``sqlite:PATH``, the path of such
+        a file, or an address with the scheme of another ADBC driver; holds no password
+    query : one statement that reads
+    name : what the table is called in messages and in the manifest
+
+    Raises
+    ------
+    InputError
+        The address is none or holds a password, or the query is not one statement that only reads.
+
+    Examples
+    --------
+    >>> Query("duckdb:hospital.duckdb", "select * from patients", "patients")
+    Query(name='patients')
+    """
+
+    url: str = field(repr=False)
+    query: str = field(repr=False)
+    name: str = "query"
+
+    def __post_init__(self) -> None:
+        check_address(self.url, self.name)
+        the_one_select(self.query, self.scheme, self.name)
+
+    @property
+    def scheme(self) -> str:
+        """What kind of database it is; of a path, the kind of the file."""
+        found = SCHEME.fullmatch(self.url)
+        if found is not None:
+            return found[1].lower()
+        return "sqlite" if _begins(Path(self.url)) == _SQLITE else "duckdb"
+
+    @property
+    def place(self) -> str:
+        """The address without its scheme: of a database in a file, its path."""
+        found = SCHEME.fullmatch(self.url)
+        return self.url if found is None else found[2]
+
+    @property
+    def select(self) -> str:
+        """The statement, without a semicolon or comments around it."""
+        return the_one_select(self.query, self.scheme, self.name)
+
+
+def is_address(text: str) -> bool:
+    """Whether a word says where a database is, and not which file is to be read.
+
+    Examples
+    --------
+    >>> [is_address(word) for word in ("postgresql://host/db", "hospital.duckdb", "patients.csv", "a:b.csv")]
+    [True, True, False, False]
+    """
+    found = SCHEME.fullmatch(text)
+    if found is None:
+        return text.lower().endswith(SUFFIXES)
+    return found[2].startswith("//") or found[1].lower() in ("duckdb", "sqlite")
+
+
+def check_address(url: str, name: str) -> None:
+    """Refuse what is no address, or holds a secret; nothing of it is shown.
+
+    Raises
+    ------
+    InputError
+        As said.
+    """
+    if not is_address(url) or not url.isprintable():
+        raise InputError(
+            f"The url of {name} names no database. It can be postgresql://host:port/database, duckdb:PATH, sqlite:PATH "
+            "or an address with the scheme of an ADBC driver."
+        )
+    keys = [key for key, _ in parse_qsl(url.partition("?")[2], keep_blank_values=True)]
+    if USER_AND_PASSWORD.match(url) or any(SECRET.search(key.lower()) for key in keys):
+        raise InputError(
+            f"The url of {name} holds a password or another secret. Take it out, and give it in the environment: for "
+            "PostgreSQL as PGPASSWORD or PGPASSFILE, for other drivers as CLOISTER_DATABASE_PASSWORD."
+        )
+
+
+def query_text(text: str) -> str:
+    """The SQL that a word stands for: itself, or what the file of this name holds, if it ends in ``.sql``.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is no text.
+    """
+    return load_text(Path(text)).data.decode() if is_file_of_sql(text) else text
+
+
+def is_file_of_sql(text: str) -> bool:
+    """Whether a word names a file that holds the query."""
+    return re.fullmatch(r"\S+\.sql", text) is not None
+
+
+@cache
+def the_one_select(query: str, scheme: str, name: str) -> str:
+    """Return the one statement of a query, without a semicolon or comments around it.
+
+    Raises
+    ------
+    InputError
+        There are several, none, or one that does more than read.
+    """
+    refusal = InputError(
+        f"The query of {name} cannot be read as SQL. Give one SELECT statement, as the database takes it."
+    )
+    parts, reads, text = call_foreign(lambda: _parsed(query, scheme), refusal)
+    if parts > 1:
+        raise InputError(f"The query of {name} has {parts} statements. Give one SELECT.")
+    if not reads:
+        raise InputError(f"The query of {name} must be one SELECT (or WITH or VALUES) that writes and locks nothing.")
+    return text
+
+
+def _parsed(query: str, scheme: str) -> tuple[int, bool, str]:
+    """Count the statements, see whether they only read, and cut off what stands around them."""
+    import sqlglot  # loaded only where there is a query
+    from sqlglot import exp, parser
+
+    dialect = DIALECTS.get(scheme, scheme if scheme in sqlglot.Dialects.__members__.values() else None)
+    spoke, parser.logger.disabled = parser.logger.disabled, True  # it quotes statements that it does not know
+    try:
+        found = [one for one in sqlglot.parse(query, dialect=dialect) if one and not isinstance(one, exp.Semicolon)]
+    finally:
+        parser.logger.disabled = spoke
+    writes = (exp.DML, exp.DDL, exp.Into, exp.Command, exp.Lock)
+    reads = bool(found) and all(
+        isinstance(one, exp.Query | exp.Values) and not any(_is_write(node, writes) for node in one.walk())
+        for one in found
+    )
+    words = [word for word in sqlglot.tokenize(query, dialect=dialect) if word.text != ";" or word.end > word.start]
+    return len(found), reads, query[words[0].start : words[-1].end + 1] if words else ""
+
+
+def _is_write(node: object, writes: tuple[type, ...]) -> bool:
+    from sqlglot import exp
+
+    return isinstance(node, writes) and not isinstance(node, exp.Query)
+
+
+def _begins(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE))
+    except OSError:
+        return b""  # whoever reads it says what is wrong

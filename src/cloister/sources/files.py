@@ -1,0 +1,161 @@
+"""The files of a collection, be it a folder, a zip archive or one file: their bytes, and the tables in them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.columns import as_text
+from cloister.io.csv import csv_of
+from cloister.io.disk import shown_name
+from cloister.io.foreign import call_foreign
+from cloister.io.parquet import MAGIC, parquet_of
+from cloister.io.read import without_texts
+from cloister.io.text import text_of, unpacked
+
+from .members import Member, members_at
+from .records import FILE, ROW
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the tables of a collection are read; see `cloister.io.read_table`."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a collection.
+
+    Attributes
+    ----------
+    name : of the collection, without its folder
+    members : by name
+    reading : how tables are read
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    reading: Reading = Reading()
+
+    @classmethod
+    def at(cls, path: Path, name: str, reading: Reading) -> "Files":
+        """The files of the folder or archive ``path``, or that file alone.
+
+        Raises
+        ------
+        InputError
+            There is no such place, it may not be read, or it is no whole archive.
+        """
+        return cls(name, members_at(path, name), reading)
+
+    def tables(self, wanted: str) -> list[Member]:
+        """The tables whose names, in small letters and without endings, are as the pattern ``wanted`` says."""
+        return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
+
+    def table(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
+        """The one table of that name, as `frame_of`.
+
+        Raises
+        ------
+        InputError
+            There is none, or there are several; or as of `frame_of`.
+        """
+        found = self.table_if_there(name, needed, optional)
+        if found is None:
+            raise InputError(
+                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.",
+                file=self.name,
+            )
+        return found
+
+    def table_if_there(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame | None:
+        """The same; None where there is no such table."""
+        members = self.tables(re.escape(name.lower()))
+        if len(members) > 1:
+            raise InputError(
+                f"{self.name} has the table {name} {len(members)} times. Leave one of them there.", file=self.name
+            )
+        return self.frame_of(members[0], needed, optional) if members else None
+
+    def frame_of(self, member: Member, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
+        """The columns of a table as text without spaces around, null where empty; where each record stands beside them.
+
+        Parameters
+        ----------
+        needed, optional : names of columns, as they are returned, in small letters; a column that is optional and not
+            there is null throughout
+
+        Raises
+        ------
+        InputError
+            The table cannot be read, or lacks a column.
+        """
+        frame = _by_small_names(without_texts(self._read(member), self.reading.missing), member.name)
+        lacking = next((column for column in needed if column not in frame.columns), None)
+        if lacking is not None:
+            raise InputError(
+                f"{member.name} has no column {lacking!r}. Needed are {', '.join(needed)}.",
+                file=member.name,
+                column=lacking,
+            )
+        columns = [*needed, *(name for name in optional if name not in needed)]
+        taken = [_plain(frame[name]) if name in frame.columns else _nothing(name, frame.height) for name in columns]
+        rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
+        places = pl.Series(FILE, [shown_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
+        return pl.DataFrame([*taken, rows, places.alias(FILE)])
+
+    def _read(self, member: Member) -> pl.DataFrame:
+        content, file = unpacked(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
+        if content.startswith(MAGIC) or file.lower().endswith((".parquet", ".pq")):
+            return parquet_of(content, file, may_be_empty=True)
+        if self.reading.delimiter is None and _is_unquoted(content):
+            return _tabbed(content, file, self.reading.encoding)
+        return csv_of(
+            content,
+            file,
+            encoding=self.reading.encoding,
+            delimiter=self.reading.delimiter,
+            usual_delimiter=",",
+            may_be_empty=True,
+        ).frame
+
+
+def _is_unquoted(content: bytes) -> bool:
+    """Whether a table is parted by tabs and has no quoted header: vocabularies of OHDSI have quotes inside cells."""
+    header = content[: content.find(b"\n")]
+    return b"\t" in header and b'"' not in header
+
+
+def _tabbed(content: bytes, file: str, encoding: str | None) -> pl.DataFrame:
+    """A table parted by tabs in which quotes mean nothing."""
+    data = text_of(content, file, encoding).data.replace(b"\r\n", b"\n")
+    names = data.split(b"\n", 1)[0].decode().split("\t")
+    refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)
+    if data.rstrip(b"\n").count(b"\t") != (data.rstrip(b"\n").count(b"\n") + 1) * (len(names) - 1):
+        raise refusal
+    return call_foreign(
+        lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
+    )
+
+
+def _by_small_names(frame: pl.DataFrame, file: str) -> pl.DataFrame:
+    names = [name.strip().lower() for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise InputError(f"{file} has columns whose names differ in capitals alone. Rename one.", file=file)
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    text = as_text(column).str.strip_chars()
+    return text.set(text == "", None)
+
+
+def _nothing(name: str, height: int) -> pl.Series:
+    return pl.Series(name, [None], dtype=pl.String).new_from_index(0, height)

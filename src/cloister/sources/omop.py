@@ -1,0 +1,211 @@
+"""OMOP Common Data Model 5.4: its tables as CSV or Parquet files.
+
+Codes come in two columns. ``code`` is that of the standard concept (SNOMED), ``source_code`` that of the concept that
+was recorded (often ICD); where one is not known, the other stands there. Claims are visits, with the codes as recorded,
+as the groups of claims are of ICD.
+
+References
+----------
+OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm54.html.
+"""
+
+import polars as pl
+
+from .files import Files
+from .lists import first_and_rest
+from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+
+SOURCE_CODE = "source_code"
+NO_CONCEPT = "0"
+SEXES = {"8507": "M", "8532": "F"}
+PLACES = {
+    "9201": "Inpatient Hospital",
+    "262": "Inpatient Hospital",
+    "9202": "Outpatient Hospital",
+    "9203": "Emergency Room",
+    "581477": "Office",
+    "581476": "Home",
+    "32036": "Independent Lab",
+    "8782": "Urgent Care",
+    "42898160": "Nursing Facility",
+}
+"""Visits as places of service are called on claims; others keep the name of their concept."""
+
+
+def people(files: Files) -> People:
+    """Each row of PERSON, with the place in LOCATION where there is one."""
+    concepts = ("gender", "race", "ethnicity")
+    frame = files.table(
+        "person",
+        ("person_id", "year_of_birth"),
+        (
+            *("month_of_birth", "day_of_birth", "birth_datetime", "location_id"),
+            *(f"{name}_{what}" for name in concepts for what in ("concept_id", "source_value")),
+        ),
+    )
+    frame = _numbers(frame).with_columns(_birth().alias(BIRTH), _sex().alias(SEX))
+    names = _concepts(files, "concept_name")
+    for name in ("race", "ethnicity"):
+        frame = _with(frame, names, f"{name}_concept_id", name).with_columns(pl.coalesce(name, f"{name}_source_value"))
+    frame = _located(frame, files)
+    own = [BIRTH, SEX, "race", "ethnicity", "state", "county", "zip", FILE, ROW]
+    return People(frame.select(pl.col("person_id").alias(ID), *own))
+
+
+def conditions(files: Files) -> Records:
+    """Each row of CONDITION_OCCURRENCE that has a code."""
+    found = _conditions(files)
+    return Records(found.frame.select(ID, CODE, SOURCE_CODE, DATE, FILE, ROW), notes=found.notes)
+
+
+def claims(files: Files) -> Records:
+    """Each row of VISIT_OCCURRENCE, with its conditions and procedures; a condition outside visits stands alone."""
+    visits = _visits(files)
+    had = _conditions(files)
+    done = _procedures(files)
+    inside = pl.col("visit").is_in(visits["visit"].implode()).fill_null(value=False)
+    frame = visits
+    for records, code, names in (
+        (had.frame, SOURCE_CODE, ("diagnosis", "diagnoses")),
+        (done, CODE, ("procedure", "procedures")),
+    ):
+        frame = frame.join(first_and_rest(records.filter(inside), "visit", code, *names), on="visit", how="left")
+    alone = had.frame.filter(~inside).with_columns(pl.col(SOURCE_CODE).alias("diagnosis"), pl.col(DATE).alias(END))
+    frame = pl.concat([frame, alone.select(ID, DATE, END, "diagnosis", FILE, ROW)], how="diagonal")
+    codes = ("diagnosis", "diagnoses", "procedure", "procedures")
+    told = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
+    return Records(frame.select(told), notes=had.notes)
+
+
+def _birth() -> pl.Expr:
+    """As far as it is known: year, year and month, or the day."""
+    year = pl.coalesce(pl.col("year_of_birth").str.zfill(4), pl.col("birth_datetime").str.head(4))
+    month, day = (pl.col(f"{unit}_of_birth").str.zfill(2) for unit in ("month", "day"))
+    return (
+        pl.when(month.is_not_null() & day.is_not_null())
+        .then(pl.concat_str(year, month, day, separator="-"))
+        .when(pl.col("birth_datetime").is_not_null())
+        .then(pl.col("birth_datetime").str.head(10))
+        .when(month.is_not_null())
+        .then(pl.concat_str(year, month, separator="-"))
+        .otherwise(year)
+    )
+
+
+def _sex() -> pl.Expr:
+    by_concept = pl.col("gender_concept_id").replace_strict(SEXES, default=None, return_dtype=pl.String)
+    return pl.coalesce(by_concept, pl.col("gender_source_value"))
+
+
+def _located(frame: pl.DataFrame, files: Files) -> pl.DataFrame:
+    places = files.table_if_there("location", ("location_id",), ("state", "county", "zip"))
+    if places is None:
+        return frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in ("state", "county", "zip"))
+    own = _numbers(places).drop(FILE, ROW).unique("location_id", keep="first", maintain_order=True)
+    return frame.join(own, on="location_id", how="left", maintain_order="left")
+
+
+def _conditions(files: Files) -> Records:
+    """Conditions with both codes, their date and their visit."""
+    frame = files.table(
+        "condition_occurrence",
+        ("person_id", "condition_concept_id", "condition_start_date"),
+        (
+            *("condition_start_datetime", "condition_source_value", "condition_source_concept_id"),
+            "visit_occurrence_id",
+        ),
+    )
+    frame, codes = _numbers(frame), _concepts(files, "concept_code", needed=True)
+    frame = _with(_with(frame, codes, "condition_concept_id", "standard"), codes, "condition_source_concept_id", "own")
+    value = _as_code("condition_source_value")
+    frame = frame.select(
+        pl.col("person_id").alias(ID),
+        pl.coalesce("standard", "own", value).alias(CODE),
+        pl.coalesce("own", value, "standard").alias(SOURCE_CODE),
+        pl.coalesce("condition_start_date", "condition_start_datetime").alias(DATE),
+        pl.col("visit_occurrence_id").alias("visit"),
+        FILE,
+        ROW,
+    )
+    return Records(frame).without(frame[CODE].is_null(), "neither a concept nor a code")
+
+
+def _procedures(files: Files) -> pl.DataFrame:
+    """Procedures with their code, as recorded before others, and their visit."""
+    frame = files.table_if_there(
+        "procedure_occurrence",
+        ("person_id", "procedure_concept_id"),
+        ("procedure_source_value", "procedure_source_concept_id", "visit_occurrence_id"),
+    )
+    if frame is None:
+        return pl.DataFrame(schema={"visit": pl.String, CODE: pl.String})
+    frame, codes = _numbers(frame), _concepts(files, "concept_code", needed=True)
+    frame = _with(_with(frame, codes, "procedure_concept_id", "standard"), codes, "procedure_source_concept_id", "own")
+    code = pl.coalesce("own", _as_code("procedure_source_value"), "standard")
+    found = frame.select(pl.col("visit_occurrence_id").alias("visit"), code.alias(CODE))
+    return found.filter(pl.col(CODE).is_not_null())
+
+
+def _visits(files: Files) -> pl.DataFrame:
+    """Visits with when, where and by whom."""
+    frame = files.table(
+        "visit_occurrence",
+        ("visit_occurrence_id", "person_id", "visit_start_date"),
+        ("visit_end_date", "visit_start_datetime", "visit_end_datetime", "visit_concept_id", "provider_id"),
+    )
+    frame = _with(_numbers(frame), _concepts(files, "concept_name"), "visit_concept_id", "named")
+    place = pl.col("visit_concept_id").replace_strict(PLACES, default=None, return_dtype=pl.String)
+    frame = frame.select(
+        pl.col("person_id").alias(ID),
+        pl.col("visit_occurrence_id").alias("visit"),
+        pl.coalesce("visit_start_date", "visit_start_datetime").alias(DATE),
+        pl.coalesce("visit_end_date", "visit_end_datetime").alias(END),
+        pl.coalesce(place, "named").alias("place_of_service"),
+        pl.col("provider_id").alias("provider"),
+        FILE,
+        ROW,
+    )
+    again = frame["visit"].is_not_null() & ~frame["visit"].is_first_distinct()
+    Records(frame).refuse(again, "the id of a visit that is there already", "Leave one of each there")
+    return _with_specialty(frame, files)
+
+
+def _with_specialty(visits: pl.DataFrame, files: Files) -> pl.DataFrame:
+    providers = files.table_if_there("provider", ("provider_id",), ("specialty_concept_id", "specialty_source_value"))
+    if providers is None:
+        return visits.with_columns(pl.lit(None, dtype=pl.String).alias("specialty"))
+    known = _with(_numbers(providers), _concepts(files, "concept_name"), "specialty_concept_id", "named")
+    known = known.unique("provider_id", keep="first", maintain_order=True).select(
+        pl.col("provider_id").alias("provider"), pl.coalesce("specialty_source_value", "named").alias("specialty")
+    )
+    return visits.join(known, on="provider", how="left", maintain_order="left")
+
+
+def _concepts(files: Files, told: str, *, needed: bool = False) -> pl.DataFrame:
+    """CONCEPT: an id each, and what is told of it; the concept that stands for none is left out."""
+    take = files.table if needed else files.table_if_there
+    found = take("concept", ("concept_id", told))
+    if found is None:
+        return pl.DataFrame(schema={"concept_id": pl.String, told: pl.String})
+    own = _numbers(found).filter(pl.col("concept_id").is_not_null() & (pl.col("concept_id") != NO_CONCEPT))
+    return own.select("concept_id", told).unique("concept_id", keep="first", maintain_order=True)
+
+
+def _with(frame: pl.DataFrame, concepts: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """``frame`` with what is told of the concepts in ``column``, as the column ``name``."""
+    told = concepts.rename({concepts.columns[0]: column, concepts.columns[1]: name})
+    return frame.join(told, on=column, how="left", maintain_order="left")
+
+
+def _as_code(column: str) -> pl.Expr:
+    """What was recorded, if it may be a code: without spaces, which texts have."""
+    return pl.when(~pl.col(column).str.contains(r"\s")).then(pl.col(column))
+
+
+def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Ids and parts of dates without the ``.0`` that programs leave behind a number where another is missing."""
+    named = [name for name in frame.columns if name.endswith(("_id", "_of_birth"))]
+    return frame.with_columns(pl.col(name).str.replace(r"\.0$", "") for name in named)
+
+
+PROFILE = Profile(people, conditions, claims)

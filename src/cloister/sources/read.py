@@ -1,0 +1,111 @@
+"""A file, a query or a collection of files -> the input of a shape, whatever it is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Source, code_events, code_lists
+from cloister.io import read_code_events as events_in_file
+from cloister.io import read_code_lists as lists_in_file
+from cloister.io import read_table as table_in_file
+
+from .files import Files, Reading
+from .forms import Form, made
+from .place import Profiled, profiled
+
+
+def read_table(
+    place: Any,
+    form: Form = "table",
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+    usual_delimiter: str | None = None,
+) -> Source:
+    """The table in a file, or the one that a profile makes of a collection of files.
+
+    Parameters
+    ----------
+    place : as of `cloister.io.read_table`, or ``PROFILE:PATH``
+    form : what a profile is to make; a file is read as it is
+    encoding, delimiter, missing, usual_delimiter : as of `cloister.io.read_table`
+
+    Raises
+    ------
+    InputError
+        As of `cloister.io.read_table`; no profile has that name, a table of the collection is not there or lacks a
+        column, or records do not fit together.
+    """
+    collection = profiled(place)
+    if collection is not None:
+        return _collected(collection, form, Reading(encoding, delimiter, tuple(missing)))
+    return table_in_file(
+        place, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
+    )
+
+
+def read_claim_tables(patients: Any, claims: Any, **words: Any) -> tuple[Source, Source]:
+    """The tables of patients and of their claims, from two files or from one collection named twice.
+
+    Parameters
+    ----------
+    patients, claims, words : as of `read_table`
+
+    Raises
+    ------
+    InputError
+        As of `read_table`.
+    """
+    return read_table(patients, "patients", **words), read_table(claims, "claims", **words)
+
+
+def form_of(shape: str) -> Form:
+    """What a profile is to make for a shape that is read from one table."""
+    forms: dict[str, Form] = {"codes": "codes", "trajectories": "trajectories"}
+    return forms.get(shape, "table")
+
+
+def read_code_lists(place: Any, *, columns: CodeColumns | None = None, **words: Any) -> CodeSource:
+    """The codes in a file, or those that a profile finds in a collection of files.
+
+    Parameters
+    ----------
+    place : as of `cloister.io.read_code_lists`, or ``PROFILE:PATH``
+    columns, words : as of `cloister.io.read_code_lists`
+
+    Raises
+    ------
+    InputError
+        As of `read_table`, or of `cloister.io.read_code_lists`.
+    """
+    if profiled(place) is None:
+        return lists_in_file(place, columns=columns, **words)
+    return code_lists(read_table(place, "codes", **words), columns or CodeColumns(), words.get("missing", ()))
+
+
+def read_code_events(
+    place: Any, *, columns: EventColumns | None = None, labels: bool = False, **words: Any
+) -> EventSource:
+    """The coded events in a file, or those that a profile finds in a collection of files.
+
+    Parameters
+    ----------
+    place : as of `cloister.io.read_code_events`, or ``PROFILE:PATH``
+    columns, labels, words : as of `cloister.io.read_code_events`
+
+    Raises
+    ------
+    InputError
+        As of `read_table`, or of `cloister.io.read_code_events`.
+    """
+    if profiled(place) is None:
+        return events_in_file(place, columns=columns, labels=labels, **words)
+    return code_events(read_table(place, "trajectories", **words), columns or EventColumns(), labels=labels)
+
+
+def _collected(collection: Profiled, form: Form, reading: Reading) -> Source:
+    from .profiles import PROFILES  # loaded only where one is named
+
+    files = Files.at(collection.path, collection.name, reading)
+    found = made(PROFILES[collection.profile], files, form)
+    return Source(found.frame, "csv", ",", None, collection.name, found.notes)

@@ -1,0 +1,117 @@
+"""Tallies and runs: a table whose equal records stand once is the same table."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloister.io import RECORDS, as_written_failures, first_records, n_records, tallied, write_csv, write_parquet
+from cloister.io import runs as large
+from cloister.io.runs import read_runs, read_tally, runs_as_written_failures, write_runs
+
+TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
+
+
+@st.composite
+def sorted_tables(draw, with_id):
+    """A table of text and numbers in the order of its values, as a release is, and its tally in that order."""
+    rows = draw(st.lists(st.tuples(TEXTS, st.integers(0, 2)), min_size=1, max_size=25))
+    frame = pl.DataFrame(rows, schema={'na"me': pl.String, "n": pl.Int64}, orient="row")
+    keys = [pl.col('na"me').fill_null(""), pl.col("n")]
+    frame, tally = frame.sort(keys), tallied(frame).sort(keys)
+    if with_id:
+        number = pl.int_range(1, frame.height + 1, eager=True).alias("id")
+        first = (tally[RECORDS].cum_sum() - tally[RECORDS] + 1).alias("id")
+        frame, tally = frame.with_columns(number), tally.with_columns(first)
+    return frame, tally
+
+
+@pytest.fixture(autouse=True, params=[1, 3, 1000])
+def piece(request, monkeypatch):
+    """How many records are held at a time."""
+    monkeypatch.setattr(large, "ROWS_AT_ONCE", request.param)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", None])
+@pytest.mark.parametrize("with_id", [False, True])
+@given(data=st.data())
+def test_a_tally_is_written_as_its_records_are(tmp_path_factory, delimiter, with_id, data):
+    """The same bytes, however many records are held at a time; read back, the same tally in the same order."""
+    frame, tally = data.draw(sorted_tables(with_id))
+    folder, id_column = tmp_path_factory.mktemp("runs"), "id" if with_id else None
+    suffix = "parquet" if delimiter is None else "csv"
+    whole, parts = folder / f"whole.{suffix}", folder / f"parts.{suffix}"
+
+    write_runs(tally, parts, delimiter, id_column)
+    if delimiter is None:
+        write_parquet(frame, whole)
+    else:
+        write_csv(frame, whole, delimiter)
+
+    assert whole.read_bytes() == parts.read_bytes()
+    read = read_runs(parts, delimiter, id_column)
+    kinds = tally.schema if delimiter is None else dict.fromkeys(tally.schema, pl.String) | {RECORDS: pl.Int64}
+    assert tally.cast(kinds).select(read.columns).equals(read)
+    assert runs_as_written_failures(parts, read, delimiter) == []
+
+
+@given(data=st.data())
+def test_runs_of_records_out_of_order_keep_their_order(tmp_path_factory, data):
+    """Records that follow in another order are read in that order, so that whoever checks the order sees it."""
+    rows = data.draw(st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=12))
+    path = tmp_path_factory.mktemp("runs") / "data.csv"
+    write_csv(pl.DataFrame({"x": rows, "y": rows}), path)
+
+    read = read_runs(path, ",")
+
+    assert rows == [value for value, n in read.select("x", RECORDS).iter_rows() for _ in range(n)]
+    assert all(one != other for one, other in zip(read["x"], read["x"][1:], strict=False))
+
+
+@given(ids=st.lists(st.integers(1, 6), min_size=1, max_size=8))
+def test_ids_that_do_not_count_on_begin_a_run(tmp_path_factory, ids):
+    """A run ends where the next id is not the next number, so that ids out of order cannot hide in it."""
+    path = tmp_path_factory.mktemp("runs") / "data.csv"
+    write_csv(pl.DataFrame({"id": ids, "x": ["same"] * len(ids)}), path)
+
+    read = read_runs(path, ",", "id")
+
+    told = [int(first) + i for first, n in read.select("id", RECORDS).iter_rows() for i in range(n)]
+    assert ids == told
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=20),
+    st.sampled_from([(), ("a",), ("a", " ")]),
+)
+def test_a_file_is_tallied_as_its_table_is(tmp_path_factory, rows, missing):
+    """Read some records at a time or whole, the same combinations are counted."""
+    frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row")
+    path = tmp_path_factory.mktemp("tally") / "data.csv"
+    write_csv(frame, path)
+    words = pl.when(pl.all().is_in(list(missing))).then(None).otherwise(pl.all()).name.keep()
+
+    expected = tallied(frame.with_columns(words)).sort("x", "y")
+
+    assert expected.equals(read_tally(path, missing=missing).sort("x", "y"))
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.integers(0, 45))
+def test_the_first_records_of_a_tally(counts, n):
+    """So many records are taken from the beginning, a row that is cut stands for the rest of them."""
+    tally = pl.DataFrame({"x": range(len(counts)), RECORDS: counts})
+    records = [x for x, count in enumerate(counts) for _ in range(count)]
+
+    found = first_records(tally, n)
+
+    assert records[:n] == [x for x, count in found.iter_rows() for _ in range(count)]
+    assert n_records(found) == min(n, sum(counts))
+
+
+def test_other_spellings_of_a_file_are_seen(tmp_path):
+    """A file that spells the same cells otherwise is told from one that we write, in pieces as whole."""
+    path = tmp_path / "data.csv"
+    path.write_text('x,y\n"a",b\n')
+
+    assert runs_as_written_failures(path, read_runs(path, ","), ",")
+    assert as_written_failures(path, pl.DataFrame({"x": ["a"], "y": ["b"]}), ",")

@@ -1,0 +1,345 @@
+"""What engines do when something goes wrong: one clear error, nothing half-written, no value and no secret in it."""
+
+import os
+import re
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from tests.unit.engines.test_tables_on_engines import TABLE, N, patients, request_of
+
+from cloister.cli.main import run
+from cloister.engines import duckdb_files
+from cloister.engines.duckdb_files import duckdb_file
+from cloister.engines.postgresql import postgresql
+from cloister.errors import InputError, InternalError
+from cloister.flow.counted_tables import protect_counted_table
+from cloister.flow.database_tables import protect_table_in_database
+from cloister.io import write_csv, write_parquet
+from cloister.io.query import Query
+
+SECRETS = ("it's", "Zoë", "p007", "back\\slash")
+WORDS = (
+    *("--id", "mrn", "--qi", "age=interval:10,20", "--qi", 'se"x=suppress', "--qi", "zip code=prefix:3"),
+    *("--sensitive", "n", "--keep", "weight", "--rest", "drop", "-k", "4", "--suppression", "0.2"),
+)
+
+
+@pytest.fixture
+def hospital(postgresql) -> object:
+    """A server with the patients, and no protected table."""
+    postgresql.load("patients", patients())
+    postgresql.run(f"DROP TABLE IF EXISTS {TABLE}; DROP TABLE IF EXISTS release")
+    return postgresql
+
+
+def query(server) -> Query:
+    """All patients of a server."""
+    return Query(server.url, "select * from patients", "patients")
+
+
+def tables(server) -> list[str]:
+    """Names of the tables of a server."""
+    return [
+        row[0] for row in server.run("select table_name from information_schema.tables where table_schema='public'")
+    ]
+
+
+def cut_off(server) -> None:
+    """End all connections but the one that asks for it."""
+    others = "pid <> pg_backend_pid() and datname is not null"
+    server.run(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+
+
+def said_well(message: str, server=None) -> None:
+    """A message holds no value, no password and no SQL."""
+    assert not any(secret in message for secret in SECRETS)
+    assert "SELECT" not in message
+    assert server is None or server.environment["PGPASSWORD"] not in message
+
+
+def command(server, tmp_path, *words: object) -> int:
+    """Protect the patients inside the server by the command line."""
+    options = ("--query", "select * from patients", "--engine", server.url, "--out", tmp_path / "release", *words)
+    return run([str(word) for word in ("protect", "table", server.url, *WORDS, *options)])
+
+
+def test_only_counts_leave_a_database(hospital, tmp_path):
+    """By the server's own log, every statement of ours that returns rows counts them, and none is of the rows."""
+    before = len(hospital.log())
+
+    assert command(hospital, tmp_path, "-q") == 0
+
+    log = hospital.log()[before:]
+    asked = re.findall(r"(?:statement|execute [^:]*): (.*?)(?=\n\d{4}-\d\d-\d\d |\Z)", log, flags=re.DOTALL)
+    of_driver = re.compile(r"pg_catalog\.|version\(\)|CURRENT_SCHEMA\(\)")
+    own = [text.strip() for text in asked if not of_driver.search(text)]
+    returning = [text for text in own if re.match(r"(SELECT|COPY \(SELECT|WITH|TABLE|VALUES)\b", text)]
+    assert len(returning) >= 6
+    assert [text for text in returning if "COUNT(" not in text] == []
+    assert not any("COPY" in text and " TO STDOUT" in text and "COUNT(" not in text for text in own)
+    assert [[str(N - 28)]] == hospital.run("select count(*) from release")
+    hospital.run("drop table release")
+
+
+def test_a_lost_connection_leaves_nothing(hospital, tmp_path):
+    """When the server ends the connection before the table is made, the error says so, and there is no table."""
+    with postgresql(query(hospital)) as database:
+        cut_off(hospital)
+        with pytest.raises(InputError, match="was lost") as caught:
+            protect_table_in_database(database, TABLE, request_of())
+
+    said_well(caught.value.message, hospital)
+    assert TABLE not in tables(hospital)
+
+
+def test_a_connection_lost_while_the_table_is_made(hospital, monkeypatch):
+    """When it is lost in the middle of making the table, nothing of it stays."""
+    from cloister.engines import in_database
+
+    load = in_database._load_map
+
+    def cut(database, number, one):
+        cut_off(hospital)
+        return load(database, number, one)
+
+    monkeypatch.setattr(in_database, "_load_map", cut)
+    with pytest.raises(InputError, match="was lost") as caught, postgresql(query(hospital)) as database:
+        protect_table_in_database(database, TABLE, request_of())
+
+    said_well(caught.value.message, hospital)
+    assert TABLE not in tables(hospital)
+
+
+def test_an_account_that_may_make_nothing(hospital, tmp_path, monkeypatch, capsys):
+    """An account without permission to make tables is told so, with exit code 2, and nothing is written."""
+    hospital.run(
+        "drop owned by reader; drop role if exists reader;"
+        if hospital.run("select 1 from pg_roles where rolname='reader'")
+        else "select 1"
+    )
+    hospital.run("create role reader login password 'only to read'; grant select on patients to reader")
+    monkeypatch.setenv("PGUSER", "reader")
+    monkeypatch.setenv("PGPASSWORD", "only to read")
+
+    assert command(hospital, tmp_path) == 2
+
+    said = capsys.readouterr().err
+    assert "may not make tables" in said
+    assert "only to read" not in said
+    assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize("where", ["cloister.release.write_csv", "cloister.flow.database_tables.passed"])
+def test_what_fails_on_our_side_undoes_the_table(hospital, tmp_path, monkeypatch, where, capsys):
+    """When the folder cannot be written, or our own check fails, the table does not stay either."""
+
+    def fail(*_):
+        if where.endswith("passed"):
+            raise InternalError("The release did not pass verification: a test")
+        raise InputError("The disk is full.")
+
+    monkeypatch.setattr(where, fail)
+
+    assert command(hospital, tmp_path, "--table", TABLE) in (2, 3)
+
+    said_well(capsys.readouterr().err, hospital)
+    assert TABLE not in tables(hospital)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_appear_takes_the_table_back(hospital, tmp_path, monkeypatch):
+    """When the folder cannot get its name after the table was committed, the table is removed again."""
+    monkeypatch.setattr("cloister.io.folder.os.rename", _refuse)
+
+    assert command(hospital, tmp_path, "--table", TABLE) != 0
+
+    assert TABLE not in tables(hospital)
+
+
+def _refuse(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_table_that_is_there_is_not_touched(hospital, tmp_path, capsys):
+    """A table of the name is refused, and stays as it is."""
+    hospital.run(f"create table {TABLE} as select 1 as one")
+
+    assert command(hospital, tmp_path, "--table", TABLE) == 2
+
+    assert "There is a table" in capsys.readouterr().err
+    assert hospital.run(f"select one from {TABLE}") == [["1"]]
+
+
+@pytest.mark.parametrize("name", ["drop table patients", 'x"y', "1a", "a.b.c.d", ""])
+def test_names_that_are_none(name, tmp_path, capsys):
+    """A name of a table that not every database takes is refused before anything is asked."""
+    words = (
+        "protect",
+        "table",
+        "postgresql://nowhere/db",
+        "--query",
+        "select 1",
+        "--engine",
+        "postgresql://nowhere/db",
+    )
+
+    assert run([*words, *WORDS, "--table", name, "--out", str(tmp_path / "release")]) == 2
+
+    assert "needs a name of letters" in capsys.readouterr().err
+
+
+def test_a_secret_in_the_engine_is_not_repeated(tmp_path, capsys):
+    """An engine whose address holds a password is refused without showing it."""
+    secret = "postgresql://me:hunter2@host/db"
+
+    assert run(["protect", "table", "p.csv", *WORDS, "--engine", secret, "--out", str(tmp_path / "release")]) == 2
+
+    assert "hunter2" not in capsys.readouterr().err
+
+
+def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
+    """What was released holds by the database; one changed cell, one exchanged id, and it does not."""
+    assert command(hospital, tmp_path, "-q") == 0
+    folder, verify = str(tmp_path / "release"), ("--engine", hospital.url, "-q")
+
+    assert run(["verify", folder, "-q"]) == 2
+    assert "Name the database with --engine" in capsys.readouterr().err
+    assert run(["verify", folder, *verify]) == 0
+    write_parquet(patients(), tmp_path / "patients.parquet")
+    assert run(["verify", folder, *verify, "--original", str(tmp_path / "patients.parquet")]) == 0
+    for change in (
+        "update release set \"zip code\" = '999' where mrn = 7",
+        "update release set mrn = 0 where mrn = 9",
+        "update release set mrn = 373 - mrn where mrn in (1, 372)",
+        "delete from release where mrn = 12",
+    ):
+        hospital.run("drop table if exists kept; create table kept as select * from release")
+        hospital.run(change)
+        assert run(["verify", folder, *verify]) == 1
+        hospital.run("drop table release; alter table kept rename to release")
+    assert run(["verify", folder, *verify]) == 0
+    hospital.run("drop table release")
+
+
+def released(path: Path, **changes: object) -> object:
+    """What DuckDB makes of a file."""
+    with duckdb_file(path) as engine:
+        return protect_counted_table(engine, request_of(**changes), format="csv", delimiter=",")
+
+
+def test_a_broken_record_is_named_by_its_line(tmp_path):
+    """A record with another number of cells is refused near its line, without its values."""
+    path = tmp_path / "patients.csv"
+    write_csv(patients().with_columns(n=pl.lit("x")), path)
+    lines = path.read_text().splitlines()
+    lines[200] += ",Zoë,too many"
+    path.write_text("\n".join(lines) + "\n")
+
+    with pytest.raises(InputError, match="near line 201") as caught:
+        released(path)
+
+    said_well(caught.value.message)
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    """Bytes that are no UTF-8 text are refused, not replaced."""
+    path = tmp_path / "patients.csv"
+    write_csv(patients(), path)
+    path.write_bytes(path.read_bytes().replace("Zoë".encode(), b"Zo\xeb"))
+
+    with pytest.raises(InputError, match="undecodable bytes") as caught:
+        released(path)
+
+    said_well(caught.value.message)
+
+
+def test_a_parquet_file_that_ends_early(tmp_path):
+    """A file that was not copied whole is refused."""
+    path = tmp_path / "patients.parquet"
+    write_parquet(patients(), path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+    with pytest.raises(InputError, match="not a whole Parquet file"):
+        released(path)
+
+
+def test_too_little_memory_is_said(tmp_path, monkeypatch):
+    """Where there is less memory than the counts need, and no disk, one sentence says so."""
+    monkeypatch.setattr(duckdb_files, "MEMORY_LIMIT", "1MiB")
+    path = tmp_path / "many.parquet"
+    write_parquet(pl.DataFrame({"mrn": range(300_000), "age": [f"{i:09}" for i in range(300_000)]}), path)
+    request = request_of(quasi_identifiers={"age": request_of().quasi_identifiers["zip code"]}, sensitive=(), keep=())
+
+    with pytest.raises(InputError, match="different records than the engine") as caught, duckdb_file(path) as engine:
+        protect_counted_table(engine, request, format="csv", delimiter=",")
+
+    assert "000000" not in caught.value.message
+
+
+def test_nothing_is_left_in_temporary_folders(tmp_path, monkeypatch):
+    """What DuckDB sets aside lies in a private folder that is gone afterwards, also after an error."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "own"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "own").mkdir()
+    write_parquet(patients(), tmp_path / "patients.parquet")
+    seen = []
+
+    with duckdb_file(tmp_path / "patients.parquet") as engine:
+        seen = [(path.name, path.stat().st_mode & 0o777) for path in (tmp_path / "own").iterdir()]
+        engine.fetch(_select_one())
+
+    assert [mode for _, mode in seen] == [0o700]
+    assert os.listdir(tmp_path / "own") == []
+
+
+def _select_one():
+    from sqlglot import parse_one
+
+    return parse_one("select 1 as one")
+
+
+def test_names_that_differ_in_case_alone(tmp_path):
+    """DuckDB cannot tell such columns apart, and says so rather than mixing them up."""
+    path = tmp_path / "patients.parquet"
+    write_parquet(pl.DataFrame({"Age": [1, 2], "age": [3, 4]}), path)
+
+    with pytest.raises(InputError, match="differ in upper and lower case"), duckdb_file(path):
+        pass
+
+
+def test_another_encoding_is_left_to_memory(tmp_path):
+    """A file in another encoding is not read piece by piece, and the message says what to do."""
+    path = tmp_path / "patients.csv"
+    path.write_text("mrn,age\n1,2\n", encoding="utf-16")
+
+    with pytest.raises(InputError, match="--engine memory"), duckdb_file(path):
+        pass
+
+
+def test_a_file_in_use_by_a_writer(tmp_path):
+    """A DuckDB file that cannot be opened for writing is refused in our words."""
+    from cloister.engines.duckdb_database import duckdb_database
+
+    path = tmp_path / "hospital.duckdb"
+    path.write_bytes(b"not a database at all" * 100)
+
+    asked = Query(f"duckdb:{path}", "select 1 as one", "one")
+    with pytest.raises(InputError, match="cannot be opened") as caught, duckdb_database(asked):
+        pass
+
+    assert duckdb.__name__ not in caught.value.message.split()[0]
+
+
+def test_text_that_is_not_utf8_further_on(tmp_path):
+    """Bytes that are no UTF-8 text are refused also after what is looked at first."""
+    path = tmp_path / "patients.csv"
+    write_csv(pl.concat([patients().with_columns(n=pl.lit("x" * 20))] * 80), path)
+    path.write_bytes(path.read_bytes() + "p1,30,F,100,Zoë,1,2020-01-01,true\n".encode("latin-1"))
+
+    with pytest.raises(InputError, match="cannot be read as a table") as caught:
+        released(path, id=None, drop=("mrn",))
+
+    said_well(caught.value.message)
