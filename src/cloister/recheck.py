@@ -92,7 +92,7 @@ def verify_folder(
                 f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
                 f"{place.name}/PART."
             )
-        return _whole(place, recheck_job(place, manifest, partial(verify_folder, database=database)))
+        return _whole(place, recheck_job(place, manifest, partial(_part, database=database)))
     if m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     if manifest.get("shape") == "codes":
@@ -122,8 +122,16 @@ def verify_folder(
         return _held(
             place, manifest, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing)
         )
-    inside = released_in(database, manifest) if TABLE in manifest and database is not None else None
+    if database is not None and TABLE not in manifest:
+        raise InputError(f"{place.name} holds its records itself. Leave out the address of a database.")
+    inside = None if database is None else released_in(database, manifest)
     return _held(place, manifest, recheck(place, manifest, expectation, frame, hierarchies, people, read=inside))
+
+
+def _part(place: Path, database: str | None) -> Verdict:
+    """The verdict on a part of a job, of which some may be in a database."""
+    inside = TABLE in read_manifest(place)
+    return verify_folder(place, database=database if inside else None)
 
 
 def _original_table(original: Any) -> pl.DataFrame:

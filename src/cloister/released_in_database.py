@@ -45,6 +45,7 @@ def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
     words = ", ".join(quoted(column) for column in here)
     asked = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}"  # noqa: S608
     counted = read_query(Query(url, asked, name))
+    _check_columns(url, name, columns)
     if numbered is not None:
         _check_ids(url, place, name, columns, numbered)
     texts = pl.DataFrame([as_text(counted[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
@@ -55,6 +56,19 @@ def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
         records = records_of(tally)
         tally = tally.with_columns((records.cum_sum() - records + 1).alias(numbered))
     return tally.select([*columns, RECORDS])
+
+
+def _check_columns(url: str, name: str, columns: Sequence[str]) -> None:
+    """Refuse a table that has other columns than those that were released."""
+    *schema, table = name.split(".")
+    where = f"table_schema = '{schema[-1]}'" if schema else "table_schema = current_schema()"
+    asked = f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}' AND {where}"  # noqa: S608
+    found = read_query(Query(url, f"{asked} ORDER BY ordinal_position", name))["column_name"].to_list()
+    if found != list(columns):
+        raise GuaranteeViolation(
+            f"The table {name} does not hold: it has {len(found)} columns that are not, in order, the {len(columns)} "
+            "that were released."
+        )
 
 
 def _numbered(manifest: Manifest) -> str | None:

@@ -1,6 +1,5 @@
 """``protect table`` where the rows stay where they are: an engine counts them, and what it counts is protected."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from cloister.cli.values_file import write_values
 from cloister.engines.choice import Chosen
 from cloister.engines.counts import fetch_tally
 from cloister.engines.relation import Database, Engine, names_of
+from cloister.engines.words import name_of_table
 from cloister.errors import InputError
 from cloister.flow.counted_tables import count_table, protect_counted_table, refuse_what_needs_rows
 from cloister.flow.database_tables import protect_table_in_database
@@ -111,7 +111,9 @@ def prepare_on_engine(
             with watched(quiet=quiet) as report:
                 told: dict[str, Any] = {"seed": options.seed, "report": report, "watch": watch, "custody": custody}
                 if table.database is not None:
-                    return protect_table_in_database(table.database, _name(options), request, **told)
+                    return protect_table_in_database(
+                        table.database, options.table or name_of_table(options.out.name), request, **told
+                    )
                 return protect_counted_table(
                     table.engine, request, format=table.format, delimiter=table.delimiter, **told
                 )
@@ -133,14 +135,6 @@ def prepare_on_engine(
         Original(None),
         (*request.sensitive, *request.keep),
     )
-
-
-def _name(options: TableOptions) -> str:
-    """The name of the protected table: that which was given, else that of the release."""
-    if options.table is not None:
-        return options.table
-    name = re.sub(r"\W", "_", options.out.name, flags=re.ASCII)
-    return f"_{name}" if name[:1].isdigit() else name
 
 
 def _asked(request: TableRequest, table: Opened) -> Rows:

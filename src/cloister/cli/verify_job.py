@@ -14,6 +14,7 @@ from cloister.cli.table_request import hierarchy_files, split_wanted
 from cloister.errors import InputError
 from cloister.hierarchy import hierarchy_file, parse_hierarchy
 from cloister.io import Source
+from cloister.io.query import is_address
 from cloister.io.runs import is_large, read_tally
 from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
@@ -185,6 +186,8 @@ def _original(options: VerifyOptions, manifest: Manifest, read: Callable[[Path],
     """The original of a table, or the tally of what was released of it where it is better not read whole."""
     path, columns = options.original, manifest.get("columns")
     assert path is not None
+    if is_address(str(path)):
+        raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
     if WITH_CODES in manifest or not isinstance(columns, dict) or not path.is_file() or not is_large(path):
         return read(path).frame
     released = [name for name, told in columns.items() if not (isinstance(told, dict) and told.get("ids") == "number")]

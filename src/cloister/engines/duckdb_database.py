@@ -78,6 +78,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
     """
     import duckdb
 
+    _check_repeatable(query)
     path = Path(query.place)
     if not path.is_file():
         raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
@@ -90,6 +91,26 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
         with suppress(Exception):
             connection.rollback()
         connection.close()
+
+
+def _check_repeatable(query: Query) -> None:
+    """Refuse a query that gives other rows each time it runs, as it runs for every count.
+
+    Raises
+    ------
+    InputError
+        It draws lots, or takes the first rows in no order.
+    """
+    from sqlglot import exp, parse_one
+
+    tree = parse_one(query.select, dialect="duckdb")
+    unordered = any(select.args.get("limit") and not select.args.get("order") for select in tree.find_all(exp.Query))
+    if unordered or tree.find(exp.Rand, exp.TableSample, exp.Uuid):
+        raise InputError(
+            f"The query of {query.name} gives other rows each time it runs (a sample, random(), or LIMIT without an "
+            "order), but the table is counted several times. Make it a table in the database first.",
+            file=query.name,
+        )
 
 
 def _seen(connection: Any, query: Query) -> tuple[Column, ...]:

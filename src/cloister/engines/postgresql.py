@@ -25,6 +25,9 @@ T = TypeVar("T")
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 """Every count of the transaction is of the same records, whatever others write meanwhile."""
 
+PLANS = ("SET LOCAL enable_nestloop = off", "SET LOCAL enable_mergejoin = off", "SET LOCAL work_mem = '64MB'")
+"""Level maps are small and were not analysed: joined by hashing, as they must be, they cost one look-up a record."""
+
 REASONS = {
     "42501": "this account may not make tables there (CREATE on the schema, TEMPORARY on the database)",
     "3F000": "the schema that its name has is not there",
@@ -131,7 +134,8 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
 
 def _seen(cursor: Any, query: Query) -> tuple[Column, ...]:
     """Begin the transaction, and keep what the query gives for statements to see."""
-    cursor.execute(SNAPSHOT)
+    for setting in (SNAPSHOT, *PLANS):
+        cursor.execute(setting)
     schema = cursor.adbc_execute_schema(query.select)
     check_names(schema.names, query.name)
     words = ", ".join(selected(column, query) for column in schema)

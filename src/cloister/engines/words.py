@@ -58,3 +58,15 @@ def check_memory_or_spark(word: str) -> None:
         raise InputError(
             "--engine can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) for this shape."
         )
+
+
+def name_of_table(folder: str) -> str:
+    """Return what a protected table is called unless it was given a name: as the folder of the release.
+
+    Examples
+    --------
+    >>> name_of_table("2026-release")
+    '_2026_release'
+    """
+    name = re.sub(r"\W", "_", folder, flags=re.ASCII)
+    return f"_{name}" if name[:1].isdigit() else name

@@ -44,14 +44,23 @@ def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
     path = Path(query.place)
     if not path.is_file():
         raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
-    connection = call_foreign(
-        lambda: duckdb.connect(str(path), read_only=True, config=SETTINGS), cannot_open(path, query)
-    )
+    connection = call_foreign(lambda: _opened(duckdb, str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt
     try:
         return _answer(connection, query)
     finally:
         connection.close()
+
+
+def _opened(duckdb: Any, path: str) -> Any:
+    """A connection that only reads; to a file that this process is writing, too, which DuckDB opens one way alone."""
+    try:
+        return duckdb.connect(path, read_only=True, config=SETTINGS)
+    except duckdb.ConnectionException:
+        pass
+    connection = duckdb.connect(path, config=SETTINGS)
+    connection.execute("BEGIN TRANSACTION READ ONLY").fetchall()
+    return connection
 
 
 def _answer(connection: Any, query: Query) -> pl.DataFrame:

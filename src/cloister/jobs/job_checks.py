@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloister.engines.words import is_spark
+from cloister.engines.words import is_spark, name_of_table
 from cloister.errors import InputError, did_you_mean
 from cloister.io.query import is_address
 from cloister.sources import profiled
@@ -128,8 +128,18 @@ def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
     InputError
         There are several addresses.
     """
-    tables = [part for part in parts.values() if isinstance(part, TablePart)]
-    named = {address for part in tables if (address := database_of(part, engine)) is not None}
+    made: dict[str, str] = {}
+    for name, part in parts.items():
+        if isinstance(part, TablePart) and database_of(part, engine) is not None:
+            table = part.table or name_of_table(name)
+            if table in made:
+                raise InputError(
+                    f"{file}: the parts {made[table]} and {name} would both make the table {table}. Give one of them "
+                    "another name with table.",
+                    file=file,
+                )
+            made[table] = name
+    named = {address for part in parts.values() if (address := database_of(part, engine)) is not None}
     if len(named) > 1:
         raise InputError(
             f"{file}: tables of one job can be protected inside one database, but {len(named)} are named as engines. "

@@ -25,7 +25,7 @@ from .recheck_data import columns_that_stayed, data_file_of, read_released, said
 from .recheck_report import recount
 from .roles import check_columns
 from .verification.promise import Original, Population, Promise, bound_ladders
-from .verify import class_sizes, released_texts, verify
+from .verify import OTHERS_AS_RECORDED, class_sizes, released_texts, verify
 
 T = TypeVar("T")
 
@@ -121,8 +121,9 @@ def recheck(
         verdict.checks if failures else (*verdict.checks, *_checked(_is_exact(manifest, promise), source is not None))
     )
     how = said_of_database(verdict.how) if TABLE in manifest else verdict.how
-    if stayed:
-        checks = (*checks, f"not looked at, as they stay in the database: {', '.join(stayed)}")
+    if unseen := [column for column in stayed if column != promise.id]:
+        others = [check for check in checks if check != OTHERS_AS_RECORDED]
+        checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
     return Verdict(verdict.holds and not failures, how, checks, (*verdict.failures, *failures))
 
 

@@ -19,6 +19,8 @@ from .verification.promise import Description, Original, Population, Promise
 from .verification.recodings import by_labels, not_compared, record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
+OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
+
 KEYED = "^[0-9a-f]{64}$"
 """A keyed hash of an id: HMAC-SHA256 in hexadecimal."""
 
@@ -342,7 +344,7 @@ def _check_other_columns(
     moved = _differing(expected, found, every)
     checks.expect(
         moved == 0,
-        "columns that were not generalized are as in the original",
+        OTHERS_AS_RECORDED,
         f"{moved} combinations of values differ from the original in columns that were not generalized",
     )
 

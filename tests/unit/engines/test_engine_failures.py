@@ -214,6 +214,7 @@ def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
         "update release set mrn = 0 where mrn = 9",
         "update release set mrn = 373 - mrn where mrn in (1, 372)",
         "delete from release where mrn = 12",
+        "alter table release add column patient text",
     ):
         hospital.run("drop table if exists kept; create table kept as select * from release")
         hospital.run(change)
@@ -343,3 +344,37 @@ def test_text_that_is_not_utf8_further_on(tmp_path):
         released(path, id=None, drop=("mrn",))
 
     said_well(caught.value.message)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "select * from patients order by random() limit 9",
+        "select * from patients limit 9",
+        "from patients using sample 9",
+    ],
+)
+def test_queries_that_give_other_rows_each_time(tmp_path, asked):
+    """A query that DuckDB would answer otherwise for every count is refused, with what to do."""
+    from cloister.engines.duckdb_database import duckdb_database
+
+    path = tmp_path / "hospital.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create table patients as select range as n from range(99)")
+
+    with (
+        pytest.raises(InputError, match="other rows each time"),
+        duckdb_database(Query(f"duckdb:{path}", asked, "few")),
+    ):
+        pass
+
+
+def test_an_engine_for_a_release_of_files(tmp_path, capsys):
+    """The address of a database is of no use where the records are in the folder, and that is said."""
+    write_parquet(patients(), tmp_path / "patients.parquet")
+    words = ("protect", "table", str(tmp_path / "patients.parquet"), *WORDS, "--out", str(tmp_path / "release"), "-q")
+    assert run([*words]) == 0
+
+    assert run(["verify", str(tmp_path / "release"), "--engine", "duckdb:x.duckdb"]) == 2
+
+    assert "holds its records itself" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import polars as pl
 import pytest
 from tests.jobs_files import JOB, write_hospital
@@ -88,6 +89,30 @@ def test_parts_that_cannot_be_compared_are_refused(hospital, capsys):
     assert server.run("select count(*) from information_schema.tables where table_name in ('safe', 'other')") == [["0"]]
 
 
+def test_a_job_inside_a_duckdb_file(hospital, tmp_path):
+    """The same in a DuckDB file, which is read while the job still has it open."""
+    frame = pl.read_csv("patients.csv")
+    with duckdb.connect("hospital.duckdb") as connection:
+        connection.register("loaded", frame.to_arrow())
+        connection.execute("create table patients as select * from loaded")
+    url = "duckdb:hospital.duckdb"
+    source = SOURCE.format(name="patients", url=url, id="mrn")
+    part = TABLE.format(name="people", engine=url, table="safe", more="")
+    (tmp_path / "inside.toml").write_text(HEAD + source + part)
+
+    assert run(["run", "inside.toml", "-q"]) == 0
+    assert run(["verify", "release", "--engine", url, "-q"]) == 0
+
+
+def test_parts_that_would_make_one_table():
+    """Two parts cannot make a table of one name, and the job says so when it is read."""
+    source = SOURCE.format(name="patients", url="duckdb:x", id="mrn")
+    parts = [TABLE.format(name=name, engine="duckdb:x", table="safe", more="") for name in ("one", "two")]
+
+    with pytest.raises(InputError, match="would both make the table safe"):
+        parse_job(HEAD + source + "".join(parts), "inside.toml")
+
+
 def test_tables_of_a_job_stay_in_one_database():
     """Two databases cannot keep or undo tables together, so a job names one."""
     sources = "".join(
@@ -95,7 +120,7 @@ def test_tables_of_a_job_stay_in_one_database():
         for name, url in (("patients", "postgresql://a/b"), ("diagnoses", "duckdb:x"))
     )
     one = TABLE.format(name="one", engine="postgresql://a/b", table="safe", more="")
-    two = TABLE.format(name="two", engine="duckdb:x", table="safe", more="").replace('"patients"', '"diagnoses"')
+    two = TABLE.format(name="two", engine="duckdb:x", table="other", more="").replace('"patients"', '"diagnoses"')
 
     with pytest.raises(InputError, match="inside one database, but 2 are named"):
         parse_job(HEAD + sources + one + two, "inside.toml")
