@@ -18,6 +18,7 @@ from cloister.io import CodeColumns
 from cloister.io.disk import shown_name
 from cloister.release import Release
 from cloister.results import Manifest
+from cloister.sources import profiled
 from cloister.stopwatch import Stopwatch
 
 RequestOf = Callable[[CodesOptions, GivenCodes], CodesRequest[DisassociationRequest]]
@@ -54,6 +55,8 @@ def check_on_spark(options: CodesOptions) -> None:
 def _file(options: CodesOptions) -> Path:
     if not isinstance(options.data, Path):
         raise InputError("Spark reads files, and no queries of databases. Give a file, or --engine memory.")
+    if profiled(options.data) is not None:
+        raise InputError("Spark reads files, and no collections by a profile. Give --engine memory.")
     if not options.data.exists():
         raise InputError(f"{shown_name(options.data)} does not exist.", file=shown_name(options.data))
     return options.data

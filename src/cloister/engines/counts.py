@@ -7,6 +7,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns
+from cloister.io.database import check_years
 
 from .relation import Engine
 from .statements import id_counts, place, tally, unique_counts
@@ -46,4 +47,6 @@ def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
     names = [one.name for one in engine.columns]
     own = {place(names.index(column)): column for column in columns}
     renamed = pl.DataFrame([frame[code].alias(column) for code, column in own.items()])
+    for series in renamed.get_columns():
+        check_years(series, engine.file)
     return plain_columns(renamed, engine.file).with_columns(frame["n"].cast(pl.Int64).alias(RECORDS))

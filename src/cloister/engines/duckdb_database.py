@@ -10,6 +10,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import plain_columns
+from cloister.io.adbc import quoted
 from cloister.io.columns import check_names
 from cloister.io.duckdb_file import REASONS, SETTINGS, cannot_open, frame_of, selected
 from cloister.io.foreign import call_foreign
@@ -31,6 +32,8 @@ class DuckDBDatabase:
     connection: Any = field(repr=False)
     name: str = "duckdb"
     dialect: str = "duckdb"
+    view: str = SOURCE
+    temporary: str = ""
 
     @property
     def file(self) -> str:
@@ -84,6 +87,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
         raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
     connection = call_foreign(lambda: duckdb.connect(str(path), config=SETTINGS), cannot_open(path, query))
     try:
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
         connection.begin()
         columns = waited_for(lambda: _told(lambda: _seen(connection, query), query.name), connection.interrupt)
         yield DuckDBDatabase(query, columns, tuple(missing), connection)
@@ -117,11 +121,20 @@ def _seen(connection: Any, query: Query) -> tuple[Column, ...]:
     """Make the view that statements see the table through."""
     relation = connection.sql(query.select)
     check_names(relation.columns, query.name)
-    words = [selected(name, str(kind), query) for name, kind in zip(relation.columns, relation.types, strict=True)]
+    words = [_by_bytes(name, str(kind), query) for name, kind in zip(relation.columns, relation.types, strict=True)]
     view = f"CREATE TEMP VIEW {SOURCE} AS SELECT {', '.join(words)} FROM (\n{query.select}\n) AS t"  # noqa: S608
     connection.execute(view).fetchall()
     empty = frame_of(connection.sql(f"SELECT * FROM {SOURCE} LIMIT 0"))  # noqa: S608
     return tuple(Column(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
+
+
+def _by_bytes(name: str, kind: str, query: Query) -> str:
+    """What is selected of a column: texts that the database takes for the same, as without regard to case, differ."""
+    word = selected(name, kind, query)
+    own = quoted(name)
+    if word == own and kind != "VARCHAR":
+        return word
+    return f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
 
 
 def _told(ask: Any, file: str) -> Any:

@@ -49,6 +49,8 @@ class DuckDBFile:
     connection: Any = field(repr=False)
     name: str = "duckdb"
     dialect: str = "duckdb"
+    view: str = SOURCE
+    temporary: str = ""
 
     def fetch(self, query: Any) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""

@@ -93,10 +93,14 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     query = query.from_(plain(engine).subquery("s"))
     for column, alias in maps.items():
         joined = exp.column("k", alias).eq(key(exp.column(place(own.index(column)), "s")))
-        query = query.join(exp.to_table(alias), on=joined)
+        query = query.join(_temporary(engine, alias), on=joined)
     same = [exp.column(place(number), "x").eq(exp.column("code", alias)) for number, alias in enumerate(maps.values())]
-    left_out = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(SUPPRESSED), "x", table=True))
-    return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same))))
+    left_out = exp.select(exp.Literal.number(1)).from_(_temporary(engine, SUPPRESSED, "x"))
+    # Without an order, the rows of the table would stand as those of the input do.
+    in_order = [
+        exp.Ordered(this=by_bytes(engine, shown[column].copy())) for column in making.columns if column != making.id
+    ]
+    return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same)))).order_by(*in_order)
 
 
 def released_tally(table: str, columns: Sequence[str]) -> exp.Select:
@@ -132,7 +136,7 @@ def n_changed(engine: Engine, making: Making) -> exp.Select:
     recorded = exp.select(*(_recorded(engine, making, column) for column in columns)).from_(plain(engine).subquery("s"))
     for number, one in enumerate(making.recoded):
         found = exp.column("k", _map(number)).eq(key(_own(engine, one.column)))
-        recorded = recorded.join(exp.to_table(_map(number)), on=found, join_type="left")
+        recorded = recorded.join(_temporary(engine, _map(number)), on=found, join_type="left")
     more = exp.Except(this=released, expression=recorded, distinct=False)
     return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(more.subquery("t"))
 
@@ -147,6 +151,11 @@ def _recorded(engine: Engine, making: Making, column: str) -> exp.Expr:
 def _own(engine: Engine, column: str) -> exp.Column:
     """A column of the original, as statements call it."""
     return exp.column(place([one.name for one in engine.columns].index(column)), "s")
+
+
+def _temporary(engine: Engine, name: str, alias: str | None = None) -> exp.Expr:
+    """A temporary table of ours, called by its name alone from there on."""
+    return exp.alias_(exp.to_table(f"{engine.temporary}{name}"), alias or name, table=True)
 
 
 def _map(number: int) -> str:

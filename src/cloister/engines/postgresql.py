@@ -51,6 +51,8 @@ class PostgreSQL:
     call: Call = field(repr=False)
     name: str = "postgresql"
     dialect: str = POSTGRESQL
+    view: str = f"pg_temp.{SOURCE}"
+    temporary: str = "pg_temp."
 
     @property
     def file(self) -> str:
@@ -70,25 +72,13 @@ class PostgreSQL:
     def run(self, statement: Any) -> None:
         """Run a statement inside the transaction."""
         sql = statement.sql(dialect=self.dialect)
-        self._waited(lambda: self._told(lambda: self.cursor.execute(sql)))
-
-    def _told(self, make: Callable[[], object]) -> None:
-        """Do something there, or say in our words why it cannot be done."""
-        state: str | None = ""
-        try:
-            make()
-            return
-        except (CloisterError, MemoryError):
-            raise
-        except Exception as error:  # its message quotes values
-            state = getattr(error, "sqlstate", None)
-        raise _refusal(self.file, state)
+        self._waited(lambda: _told(lambda: self.cursor.execute(sql), self.file))
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
         """Make a temporary table of these rows."""
         kinds: dict[Loaded, Any] = {"text": pl.String, "whole": pl.Int64}
         frame = pl.DataFrame(rows, schema={column: kinds[kind] for column, kind in columns.items()}, orient="row")
-        self._waited(lambda: self._told(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True)))
+        self._waited(lambda: _told(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file))
 
     def is_there(self, table: str) -> bool:
         """Whether there is a table of this name."""
@@ -128,27 +118,58 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
     """
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
-        columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _seen(cursor, query)), call.stop)
+        words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query)), call.stop)
+        waited_for(lambda: _told(lambda: _prepared(cursor, query, words), query.name), call.stop)
+        columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop)
         yield PostgreSQL(query, columns, tuple(missing), cursor, call)
 
 
-def _seen(cursor: Any, query: Query) -> tuple[Column, ...]:
-    """Begin the transaction, and keep what the query gives for statements to see."""
+def _begun(cursor: Any, query: Query) -> str:
+    """Begin the transaction, and return what is selected of the query, text in the order of its bytes."""
     for setting in (SNAPSHOT, *PLANS):
         cursor.execute(setting)
     schema = cursor.adbc_execute_schema(query.select)
     check_names(schema.names, query.name)
-    words = ", ".join(selected(column, query) for column in schema)
-    # A table and not a view: a query with random(), or a LIMIT without an order, gives other rows each time.
+    words = []
+    for column in schema:
+        word, name = selected(column, query), quoted(column.name)
+        is_text = word != name or str(column.type) in ("string", "large_string", "string_view")
+        words.append(f'({word.removesuffix(f" AS {name}")})::text COLLATE "C" AS {name}' if is_text else word)
+    return ", ".join(words)
+
+
+def _prepared(cursor: Any, query: Query, words: str) -> None:
+    """Make the table that keeps what the query gives; a view would give other rows each time of one with random()."""
     cursor.execute(
         f"CREATE TEMPORARY TABLE {quoted(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
-        f"SELECT {words} FROM (\n{query.select}\n) AS t"
+        f"SELECT {words} FROM (\n{query.select}\n) AS t WITH NO DATA"
     )
-    cursor.execute(f"ANALYZE {quoted(SOURCE)}")
-    seen = cursor.adbc_execute_schema(f"SELECT * FROM {quoted(SOURCE)}")  # noqa: S608
+
+
+def _filled(cursor: Any, query: Query, words: str) -> tuple[Column, ...]:
+    """Run the query, which can write nothing but our own temporary table, and see what it gave."""
+    cursor.execute("SAVEPOINT cloister")
+    cursor.execute("SET LOCAL transaction_read_only = on")
+    cursor.execute(f"INSERT INTO pg_temp.{quoted(SOURCE)} SELECT {words} FROM (\n{query.select}\n) AS t")  # noqa: S608
+    cursor.execute("RELEASE SAVEPOINT cloister")
+    cursor.execute(f"ANALYZE pg_temp.{quoted(SOURCE)}")
+    seen = cursor.adbc_execute_schema(f"SELECT * FROM pg_temp.{quoted(SOURCE)}")  # noqa: S608
     empty = pl.from_arrow(seen.empty_table())
     assert isinstance(empty, pl.DataFrame)
     return tuple(Column(name, kind_of(kind)) for name, kind in empty.schema.items())
+
+
+def _told(make: Callable[[], object], file: str) -> None:
+    """Do something there, or say in our words why it cannot be done; its own words quote values."""
+    state: str | None = ""
+    try:
+        make()
+        return
+    except (CloisterError, MemoryError):
+        raise
+    except Exception as error:
+        state = getattr(error, "sqlstate", None)
+    raise _refusal(file, state)
 
 
 def _refusal(file: str, state: str | None) -> InputError:

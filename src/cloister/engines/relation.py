@@ -24,17 +24,27 @@ class Column:
     ----------
     name : as the table has it
     kind : text, where an empty one is missing; float, where NaN is; or anything else of one value a cell
+    seen_as : what statements call it; None for its name
     """
 
     name: str
     kind: Kind = "other"
+    seen_as: str | None = None
 
 
 class Engine(Protocol):
     """What can count the records of a table where they are.
 
-    Statements see the table through the view `cloister.engines.statements.SOURCE`.
+    Statements see the table through a view, or a temporary table, of their own.
     """
+
+    @property
+    def view(self) -> str:
+        """What statements call the table."""
+
+    @property
+    def temporary(self) -> str:
+        """What stands before the names of temporary tables, so that no others are meant."""
 
     @property
     def name(self) -> str:

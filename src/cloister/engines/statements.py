@@ -31,7 +31,7 @@ def plain(engine: Engine) -> exp.Select:
         exp.alias_(_plain(column, engine.missing), place(number), quoted=True)
         for number, column in enumerate(engine.columns)
     ]
-    return exp.select(*columns).from_(exp.to_table(SOURCE))
+    return exp.select(*columns).from_(exp.to_table(engine.view))
 
 
 def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
@@ -96,7 +96,7 @@ def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
 
 def _plain(column: Column, missing: Sequence[str]) -> exp.Expr:
     """A column in which null is the only missing value."""
-    own = exp.column(column.name, quoted=True)
+    own = exp.column(column.seen_as or column.name, quoted=True)
     if column.kind == "float":
         return exp.Nullif(this=own, expression=exp.cast(exp.Literal.string("NaN"), exp.DataType.Type.DOUBLE))
     if column.kind == "text":

@@ -6,6 +6,7 @@ from cloister.errors import InputError
 
 SPARK = "spark"
 
+NO_SCHEMAS = ("temp", "system", "information_schema")
 TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
 
 _MASTER = re.compile(r"(local(\[[^\]]*\])?|spark://.+|sc://.+|yarn|k8s://.+)")
@@ -42,6 +43,12 @@ def check_table_name(text: str) -> str:
         raise InputError(
             "The protected table needs a name of letters, digits and _, the first no digit; a schema may stand before "
             "it, as in research.patients_2026."
+        )
+    *schemas, table = text.lower().split(".")
+    if table.startswith("cloister_") or any(name.startswith("pg_") or name in NO_SCHEMAS for name in schemas):
+        raise InputError(
+            "The protected table must stay: its schema cannot be one of the system or of temporary tables, and its "
+            "name cannot begin with cloister_, as those of our own temporary ones do."
         )
     return text
 

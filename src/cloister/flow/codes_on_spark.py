@@ -158,6 +158,7 @@ def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
     blocks = read_opened(opened, repeats=source.repeats, with_ids=source.with_ids and has_ids)
     if blocks.n_empty and not source.drop_empty:
         n_read = blocks.n_records + blocks.n_empty
+        forget(blocks.frame)
         raise InputError(
             f"{blocks.n_empty} of {n_read} patients in {form.name} have no code. Leave them out with --drop-empty.",
             file=form.name,

@@ -38,6 +38,10 @@ class _Made:
     id_column: str | None
     stays: bool = False
 
+    def stayed(self) -> list[str]:
+        """Released columns that were not counted."""
+        return [column for column in self.counted.uncounted if column in self.making.columns]
+
     def stay(self) -> None:
         """Commit it."""
         self.database.commit()
@@ -77,7 +81,7 @@ class _Made:
             wrong = database.fetch(n_out_of_order(database, making.table, making.columns, self.id_column)).item()
             if wrong:
                 raise InternalError(f"{wrong} ids of the protected table are not the places of their records.")
-        if {*self.counted.uncounted} - {self.id_column}:
+        if {*self.stayed()} - {self.id_column}:
             self._compare_uncounted()
         here = [column for column in making.columns if column not in self.counted.uncounted]
         frame = fetch_released(database, making.table, here)
@@ -93,7 +97,7 @@ class _Made:
 
     def _with_uncounted(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put missing values in the place of what was not counted, and the first number of each row as its id."""
-        nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in self.counted.uncounted]
+        nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in self.stayed()]
         frame = frame.with_columns(nothing)
         if self.id_column is not None:
             records = records_of(frame)
@@ -157,7 +161,7 @@ def _release(
         data=course.protected.frame,
         frame=course.protected.frame,
         codebook=course.codebook,
-        manifest=manifest | {TABLE: {"name": made.making.table, "not_counted": list(made.counted.uncounted)}},
+        manifest=manifest | {TABLE: {"name": made.making.table, "not_counted": made.stayed()}},
         format="parquet",
         delimiter=",",
         custody=Custody(course.exact | dict(custody or {}), None),

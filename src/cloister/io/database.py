@@ -50,7 +50,7 @@ def read_query(query: Query) -> pl.DataFrame:
     if not frame.height:
         raise InputError(f"The query of {query.name} gives no records.", file=query.name)
     for series in frame.get_columns():
-        _check_years(series, query.name)
+        check_years(series, query.name)
     aware = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
     return plain_columns(frame.with_columns(pl.col(aware).dt.convert_time_zone("UTC")), query.name)
 
@@ -70,8 +70,14 @@ def _read(query: Query, call: Call) -> pl.DataFrame:
     return frame
 
 
-def _check_years(series: pl.Series, name: str) -> None:
-    """Refuse dates that are no days: databases have an infinity."""
+def check_years(series: pl.Series, name: str) -> None:
+    """Refuse dates that are no days: databases have an infinity.
+
+    Raises
+    ------
+    InputError
+        There are such dates.
+    """
     if not isinstance(series.dtype, pl.Date | pl.Datetime):
         return
     low, high = (

@@ -47,6 +47,7 @@ def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
     connection = call_foreign(lambda: _opened(duckdb, str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt
     try:
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
         return _answer(connection, query)
     finally:
         connection.close()

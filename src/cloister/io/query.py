@@ -12,7 +12,7 @@ from cloister.io.text import load_text
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 SECRET = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|authorization|access_?key|(?<!ssl)key$")
-USER_AND_PASSWORD = re.compile(r"[^?]*//[^@?]*:[^@?]*@")
+USER_AND_PASSWORD = re.compile(r"[^/]*//[^@]*:[^@]*@")
 SUFFIXES = (".duckdb", ".db", ".sqlite", ".sqlite3")
 DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "duckdb": "duckdb", "sqlite": "sqlite"}
 _SQLITE = b"SQLite format 3\0"

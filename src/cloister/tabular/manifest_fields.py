@@ -79,7 +79,10 @@ def is_place(manifest: Manifest) -> bool:
     name, stayed = place["name"], place["not_counted"]
     is_named = isinstance(name, str) and TABLE_NAME.fullmatch(name) is not None
     roles = (Role.IDENTIFIER, Role.SENSITIVE, Role.KEPT)
-    is_known = isinstance(stayed, list) and all(columns.get(str(column), {}).get("role") in roles for column in stayed)
+    if not isinstance(stayed, list) or len({*map(str, stayed)}) < len(stayed):
+        return False
+    judged = {str(rule.get("column")) for rule in manifest["guarantee"]["rules"]}
+    is_known = all(columns.get(str(column), {}).get("role") in roles and column not in judged for column in stayed)
     return is_named and is_known and not manifest["settings"]["keep_suppressed"]
 
 

@@ -111,6 +111,11 @@ def recheck(
     people = _populations(populations or {}, manifest, promise, hierarchies or {})
     verdict = verify(frame, promise, source, people)
     check_columns(expectation.quasi_identifiers, frame.columns, "the release")
+    if uncounted := [column for column in expectation.quasi_identifiers if column in stayed]:
+        raise InputError(
+            f"Classes by {', '.join(uncounted)} were not counted: the values of these columns stay in the database. "
+            "Expect something of the others, or count there."
+        )
     if tuple(table_columns(frame)) == promise.columns and not any("roles" in failure for failure in failures):
         failures += _stated(lambda: _codebook_failures(folder, frame, manifest, around))
         failures += _stated(lambda: _figure_failures(frame, manifest, promise, source))

@@ -125,6 +125,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     [
         "postgresql://owner:hunter2@host/db",
         "postgresql://owner:hun/ter2@host/db",
+        "postgresql://owner:hun?ter2@host/db",
         "postgresql://host/db?password=hunter2",
         "postgresql://host/db?PassWord=hunter2",
         "postgresql://host/db?sslmode=require&sslpassword=hunter2",

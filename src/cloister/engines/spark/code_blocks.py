@@ -15,7 +15,7 @@ from cloister.io import CodeSource, as_text
 from cloister.io.coded_columns import text_of_codes
 
 from .failures import call_spark
-from .tasks import DATA, Row, collected, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import DATA, Row, collected, forget, in_pieces, on_workers, pack, rows_of, unpack
 
 RECORDS_A_BLOCK = 50_000
 
@@ -105,6 +105,15 @@ def read_blocks(frame: Any, reading: Reading) -> Blocks:
         Ids are missing, codes cannot be written, or no patient has any.
     """
     blocks = call_spark(on_workers(frame, lambda batches: _blocks(batches, reading)).persist)
+    try:
+        return _read(blocks, reading)
+    except BaseException:
+        forget(blocks)
+        raise
+
+
+def _read(blocks: Any, reading: Reading) -> Blocks:
+    """Add up what the workers tell of their blocks."""
     told = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
     heads = [unpack(row.head) for row in collected(told)]
     form, column = reading.form, reading.form.columns.codes or reading.form.columns.code

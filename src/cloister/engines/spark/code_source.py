@@ -1,5 +1,6 @@
 """Where code sets on Spark come from: files that the workers can read, or a dataframe of Spark."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,13 @@ from cloister.io.text import head_of
 
 from .code_blocks import Blocks, Reading, read_blocks
 from .failures import call_spark
+from .tasks import forget
 
 LINES_A_PARTITION = 500_000
 """Lines of a long file that a worker brings together at a time, at most on average."""
+
+PATTERN = re.compile(r"[*?\[\]{}\\]")
+"""What makes a path a pattern to Spark."""
 
 UNREADABLE = (
     "Spark could not read {name}. See whether all workers can read it, whether it is whole, and whether all its parts "
@@ -88,7 +93,11 @@ def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
         frame = _brought_together(frame, str(form.columns.id))
     blocks = read_blocks(frame, Reading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
     if form.layout == "wide" and form.columns.id is not None:
-        _check_once(opened.frame, form, blocks.n_records + blocks.n_empty)
+        try:
+            _check_once(opened.frame, form, blocks.n_records + blocks.n_empty)
+        except BaseException:
+            forget(blocks.frame)
+            raise
     return blocks
 
 
@@ -112,18 +121,32 @@ def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
 
 def files_frame(session: Any, place: Place) -> tuple[Any, str | None]:
     """Return the frame of some files, and what separates the cells of CSV."""
-    first, name = _first_file(place.path), shown_name(place.path)
+    first, name = first_file(place.path), shown_name(place.path)
+    if PATTERN.search(str(place.path.absolute())):
+        raise InputError(
+            f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is in "
+            "it. Rename it, or give --engine memory.",
+            file=name,
+        )
     refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())
     if is_parquet(first):
         return call_spark(lambda: session.read.parquet(where), refusal), None
-    head = csv_of(head_of(first, place.encoding), shown_name(first), delimiter=place.delimiter)
+    unpacked = shown_name(first).lower().removesuffix(".gz")
+    head = csv_of(head_of(first, place.encoding), unpacked, delimiter=place.delimiter)
     reader = session.read.option("header", True).option("sep", head.delimiter).option("quote", '"')
     reader = reader.option("escape", '"').option("multiLine", True).option("mode", "FAILFAST")
     reader = reader.option("enforceSchema", False).option("maxCharsPerColumn", -1)
     return call_spark(lambda: reader.csv(where), refusal), head.delimiter
 
 
-def _first_file(path: Path) -> Path:
+def first_file(path: Path) -> Path:
+    """Return a file, or the first of those in a folder.
+
+    Raises
+    ------
+    InputError
+        The folder has none.
+    """
     if not path.is_dir():
         return path
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))

@@ -116,6 +116,7 @@ def _protected(
 ) -> Iterator[_Part]:
     """Yield each part as its worker returns it."""
     place, vocabulary = blocks.place, blocks.vocabulary
+    is_whole = len(splits.sizes) == 1
     quiet = replace(request, safe=Safe.OFF) if request.safe is Safe.REPORT else request  # ties are counted once, here
 
     def part(batches: Iterable[Any]) -> Iterator[Row]:
@@ -126,7 +127,7 @@ def _protected(
         for number, own in _parts(batches).items():
             if before is not None:
                 before(number)
-            yield from _protect(number, own, vocabulary, quiet, repeats)
+            yield from _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole)
 
     n_parts = len(splits.sizes)
     parted = on_workers(blocks.frame, part).repartition(min(n_parts, TASKS), "part")
@@ -163,13 +164,21 @@ def _parts(batches: Iterable[Any]) -> dict[int, list[Any]]:
 
 
 def _protect(
-    number: int, bodies: list[bytes], vocabulary: tuple[str, ...], request: DisassociationRequest, repeats: bool
+    number: int,
+    bodies: list[bytes],
+    vocabulary: tuple[str, ...],
+    request: DisassociationRequest,
+    *,
+    repeats: bool,
+    is_whole: bool,
 ) -> Iterator[Row]:
-    """Disassociate and verify one part."""
+    """Disassociate and verify one part, which may be the whole."""
     load_kernels()
     lengths, items, ids = zip(*(unpack(body) for body in bodies), strict=True)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     codes = check_codes(CodeSets(vocabulary, offsets, np.concatenate(items), None, repeats))
+    if not is_whole:
+        check_others(codes, request)
     protected = disassociate(codes, request)
     verdict = verify(protected.released, Secret(codes, protected.cluster_of, request.diversity), request.diversity)
     if not verdict.holds:
@@ -185,6 +194,26 @@ def _protect(
         None if known is None else protected.cluster_of.astype(np.int64),
     )
     yield from in_pieces(number, pack(number), pack(part))
+
+
+def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
+    """Refuse a part in which hardly anybody has a code that is not sensitive: no record could be made of the others.
+
+    Raises
+    ------
+    NoSafeRelease
+        There are fewer than k such records, which only HORPART's clusters of all records can take up.
+    """
+    if not request.sensitive:
+        return
+    secret = np.isin(np.array(codes.vocabulary, dtype=object), list(request.sensitive))
+    record = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    with_others = np.unique(record[~secret[codes.items]]).size
+    if with_others < request.k:
+        raise NoSafeRelease(
+            f"A part of the records has fewer than {request.k} patients with a code that is not sensitive, so that "
+            "workers cannot protect it by itself. Give --engine memory, which has all records in one place."
+        )
 
 
 def _check_whole(blocks: Blocks, splits: Splits, parts: list[_Part]) -> None:

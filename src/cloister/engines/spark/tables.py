@@ -3,22 +3,22 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import polars as pl
 
+from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns, table_columns
 from cloister.io.columns import check_names
 from cloister.io.disk import shown_name
+from cloister.io.foreign import call_foreign
 
 from ..relation import Column, as_in_file, kind_of
-from ..statements import SOURCE
-from .code_source import UNREADABLE, Place, files_frame
+from .code_source import UNREADABLE, Place, files_frame, first_file
 from .failures import call_spark
 from .session import session_of, spark_session
-
-SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
-"""What must hold while statements run: columns may differ in case alone, and times are those of the file."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class SparkTable:
     """
 
     session: Any = field(repr=False)
+    view: str
     file: str
     schema: pl.Schema = field(repr=False)
     missing: tuple[str, ...] = ()
@@ -38,11 +39,12 @@ class SparkTable:
     delimiter: str | None = ","
     name: str = "spark"
     dialect: str = "spark"
+    temporary: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """Columns of the table, in its order."""
-        return tuple(Column(name, kind_of(kind)) for name, kind in self.schema.items())
+        return tuple(Column(name, kind_of(kind), f"c{j}") for j, (name, kind) in enumerate(self.schema.items()))
 
     def fetch(self, query: Any) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""
@@ -50,6 +52,14 @@ class SparkTable:
         frame = pl.from_arrow(call_spark(lambda: self.session.sql(sql).toArrow()))
         assert isinstance(frame, pl.DataFrame)
         return as_in_file(frame, self.schema, self.file)
+
+
+@dataclass(frozen=True)
+class _View:
+    """What statements call a table, and the types of its columns."""
+
+    name: str
+    schema: pl.Schema
 
 
 @contextmanager
@@ -68,9 +78,10 @@ def spark_table(place: Place, word: str, missing: Sequence[str] = ()) -> Iterato
     shown = shown_name(place.path)
     with spark_session(word) as session:
         frame, delimiter = files_frame(session, place)
-        with _seen(session, frame, shown) as schema:
+        with _seen(session, frame, shown) as seen:
             kind = "parquet" if delimiter is None else "csv"
-            yield SparkTable(session, shown, schema, tuple(missing), kind, delimiter)
+            schema = _as_polars_reads(first_file(place.path), shown) if delimiter is None else seen.schema
+            yield SparkTable(session, seen.name, shown, schema, tuple(missing), kind, delimiter)
 
 
 @contextmanager
@@ -82,8 +93,19 @@ def spark_frame(frame: Any, shown: str = "a dataframe") -> Iterator[SparkTable]:
     InputError
         It cannot be read, or has names that do not tell its columns apart.
     """
-    with session_of(frame) as session, _seen(session, frame, shown) as schema:
-        yield SparkTable(session, shown, schema)
+    with session_of(frame) as session, _seen(session, _in_local_time(frame), shown) as seen:
+        yield SparkTable(session, seen.name, shown, seen.schema)
+
+
+def _in_local_time(frame: Any) -> Any:
+    """Times of a frame as its session shows them: without a zone, which they do not have there either."""
+    words = [
+        f"cast({_quoted(name)} as timestamp_ntz) as {_quoted(name)}" if kind == "timestamp" else _quoted(name)
+        for name, kind in frame.dtypes
+    ]
+    return (
+        call_spark(lambda: frame.selectExpr(*words)) if any(kind == "timestamp" for _, kind in frame.dtypes) else frame
+    )
 
 
 def back(frame: Any, tally: pl.DataFrame, id_column: str | None) -> Any:
@@ -95,14 +117,23 @@ def back(frame: Any, tally: pl.DataFrame, id_column: str | None) -> Any:
     """
     columns = {column: f"c{place}" for place, column in enumerate(table_columns(tally))}
     counted = tally.rename({**columns, RECORDS: "n"}).to_arrow()
+    types = dict(frame.dtypes)
     with session_of(frame) as session:
         few = call_spark(lambda: session.createDataFrame(counted))
         every = few.selectExpr("*", "explode(sequence(0L, n - 1L)) as k")
-        words = [
-            f"{place} + k as {_quoted(column)}" if column == id_column else f"{place} as {_quoted(column)}"
-            for column, place in columns.items()
-        ]
+        words = [_word(column, place, id_column, types[column]) for column, place in columns.items()]
         return every.selectExpr(*words)
+
+
+def _word(column: str, place: str, id_column: str | None, kind: str) -> str:
+    """What is selected as a column: numbers that go on, times of the type that came in, all else as it is."""
+    if column == id_column:
+        return f"{place} + k as {_quoted(column)}"
+    return (
+        f"cast({place} as {kind}) as {_quoted(column)}"
+        if kind.startswith("timestamp")
+        else f"{place} as {_quoted(column)}"
+    )
 
 
 def _quoted(column: str) -> str:
@@ -110,19 +141,24 @@ def _quoted(column: str) -> str:
 
 
 @contextmanager
-def _seen(session: Any, frame: Any, shown: str) -> Iterator[pl.Schema]:
-    """Let statements see a frame, under settings that are put back afterwards."""
+def _seen(session: Any, frame: Any, shown: str) -> Iterator[_View]:
+    """Let statements see a frame under a name of its own, its columns called by place; nothing else is changed."""
     check_names(frame.columns, shown)
-    before = {key: session.conf.get(key) for key in SETTINGS}
+    view = f"cloister_{uuid4().hex}"
+    refusal = UNREADABLE.format(name=shown)
+    placed = call_spark(lambda: frame.toDF(*(f"c{place}" for place in range(len(frame.columns)))), refusal)
+    call_spark(lambda: placed.createOrReplaceTempView(view), refusal)
     try:
-        for key, value in SETTINGS.items():
-            session.conf.set(key, value)
-        call_spark(lambda: frame.createOrReplaceTempView(SOURCE), UNREADABLE.format(name=shown))
-        head = pl.from_arrow(call_spark(lambda: frame.limit(0).toArrow(), UNREADABLE.format(name=shown)))
+        head = pl.from_arrow(call_spark(lambda: placed.limit(0).toArrow(), refusal))
         assert isinstance(head, pl.DataFrame)
-        yield plain_columns(head, shown).schema
+        yield _View(view, plain_columns(head.rename(dict(zip(head.columns, frame.columns, strict=True))), shown).schema)
     finally:
         with suppress(Exception):
-            session.catalog.dropTempView(SOURCE)
-            for key, value in before.items():
-                session.conf.set(key, value)
+            session.catalog.dropTempView(view)
+
+
+def _as_polars_reads(path: Path, shown: str) -> pl.Schema:
+    """The types that a Parquet file has for the engine memory."""
+    refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
+    schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
+    return plain_columns(pl.DataFrame(schema=schema), shown).schema
