@@ -125,11 +125,12 @@ def synthea(hospital):
         "encounters": pl.DataFrame(
             {
                 "Id": visit,
+                "PATIENT": claims["patient_id"],
                 "STOP": claims["end_date"].cast(pl.String) + "T10:00:00Z",
                 "ENCOUNTERCLASS": claims["place_of_service"].replace(SYNTHEA_PLACES),
             }
         ),
-        "procedures": pl.DataFrame({"ENCOUNTER": visit, "CODE": claims["cpt"]}),
+        "procedures": pl.DataFrame({"PATIENT": claims["patient_id"], "ENCOUNTER": visit, "CODE": claims["cpt"]}),
         "claims": pl.DataFrame(
             {
                 "Id": claims["number"],

@@ -27,6 +27,7 @@ from cloister.risk.safe_harbor import Finding, look_for_identifiers
 ID, QUASI, SENSITIVE, DROP = "id", "quasi-identifier", "sensitive", "drop"
 RECORD_NUMBERS = "H"
 USUAL_AGES = "interval:5,10,20/top=90"
+BIRTHS, BIRTH_YEARS = "date:year,decade", "interval:5,10,20"
 KINDS_OF_PEOPLE = re.compile(
     r"sex|gender|race|ethnic|marital|civil_status|language|religion|(^|_)state($|_)|region|country|nationality|"
     r"education|occupation|insurance_type|payer|(^|_)smok"
@@ -90,6 +91,7 @@ def guess_table(frame: pl.DataFrame, file: str) -> list[Guess]:
         else guess_column(one)
         for one in columns
     ]
+    guesses = _one_birth(guesses, texts)
     if not any(guess.role == QUASI for guess in guesses):
         raise InputError(
             f"No column of {file} was recognised as a quasi-identifier, such as age, sex or ZIP. Rename columns, or "
@@ -97,6 +99,26 @@ def guess_table(frame: pl.DataFrame, file: str) -> list[Guess]:
             file=file,
         )
     return guesses
+
+
+def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
+    """Guesses with the year of a birth dropped where its date is there, or the date where more years are known."""
+    taken = [guess for guess in guesses if guess.role == QUASI]
+    dates = [guess.column for guess in taken if guess.hierarchy == BIRTHS]
+    years = [guess.column for guess in taken if guess.hierarchy == BIRTH_YEARS and is_named_birth_year(guess.column)]
+    dropped: dict[str, str] = {}
+    for date, year in ((date, year) for date in dates for year in years):
+        same = texts[date].str.head(4).eq(texts[year]).drop_nulls()
+        if same.is_empty() or not same.all():
+            continue
+        more = texts[date].null_count() > texts[year].null_count()
+        dropped |= {date: year} if more else {year: date}
+    return [
+        Guess(guess.column, DROP, "sure", f"{dropped[guess.column]} tells the same birth")
+        if guess.column in dropped
+        else guess
+        for guess in guesses
+    ]
 
 
 def _column(text: pl.Series, findings: Sequence[Finding]) -> Column:
@@ -149,10 +171,10 @@ def _of_a_person(column: Column) -> Guess | None:
     if is_named_age(name) and are_ages(values):
         return Guess(name, QUASI, "sure", "ages, by name and content", USUAL_AGES)
     if (is_named_birth_year(name) or "birth" in column.plain) and are_years(values):
-        return Guess(name, QUASI, "sure", "years of birth, by name and content", "interval:5,10,20")
+        return Guess(name, QUASI, "sure", "years of birth, by name and content", BIRTH_YEARS)
     if are_dates(values):
         birth = re.search(r"birth|(^|_)dob($|_)", column.plain) is not None
-        words = "date:year,decade" if birth else "date:month,quarter,year"
+        words = BIRTHS if birth else "date:month,quarter,year"
         if not _is_readable(name, values, words):
             return Guess(name, DROP, "likely", "dates in a form that cannot be generalized: write them YYYY-MM-DD")
         return Guess(name, QUASI, "sure" if _says(column, "C") else "likely", "dates, by content", words)

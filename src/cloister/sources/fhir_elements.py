@@ -1,9 +1,12 @@
 """What stands in resources of FHIR: ids and references, codes of concepts, addresses, extensions of US Core."""
 
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .ndjson import Resource, all_at, text_at
+from .ndjson import Resource, all_at, at, text_at
 
 SNOMED = ("http://snomed.info/sct", "urn:oid:2.16.840.1.113883.6.96")
 ICD = (
@@ -16,6 +19,12 @@ PROCEDURES = (
 )
 """Systems of codes, by their addresses."""
 
+REFERENCE = re.compile(
+    r"urn:uuid:(?P<uuid>[^/\s]+)|(?:(?:[^\s?#]*/)?(?P<kind>[A-Za-z]+)/)?(?P<id>[^/?#|:\s]+)(?:/_history/[^/\s]+)?"
+)
+YEARS = {"a", "yr", "yrs", "year", "years"}
+OLDEST = 150
+
 CORE = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-"
 
 
@@ -24,17 +33,58 @@ def id_of(resource: Resource) -> str | None:
     return text_at(resource.content, "id")
 
 
-def referred(reference: str | None) -> str | None:
-    """The id in a reference: ``Patient/ID``, with an address before it or a version behind it, or ``urn:uuid:ID``."""
-    if reference is None:
-        return None
-    return reference.split("/_history/")[0].removeprefix("urn:uuid:").rsplit("/", 1)[-1] or None
+def referred(reference: str | None, kind: str) -> str | None:
+    """The id in a reference to a resource of a kind; None where it is none, or to something of another kind.
+
+    It is written ``Patient/ID``, with an address before it or a version behind it, ``urn:uuid:ID``, or as the id alone.
+
+    Examples
+    --------
+    >>> referred("https://example.org/Patient/a/_history/2", "Patient"), referred("Group/a", "Patient")
+    ('a', None)
+    """
+    found = REFERENCE.fullmatch(reference or "")
+    return (found["uuid"] or found["id"]) if found and found["kind"] in (None, kind) else None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose a resource is.
+
+    Attributes
+    ----------
+    patient : the id; None where it is nobody's, or of somebody or something else
+    is_other : whether it is of somebody or something else, such as a group or a device
+    """
+
+    patient: str | None
+    is_other: bool
+
+
+def subject_of(resource: Resource, element: str = "subject") -> Subject:
+    """Whose a resource is, by an element of it."""
+    reference = text_at(resource.content, element, "reference")
+    kind = text_at(resource.content, element, "type")
+    patient = referred(reference, "Patient") if kind in (None, "Patient") else None
+    return Subject(patient, reference is not None and patient is None)
 
 
 def named_in(reference: str | None) -> str | None:
     """Who is referred to, be it by an identifier: ``Organization?identifier=SYSTEM|NUMBER``."""
-    found = None if reference is None else reference.rsplit("|", 1)[-1]
-    return referred(found)
+    if reference is None:
+        return None
+    found = reference.rsplit("|", 1)[-1].split("/_history/")[0]
+    return found.removeprefix("urn:uuid:").rsplit("/", 1)[-1] or None
+
+
+def years_in(age: Any) -> int | None:
+    """The completed years that an age tells; None where it is in other units, or not told as one number."""
+    value, units = at(age, "value"), (text_at(age, "code"), text_at(age, "unit"))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or at(age, "comparator") is not None or not 0 <= value <= OLDEST:
+        return None
+    unit = units[0] or units[1]
+    return int(value) if unit is not None and unit.lower() in YEARS else None
 
 
 def code_of(concept: Any, first: Sequence[str], then: Sequence[str]) -> str | None:

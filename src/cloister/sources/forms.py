@@ -1,7 +1,7 @@
 """Records of a collection -> the input of a shape."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
@@ -11,7 +11,7 @@ from cloister.io.event_ages import completed_years
 
 from .dates import parsed
 from .files import Files
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""
@@ -88,15 +88,20 @@ def _trajectories(conditions: Records, people: People) -> Made:
     born = people.dated(BIRTH)
     births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
     conditions.dated(DATE)
-    conditions = conditions.without(conditions.frame[DATE].is_null(), "no date")
-    known = conditions.frame[ID].is_in(births[ID].implode())
+    if AGE not in conditions.frame.columns:
+        conditions = replace(conditions, frame=conditions.frame.with_columns(pl.lit(None, pl.String).alias(AGE)))
+    told = conditions.frame[AGE].is_not_null()
+    conditions = conditions.without(conditions.frame[DATE].is_null() & ~told, "no date")
+    known = conditions.frame[ID].is_in(births[ID].implode()) | conditions.frame[AGE].is_not_null()
     conditions = conditions.without(~known, "the birth of the patient is not known")
     joined = conditions.frame.join(births, on=ID, how="left", maintain_order="left")
-    ages = _ages(joined["born"], joined[DATE])
+    ages = (
+        _ages(joined["born"], joined[DATE]).set(joined[AGE].is_not_null(), None).fill_null(joined[AGE].cast(pl.Int64))
+    )
     conditions = conditions.without(ages < 0, "dated before the birth of the patient")
     others = _others(conditions.frame, (ID, CODE, DATE))
-    told = joined.select(ID, CODE, ages.cast(pl.String).alias("age"), *others).filter(ages >= 0)
-    return Made(told.unique(maintain_order=True), conditions.notes)
+    pairs = joined.select(ID, CODE, ages.cast(pl.String).alias("age"), *others).filter(ages >= 0)
+    return Made(pairs.unique(maintain_order=True), conditions.notes)
 
 
 def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
@@ -122,4 +127,4 @@ def _check_known(records: Records, people: People) -> None:
 
 
 def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
-    return [name for name in frame.columns if name not in (*taken, FILE, ROW)]
+    return [name for name in frame.columns if name not in (*taken, AGE, FILE, ROW)]

@@ -14,6 +14,8 @@ from cloister.io.text import load_bytes
 
 TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
 _ZIP = b"PK\x03\x04"
+ENCRYPTED = 1
+"""The flag of a file in an archive that is encrypted."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,14 @@ def _members_at(path: Path) -> list[Member]:
         return [Member(path.name, lambda: load_bytes(path))]
     refusal = InputError(f"{path.name} is not a whole zip archive: copy it again.", file=path.name)
     archive = call_foreign(lambda: zipfile.ZipFile(io.BytesIO(load_bytes(path))), refusal)
-    inside = [entry.filename for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
-    return [Member(PurePosixPath(entry).name, partial(_unzipped, archive, entry, refusal)) for entry in inside]
+    entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
+    if any(entry.flag_bits & ENCRYPTED for entry in entries):
+        raise InputError(
+            f"{path.name} is an encrypted zip archive. Unpack it with its password, and name the folder.",
+            file=path.name,
+        )
+    names = [entry.filename for entry in entries]
+    return [Member(PurePosixPath(name).name, partial(_unzipped, archive, name, refusal)) for name in names]
 
 
 def _is_hidden(entry: str) -> bool:

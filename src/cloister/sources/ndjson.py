@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from .members import Member
 
 LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')
+BUNDLE = "Bundle"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def resources(files: Files, kinds: Collection[str]) -> dict[str, list[Resource]]
     Raises
     ------
     InputError
-        There is no file of such lines, or a line is no JSON object with a resourceType; with the number of the line.
+        There is no file of such lines, or a line is no JSON object with a resourceType, or a Bundle; with the
+        number of the line.
     """
     members = [one for one in files.members if LINES.fullmatch(one.name)]
     if not members and len(files.members) == 1:
@@ -95,8 +97,8 @@ def resources(files: Files, kinds: Collection[str]) -> dict[str, list[Resource]]
 
 
 def _in_member(member: Member, kinds: Collection[str]) -> Iterator[Resource]:
-    wrong = []
-    named = [f'"{kind}"'.encode() for kind in kinds]
+    wrong, bundles = [], []
+    named = [f'"{kind}"'.encode() for kind in (*kinds, BUNDLE)]
     content = unpacked(member.load(), member.name)
     lines = text_of(content, re.sub(r"(?i)\.gz$", "", member.name)).data.split(b"\n") if content.strip() else []
     for number, line in enumerate(lines, start=1):
@@ -105,16 +107,23 @@ def _in_member(member: Member, kinds: Collection[str]) -> Iterator[Resource]:
         found = _object(line)
         if found is None or not isinstance(found.get("resourceType"), str):
             wrong.append(number)
+        elif found["resourceType"] == BUNDLE:
+            bundles.append(number)
         elif found["resourceType"] in kinds:
             yield Resource(found, member.name, number)
-    if wrong:
-        are = "1 line is" if len(wrong) == 1 else f"{len(wrong)} lines are"
-        raise InputError(
-            f"{member.name}: {are} no JSON object with a resourceType (line {wrong[0]}"
-            f"{' is the first' if len(wrong) > 1 else ''}). Export the file again, one resource a line.",
-            file=member.name,
-            line=wrong[0],
-        )
+    _refuse(wrong, "no JSON object with a resourceType", "Export the file again, one resource a line", member)
+    what = "a Bundle, which is" if len(bundles) == 1 else "Bundles, which are"
+    _refuse(bundles, f"{what} not read", "Export Bulk Data, which has one resource a line", member)
+
+
+def _refuse(lines: Sequence[int], what: str, advice: str, member: Member) -> None:
+    if not lines:
+        return
+    are = "1 line is" if len(lines) == 1 else f"{len(lines)} lines are"
+    first = " is the first" if len(lines) > 1 else ""
+    raise InputError(
+        f"{member.name}: {are} {what} (line {lines[0]}{first}). {advice}.", file=member.name, line=lines[0]
+    )
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

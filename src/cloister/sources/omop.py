@@ -69,12 +69,21 @@ def claims(files: Files) -> Records:
         (had.frame, SOURCE_CODE, ("diagnosis", "diagnoses")),
         (done, CODE, ("procedure", "procedures")),
     ):
-        frame = frame.join(first_and_rest(records.filter(inside), "visit", code, *names), on="visit", how="left")
+        within = _of_own_visits(records.filter(inside), visits)
+        frame = frame.join(first_and_rest(within, "visit", code, *names), on="visit", how="left")
     alone = had.frame.filter(~inside).with_columns(pl.col(SOURCE_CODE).alias("diagnosis"), pl.col(DATE).alias(END))
     frame = pl.concat([frame, alone.select(ID, DATE, END, "diagnosis", FILE, ROW)], how="diagonal")
     codes = ("diagnosis", "diagnoses", "procedure", "procedures")
     told = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
     return Records(frame.select(told), notes=had.notes)
+
+
+def _of_own_visits(records: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
+    """Records of visits, refused where a visit is another patient's; visits of nobody are refused by themselves."""
+    owners = visits.select("visit", pl.col(ID).alias("owner")).filter(pl.col("owner").is_not_null())
+    joined = records.join(owners, on="visit", how="inner", maintain_order="left")
+    Records(joined).refuse_of_others(joined["owner"], "a visit")
+    return joined.drop("owner")
 
 
 def _birth() -> pl.Expr:
@@ -138,11 +147,13 @@ def _procedures(files: Files) -> pl.DataFrame:
         ("procedure_source_value", "procedure_source_concept_id", "visit_occurrence_id"),
     )
     if frame is None:
-        return pl.DataFrame(schema={"visit": pl.String, CODE: pl.String})
+        told = dict.fromkeys((ID, "visit", CODE, FILE), pl.String)
+        return pl.DataFrame(schema={**told, ROW: pl.Int64})
     frame, codes = _numbers(frame), _concepts(files, "concept_code", needed=True)
     frame = _with(_with(frame, codes, "procedure_concept_id", "standard"), codes, "procedure_source_concept_id", "own")
     code = pl.coalesce("own", _as_code("procedure_source_value"), "standard")
-    found = frame.select(pl.col("visit_occurrence_id").alias("visit"), code.alias(CODE))
+    who, visit = pl.col("person_id").alias(ID), pl.col("visit_occurrence_id").alias("visit")
+    found = frame.select(who, visit, code.alias(CODE), FILE, ROW)
     return found.filter(pl.col(CODE).is_not_null())
 
 

@@ -13,6 +13,9 @@ from .dates import parsed
 FILE, ROW = "\0file", "\0row"
 """Columns that say in which file a record stands, and where; no column read has such a name."""
 
+AGE = "\0age"
+"""The column of ages in completed years, where a system tells one in place of a date."""
+
 ID, BIRTH, SEX, CODE, DATE, END = "patient_id", "birth_date", "sex", "code", "date", "end_date"
 
 
@@ -80,6 +83,23 @@ class Records:
             return self
         said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
         return Records(self.frame.filter(~left_out), self.unit, (*self.notes, f"{said} left out: {why}"))
+
+    def refuse_of_others(self, owner: pl.Series, named: str) -> None:
+        """Refuse records with something that belongs to another patient than they do.
+
+        Parameters
+        ----------
+        owner : whose that is which a record names, one each; null where it is nobody's
+        named : what it is, such as "a visit"
+
+        Raises
+        ------
+        InputError
+            There are such records.
+        """
+        self.refuse(
+            self.frame[ID].ne_missing(owner), f"{named} of another patient", "Correct whose they are, or leave them out"
+        )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ CLAIMS = {r".*inpatient_claims.*": "Inpatient Hospital", r".*outpatient_claims.*
 
 DIAGNOSES = tuple(f"icd9_dgns_cd_{number}" for number in range(1, 11))
 PROCEDURES = tuple(f"hcpcs_cd_{number}" for number in range(1, 46))
+CLAIM, SEGMENT = "clm_id", "segment"
 READY = ("patient_id", "date")
 
 
@@ -81,12 +82,32 @@ def claims(files: Files) -> Records:
 def _claims(files: Files) -> pl.DataFrame:
     """Claims of all files, with lists of codes."""
     found = [_published(files, one, place) for pattern, place in CLAIMS.items() for one in files.tables(pattern)]
-    return pl.concat(found) if found else _ready_claims(files)
+    return _whole(pl.concat(found)).drop(CLAIM, SEGMENT) if found else _ready_claims(files)
+
+
+def _whole(claims: pl.DataFrame) -> pl.DataFrame:
+    """Claims with the segments of each together, and its codes once; a claim without an id stands alone."""
+    key = (CLAIM, "place_of_service")
+    repeated = pl.col(CLAIM).is_not_null() & pl.struct(key).is_duplicated()
+    again = claims.filter(repeated)
+    if not again.height:
+        return claims
+    again = again.sort(pl.col(SEGMENT).cast(pl.Int64, strict=False), maintain_order=True)
+    owners = again.select(pl.col(ID).first().over(key)).to_series()
+    Records(again).refuse_of_others(owners, "the id of a claim")
+    codes = ("diagnoses", "procedures")
+    lists = (
+        pl.col(name).explode(empty_as_null=False, keep_nulls=False).drop_nulls().unique(maintain_order=True)
+        for name in codes
+    )
+    others = (pl.col(name).drop_nulls().first() for name in claims.columns if name not in (*codes, *key))
+    together = again.group_by(key, maintain_order=True).agg(*lists, *others).select(claims.columns)
+    return pl.concat([claims.filter(~repeated), together]).sort(FILE, ROW, maintain_order=True)
 
 
 def _published(files: Files, member: Member, place: str) -> pl.DataFrame:
     needed = ("desynpuf_id", "clm_from_dt", "clm_thru_dt", DIAGNOSES[0])
-    frame = files.frame_of(member, needed, (*DIAGNOSES, *PROCEDURES, "at_physn_npi", "prvdr_num"))
+    frame = files.frame_of(member, needed, (*DIAGNOSES, *PROCEDURES, CLAIM, SEGMENT, "at_physn_npi", "prvdr_num"))
     return frame.select(
         pl.col("desynpuf_id").alias(ID),
         pl.col("clm_from_dt").alias(DATE),
@@ -97,6 +118,7 @@ def _published(files: Files, member: Member, place: str) -> pl.DataFrame:
         pl.lit(None, dtype=pl.String).alias("specialty"),
         pl.col("at_physn_npi").alias("provider"),
         pl.col("prvdr_num").alias("vendor"),
+        *(CLAIM, SEGMENT),
         FILE,
         ROW,
     )

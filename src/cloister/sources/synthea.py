@@ -47,15 +47,16 @@ def claims(files: Files) -> Records:
     frame = files.table(
         "claims", ("patientid", "servicedate", DIAGNOSES[0]), (*DIAGNOSES, "appointmentid", "providerid")
     )
-    encounters = files.table("encounters", ("id",), ("stop", "encounterclass")).unique("id", keep="first")
-    done = files.table_if_there("procedures", ("encounter", "code"))
-    frame = frame.join(encounters.drop(FILE, ROW), left_on="appointmentid", right_on="id", how="left")
-    if done is not None:
-        done = done.filter(pl.col("code").is_not_null() & pl.col("encounter").is_not_null())
-        procedures = first_and_rest(done, "encounter", "code", "procedure", "procedures")
-        frame = frame.join(procedures, left_on="appointmentid", right_on="encounter", how="left")
-    else:
-        frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in ("procedure", "procedures"))
+    encounters = files.table("encounters", ("id", "patient"), ("stop", "encounterclass"))
+    encounters = encounters.filter(pl.col("id").is_not_null())
+    again = ~encounters["id"].is_first_distinct()
+    Records(encounters).refuse(again, "the id of an encounter that is there already", "Leave one of each there")
+    _refuse_of_others(frame.rename({"patientid": ID, "appointmentid": "visit"}), encounters)
+    frame = frame.join(
+        encounters.drop(FILE, ROW, "patient"), left_on="appointmentid", right_on="id", how="left", maintain_order="left"
+    )
+    procedures = first_and_rest(_procedures(files, encounters), "visit", "code", "procedure", "procedures")
+    frame = frame.join(procedures, left_on="appointmentid", right_on="visit", how="left", maintain_order="left")
     frame = frame.with_columns(listed(DIAGNOSES).alias("all")).sort(ROW)
     return Records(
         frame.select(
@@ -70,6 +71,24 @@ def claims(files: Files) -> Records:
             ROW,
         )
     )
+
+
+def _procedures(files: Files, encounters: pl.DataFrame) -> pl.DataFrame:
+    """Procedures with their code and encounter."""
+    done = files.table_if_there("procedures", ("patient", "encounter", "code"))
+    if done is None:
+        return pl.DataFrame(schema={"visit": pl.String, "code": pl.String})
+    done = done.rename({"patient": ID, "encounter": "visit"})
+    done = done.filter(pl.col("code").is_not_null() & pl.col("visit").is_not_null())
+    _refuse_of_others(done.with_columns(pl.col(ID).fill_null("")), encounters)
+    return done
+
+
+def _refuse_of_others(records: pl.DataFrame, encounters: pl.DataFrame) -> None:
+    """Refuse records in an encounter of another patient; those of no patient are refused by themselves."""
+    owners = encounters.select(pl.col("id").alias("visit"), pl.col("patient").alias("owner"))
+    joined = records.filter(pl.col(ID).is_not_null()).join(owners, on="visit", how="inner", maintain_order="left")
+    Records(joined).refuse_of_others(joined["owner"], "an encounter")
 
 
 PROFILE = Profile(people, conditions, claims)

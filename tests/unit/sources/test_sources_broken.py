@@ -141,6 +141,11 @@ def test_records_without_a_patient(refused, tables, profile, name, column, form,
 def test_records_of_patients_who_are_not_there(refused, tables, profile, name, column, form):
     """What belongs to nobody is refused, with how many records and the first."""
     rest = tables[profile] | {name: _changed(tables[profile][name], column, VALUE, [1, 3])}
+    lone = {"VISIT_OCCURRENCE": ("visit_occurrence_id", ["v", "w"]), "claims": ("APPOINTMENTID", None)}
+    if name in lone:  # of which nothing else says whose it is
+        other, value = lone[name]
+        for row, each in zip((1, 3), value or (None, None), strict=True):
+            rest[name] = _changed(rest[name], other, each, [row])
 
     assert refused(profile, rest, form) == (
         "2 records have a patient who is not among the patients of the collection "
@@ -255,9 +260,8 @@ def test_resources_of_any_content_are_read_or_refused(tables, tmp_path, form, va
 
 def _known(kind, one):
     """What leads to the patient, so that all else is looked at."""
-    return {"Patient": {"id": one["id"]}, "Claim": {"patient": one.get("patient")}}.get(
-        kind, {"subject": one.get("subject")}
-    )
+    whose = {"Patient": {}, "Claim": {"patient": one.get("patient")}}.get(kind, {"subject": one.get("subject")})
+    return {"id": one["id"]} | whose
 
 
 @pytest.mark.parametrize("profile", ["omop", "fhir", "synthea", "synpuf"])
@@ -359,7 +363,9 @@ def test_what_is_not_true_is_left_out_and_counted(tables, tmp_path):
 def test_encounters_stand_in_for_claims(tables, tmp_path):
     """Where there is no claim, each encounter is one, with its conditions."""
     conditions = [
-        one | {"encounter": {"reference": "Encounter/1/_history/2"}} for one in tables["fhir"]["Condition"][:2]
+        one
+        | {"encounter": {"reference": "Encounter/1/_history/2"}, "subject": tables["fhir"]["Encounter"][0]["subject"]}
+        for one in tables["fhir"]["Condition"][:2]
     ]
     resources = tables["fhir"] | {"Claim": [], "Condition": conditions}
     frame = read_table(f"fhir:{made.write_resources(resources, tmp_path / 'b')}", "claims").frame
