@@ -205,6 +205,9 @@ def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
     """What was released holds by the database; one changed cell, one exchanged id, and it does not."""
     assert command(hospital, tmp_path, "-q") == 0
     folder, verify = str(tmp_path / "release"), ("--engine", hospital.url, "-q")
+    report = (tmp_path / "release" / "report.html").read_text()
+    assert "table release, in the database" in report
+    assert "not looked at, as they stay in the database: n, weight" in report
 
     assert run(["verify", folder, "-q"]) == 2
     assert "Name the database with --engine" in capsys.readouterr().err
