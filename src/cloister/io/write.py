@@ -5,6 +5,7 @@ Both formats are read back by ``read_table`` as the same table: missing and empt
 
 import hashlib
 import io
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -21,6 +22,8 @@ from cloister.io.disk import private_file, sha256
 from cloister.io.foreign import call_foreign
 
 _ROWS_AT_ONCE = 1 << 18
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+"""How Polars says that the system refused, as on a full disk."""
 
 
 def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
@@ -132,6 +135,7 @@ def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) 
     InputError : they cannot be written
     OSError : the file cannot, as on a full disk
     """
+    of_system = None
     try:
         frames.sink_parquet(
             file, statistics=False, row_group_size=_ROWS_AT_ONCE, compression="zstd", maintain_order=True
@@ -139,8 +143,10 @@ def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) 
         return
     except (CloisterError, MemoryError, OSError):
         raise
-    except (Exception, PanicException):  # noqa: S110 (its message may quote values; a panic is no Exception)
-        pass
+    except (Exception, PanicException) as error:  # its message may quote values; a panic is no Exception
+        of_system = _OS_ERROR.search(str(error))
+    if of_system is not None:
+        raise OSError(int(of_system[1]), os.strerror(int(of_system[1])))
     raise refusal
 
 

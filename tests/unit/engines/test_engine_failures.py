@@ -1,5 +1,6 @@
 """What engines do when something goes wrong: one clear error, nothing half-written, no value and no secret in it."""
 
+import errno
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from cloister.flow.counted_tables import protect_counted_table
 from cloister.flow.database_tables import protect_table_in_database
 from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
+from cloister.io.write import write_parquet_of
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
 WORDS = (
@@ -426,3 +428,13 @@ def test_what_stays_cannot_be_expected_anything_of(hospital, tmp_path, capsys):
     manifest["table"]["not_counted"] = ["mrn", "n", "weight"]
     (folder / "release.json").write_text(json.dumps(manifest))
     assert run(["verify", str(folder), *verify]) == 2
+
+
+def test_a_full_disk_is_called_so_whatever_writes():
+    """What Polars says of a full disk becomes the error that the disk's own message is made of."""
+    frame = pl.DataFrame({"x": [f"{i:08}" for i in range(100_000)]}).lazy()
+
+    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(OSError, match="No space left") as caught:
+        write_parquet_of(frame, full, InputError("The table cannot be written."))
+
+    assert caught.value.errno == errno.ENOSPC
