@@ -25,11 +25,10 @@ from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole
 from cloister.cli.values_file import write_values
 from cloister.engines.choice import Chosen, check_word, choose_engine
 from cloister.engines.relation import names_of
-from cloister.engines.words import check_table_name, is_spark
+from cloister.engines.words import check_table_name, is_database
 from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values
-from cloister.io.query import is_address
 from cloister.privacy import KAnonymity, Rule
 from cloister.release import Release
 from cloister.sources import read_table
@@ -68,7 +67,7 @@ def check_table_words(options: TableOptions) -> None:
     """Refuse words that no option has."""
     check_word(options.engine)
     if options.table is not None:
-        if is_spark(options.engine) or not is_address(options.engine):
+        if not is_database(options.engine):
             raise InputError("--table names a table in a database. Give the address of the database as --engine, too.")
         check_table_name(options.table)
 

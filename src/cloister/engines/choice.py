@@ -10,11 +10,11 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.foreign import call_foreign
 from cloister.io.parquet import is_parquet
-from cloister.io.query import Query, is_address
+from cloister.io.query import Query
 from cloister.io.text import is_packed
 from cloister.sources import profiled
 
-from .words import is_spark
+from .words import is_database, is_spark
 
 Where = Literal["memory", "duckdb", "spark", "database"]
 
@@ -47,7 +47,7 @@ def check_word(word: str) -> None:
     InputError
         It names none.
     """
-    if word not in ("auto", "memory", "duckdb") and not is_spark(word) and not is_address(word):
+    if word not in ("auto", "memory", "duckdb") and not is_spark(word) and not is_database(word):
         raise InputError(f"The engine is not known. It can be {WORDS}.")
 
 

@@ -3,18 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import plain_columns
-from cloister.io.adbc import quoted
 from cloister.io.columns import check_names
 from cloister.io.duckdb_file import REASONS, SETTINGS, cannot_open, frame_of, selected
 from cloister.io.foreign import call_foreign
-from cloister.io.query import Query
+from cloister.io.query import Query, quoted
 from cloister.io.waiting import waited_for
 
 from .relation import Column, Loaded, kind_of
@@ -82,9 +80,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
     import duckdb
 
     _check_repeatable(query)
-    path = Path(query.place)
-    if not path.is_file():
-        raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
+    path = query.file()
     connection = call_foreign(lambda: duckdb.connect(str(path), config=SETTINGS), cannot_open(path, query))
     try:
         connection.execute("SET TimeZone = 'UTC'").fetchall()

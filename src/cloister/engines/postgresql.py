@@ -9,11 +9,11 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
-from cloister.io.adbc import answer_of, driver_of, fetched, opened, quoted
+from cloister.io.adbc import answer_of, driver_of, fetched, opened
 from cloister.io.columns import check_names
 from cloister.io.database import Call
 from cloister.io.postgresql import selected, with_patience
-from cloister.io.query import Query
+from cloister.io.query import Query, quoted
 from cloister.io.waiting import waited_for
 
 from .relation import Column, Loaded, kind_of

@@ -3,6 +3,7 @@
 import re
 
 from cloister.errors import InputError
+from cloister.io.query import is_address
 
 SPARK = "spark"
 
@@ -24,6 +25,17 @@ def is_spark(word: str) -> bool:
     [True, True, True, False, False, False]
     """
     return word == SPARK or _MASTER.fullmatch(word) is not None
+
+
+def is_database(word: str) -> bool:
+    """Whether an engine word is the address of a database.
+
+    Examples
+    --------
+    >>> [is_database(word) for word in ("postgresql://host/db", "duckdb:file", "spark://host:7077", "duckdb")]
+    [True, True, False, False]
+    """
+    return is_address(word) and not is_spark(word)
 
 
 def is_spark_frame(data: object) -> bool:

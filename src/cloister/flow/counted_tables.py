@@ -84,7 +84,7 @@ def protect_counted_table(
         delimiter=delimiter or ",",
         custody=Custody(course.exact | dict(custody or {}), None),
         shown=partial(course.shown, None),
-        id_column=request.id if request.ids is Ids.NUMBER else None,
+        id_column=request.numbered_id,
         _check=course.check,
     )
 

@@ -17,7 +17,7 @@ from cloister.release_folder import TABLE
 from cloister.search.progress import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
+from cloister.tabular.data import EncodedTable, ProtectedTable, TableRequest
 from cloister.tabular.encode import encoded
 from cloister.tabular.recheck_data import said_of_database
 from cloister.tabular.recoding.choice import at_level
@@ -145,7 +145,7 @@ def protect_table_in_database(
     with watch.stage("encode"):
         encoded_table = encoded(counted.tally, counted.roles, request)
     course = take_encoded(encoded_table, request, watch, report=report)
-    made = _Made(database, _making(table, encoded_table, course.protected, request), counted, _numbered(request))
+    made = _Made(database, _making(table, encoded_table, course.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
@@ -173,10 +173,6 @@ def _release(
     )
 
 
-def _numbered(request: TableRequest) -> str | None:
-    return request.id if request.ids is Ids.NUMBER else None
-
-
 def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:
     """What is to be made: labels of values at the levels chosen, and the classes that are left out."""
     recoded, labels = [], []
@@ -188,4 +184,4 @@ def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, 
     is_left_out[protected.originals.drop_nulls().to_numpy()] = False
     left_out = pl.DataFrame(labels).filter(is_left_out).unique()
     columns = tuple(table_columns(protected.frame))
-    return Making(table, columns, tuple(recoded), left_out, _numbered(request))
+    return Making(table, columns, tuple(recoded), left_out, request.numbered_id)

@@ -183,8 +183,3 @@ def fetched(cursor: Any, query: Query) -> pl.DataFrame:
     frame = pl.from_arrow(cursor.fetch_arrow_table())
     assert isinstance(frame, pl.DataFrame)
     return frame
-
-
-def quoted(name: str) -> str:
-    """A name as standard SQL has it."""
-    return '"' + name.replace('"', '""') + '"'

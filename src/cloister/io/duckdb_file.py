@@ -10,7 +10,7 @@ from cloister.errors import InputError
 from cloister.io.columns import check_names
 from cloister.io.database import Call
 from cloister.io.foreign import call_foreign
-from cloister.io.query import Query
+from cloister.io.query import Query, quoted
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
@@ -41,9 +41,7 @@ def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
     """
     import duckdb  # loaded only where it is asked for
 
-    path = Path(query.place)
-    if not path.is_file():
-        raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
+    path = query.file()
     connection = call_foreign(lambda: _opened(duckdb, str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt
     try:
@@ -83,8 +81,8 @@ def selected(column: str, kind: str, query: Query) -> str:
     """What is selected of a column: itself, or its text."""
     if NESTED.fullmatch(kind):
         raise nested(column, query)
-    quoted = '"' + column.replace('"', '""') + '"'
-    return quoted if KEPT.fullmatch(kind) else f"CAST({quoted} AS VARCHAR) AS {quoted}"
+    own = quoted(column)
+    return own if KEPT.fullmatch(kind) else f"CAST({own} AS VARCHAR) AS {own}"
 
 
 def nested(column: str, query: Query) -> InputError:

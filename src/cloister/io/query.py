@@ -62,6 +62,19 @@ class Query:
         found = SCHEME.fullmatch(self.url)
         return self.url if found is None else found[2]
 
+    def file(self) -> Path:
+        """Return the path of a database in a file.
+
+        Raises
+        ------
+        InputError
+            There is no such file.
+        """
+        path = Path(self.place)
+        if not path.is_file():
+            raise InputError(f"There is no database file {path.name}, which {self.name} is to be read from.")
+        return path
+
     @property
     def select(self) -> str:
         """The statement, without a semicolon or comments around it."""
@@ -171,3 +184,8 @@ def _begins(path: Path) -> bytes:
             return file.read(len(_SQLITE))
     except OSError:
         return b""  # whoever reads it says what is wrong
+
+
+def quoted(name: str) -> str:
+    """A name as standard SQL has it."""
+    return '"' + name.replace('"', '""') + '"'

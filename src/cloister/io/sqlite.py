@@ -1,15 +1,13 @@
 """A SQLite file, opened for reading. Its columns have no types: each cell has one of its own."""
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 
-from cloister.errors import InputError
-from cloister.io.adbc import answer_of, check_cursor, driver_of, fetched, opened, quoted
+from cloister.io.adbc import answer_of, check_cursor, driver_of, fetched, opened
 from cloister.io.database import Call
-from cloister.io.query import Query
+from cloister.io.query import Query, quoted
 
 WHOLE = {"adbc.sqlite.query.batch_rows": str(2**31 - 2)}
 """Types are taken from all rows, not from the first thousand."""
@@ -23,9 +21,7 @@ def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
     InputError
         The file cannot be opened, or the query fails.
     """
-    path = Path(query.place)
-    if not path.is_file():
-        raise InputError(f"There is no database file {path.name}, which {query.name} is to be read from.")
+    path = query.file()
     driver = driver_of("sqlite", query)
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     with opened(lambda: driver.connect(address), query, call) as cursor:

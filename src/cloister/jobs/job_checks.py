@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloister.engines.words import is_spark, name_of_table
+from cloister.engines.words import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
-from cloister.io.query import is_address
 from cloister.sources import profiled
 
 from .job import ClaimsPart, CodesPart, FileSource, Part, TablePart, TrajectoriesPart
@@ -153,7 +152,7 @@ def database_of(part: Part, engine: str) -> str | None:
     if not isinstance(part, TablePart):
         return None
     word = part.engine or engine
-    return word if is_address(word) and not is_spark(word) else None
+    return word if is_database(word) else None
 
 
 def _of_claims(part: ClaimsPart, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:

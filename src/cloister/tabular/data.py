@@ -110,6 +110,11 @@ class TableRequest:
         return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
 
     @property
+    def numbered_id(self) -> str | None:
+        """The id column, where numbers take the place of ids."""
+        return self.id if self.ids is Ids.NUMBER else None
+
+    @property
     def search_name(self) -> str:
         """The search that is made where the method makes one."""
         return OPTIMAL if self.search is None else self.search

@@ -8,7 +8,7 @@ from cloister.hierarchy import Ladder
 from cloister.io import as_text, records_of, table_columns, with_records_of
 from cloister.report_figures import Counted, Counts, Shown, label_counts
 
-from .data import EncodedTable, Ids, ProtectedTable, TableRequest, is_withheld
+from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
 from .measure import class_sizes
 
 DATA = "data"
@@ -30,7 +30,7 @@ def shown_of(
         Counted(DATA, column, "records", _counts(released, column), _before(table, protected, request, column))
         for column in columns
     )
-    numbered = request.id if request.ids is Ids.NUMBER else None
+    numbered = request.numbered_id
     texts = [as_text(released[column]) for column in table_columns(released) if column not in (numbered, without)]
     return Shown(
         k=k,

@@ -76,7 +76,7 @@ def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence
     kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(given, Place) else "csv"
     form = code_lists(Source(empty, kind, delimiter, None, name), columns, missing)
     used = [column for column in (form.columns.id, form.columns.codes, form.columns.code) if column is not None]
-    lines = call_spark(lambda: frame.selectExpr(*map(_quoted, used)), refusal)
+    lines = call_spark(lambda: frame.selectExpr(*map(quoted, used)), refusal)
     return Opened(lines, form, delimiter is not None)
 
 
@@ -104,12 +104,12 @@ def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
 def _brought_together(frame: Any, column: str) -> Any:
     """The lines with those of a patient in one partition."""
     lines = call_spark(frame.count)
-    return frame.repartition(max(4, -(-lines // LINES_A_PARTITION)), _quoted(column))
+    return frame.repartition(max(4, -(-lines // LINES_A_PARTITION)), quoted(column))
 
 
 def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
     column = str(form.columns.id)
-    distinct = call_spark(lambda: frame.selectExpr(f"count(distinct {_quoted(column)}) as n").collect()[0]["n"])
+    distinct = call_spark(lambda: frame.selectExpr(f"count(distinct {quoted(column)}) as n").collect()[0]["n"])
     if distinct != lines:
         raise InputError(
             f"Every patient has one line of codes, but {form.name} has {lines} lines and {distinct} distinct values of "
@@ -155,5 +155,6 @@ def first_file(path: Path) -> Path:
     return files[0]
 
 
-def _quoted(column: str) -> str:
+def quoted(column: str) -> str:
+    """Return a name as Spark has it."""
     return "`" + column.replace("`", "``") + "`"

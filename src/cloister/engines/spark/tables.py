@@ -16,7 +16,7 @@ from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
 
 from ..relation import Column, as_in_file, kind_of
-from .code_source import UNREADABLE, Place, files_frame, first_file
+from .code_source import UNREADABLE, Place, files_frame, first_file, quoted
 from .failures import call_spark
 from .session import session_of, spark_session
 
@@ -100,7 +100,7 @@ def spark_frame(frame: Any, shown: str = "a dataframe") -> Iterator[SparkTable]:
 def _in_local_time(frame: Any) -> Any:
     """Times of a frame as its session shows them: without a zone, which they do not have there either."""
     words = [
-        f"cast({_quoted(name)} as timestamp_ntz) as {_quoted(name)}" if kind == "timestamp" else _quoted(name)
+        f"cast({quoted(name)} as timestamp_ntz) as {quoted(name)}" if kind == "timestamp" else quoted(name)
         for name, kind in frame.dtypes
     ]
     return (
@@ -128,16 +128,12 @@ def back(frame: Any, tally: pl.DataFrame, id_column: str | None) -> Any:
 def _word(column: str, place: str, id_column: str | None, kind: str) -> str:
     """What is selected as a column: numbers that go on, times of the type that came in, all else as it is."""
     if column == id_column:
-        return f"{place} + k as {_quoted(column)}"
+        return f"{place} + k as {quoted(column)}"
     return (
-        f"cast({place} as {kind}) as {_quoted(column)}"
+        f"cast({place} as {kind}) as {quoted(column)}"
         if kind.startswith("timestamp")
-        else f"{place} as {_quoted(column)}"
+        else f"{place} as {quoted(column)}"
     )
-
-
-def _quoted(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"
 
 
 @contextmanager
