@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
 # Compiled kernels are cached here: a folder of this user alone, removed with the environment.
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/kernels
 
-.PHONY: help demo test lint format docs bench bench-pruning bench-scale bundle lock clean
+.PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house bundle lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ demo: $(VENV)/compiled ## Make an example hospital in ./demo, protect it in four
 
 test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+soak: $(VENV)/installed-dev ## Try to break every promise for an hour, at random (SOAK_S=600 for ten minutes; SOAK_SEED repeats)
+	@$(RUN) -m tests.soak
 
 lint: $(VENV)/installed-dev ## Check style, format and types
 	@failed=0; \
@@ -62,6 +65,9 @@ bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of sea
 
 bench-scale: $(VENV)/installed-dev ## Measure files of up to 100 million records, and PostgreSQL with 5 million (some half an hour; ARGS=spark for Spark)
 	@$(RUN) benchmarks/scale.py --bars $(if $(ARGS),$(ARGS),memory duckdb postgresql)
+
+house: $(VENV)/usable ## Count the code base against the limits that it is to be rebuilt within
+	@$(RUN) benchmarks/house.py
 
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=postgresql for its driver)
 	@rm -rf bundle && mkdir bundle

@@ -79,6 +79,10 @@ def ran(*words: str | Path) -> Cost:
     return Cost(passed, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20, process.returncode)
 
 
+OWN = ("steps", "records", "loss", "rounds", "before_suppression", "tried", "diversity")
+"""Figures for the custodian alone."""
+
+
 def pipeline(patients: Path, claims: Path, folder: Path) -> Row:
     """Plan, protect and verify two files; what it cost, and what the release says of itself."""
     plan, out, secret = folder / "plan.toml", folder / "release", folder / "map.csv"
@@ -94,7 +98,7 @@ def pipeline(patients: Path, claims: Path, folder: Path) -> Row:
         costs["verify"] = ran("verify", out, "--original", patients, claims, "--plan", plan, "--crosswalk", secret)
         row["manifest"] = json.loads((out / "release.json").read_text())
         own = json.loads((folder / "own" / "internal.json").read_text())
-        row["own"] = {name: own[name] for name in ("steps", "records", "loss", "rounds", "before_suppression")}
+        row["own"] = {name: own[name] for name in OWN}
     return row | {name: vars(cost) for name, cost in costs.items()}
 
 

@@ -131,9 +131,9 @@ def tried(rows: Sequence[Found]) -> str:
     """What became of each truncation level."""
     lines = []
     for row in rows:
-        choice = row["manifest"]["choice"]
-        for number, one in enumerate(choice["tried"]):
-            first = [row["data"], f"{choice['lattice']:,}"] if number == 0 else ["", ""]
+        lattice = row["manifest"]["choice"]["lattice"]
+        for number, one in enumerate(row["own"]["tried"]):
+            first = [row["data"], f"{lattice:,}"] if number == 0 else ["", ""]
             word = "found" if one["found"] else "none better"
             lines.append([*first, one["truncation"], one["checked"], word])
     return table(["data", "nodes", "percentile", "measured", ""], lines)
@@ -178,7 +178,7 @@ def diversity(rows: Sequence[Found]) -> str:
     """One table for each of the largest generated data and the pairs."""
     parts = []
     for row in rows[-3:]:
-        found = row["manifest"]["sensitivity"]["diversity"]
+        found = row["own"]["diversity"]
         lines = [
             [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
             for i, (name, own) in enumerate(found.items())

@@ -36,7 +36,7 @@ def restated(folder, change):
     """Change the manifest of a release, and write the report that says the same."""
     manifest = json.loads((folder / "release.json").read_text())
     change(manifest)
-    (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    (folder / "release.json").write_bytes(json_bytes(manifest))
     report_rewritten(folder)
 
 
@@ -46,12 +46,3 @@ def report_rewritten(folder, figures=None):
     figures = read_figures(folder) if figures is None else figures
     (folder / "report.json").write_bytes(json_bytes(report_contents(manifest, figures)))
     (folder / "report.html").write_bytes(render_report(manifest, figures).encode())
-
-
-def without_before(figures):
-    """Figures without counts before protection, as where the number of suppressed records is kept back."""
-    for column in figures["marginals"]:
-        column["not_released"] = None
-        for cell in [*column["labels"], *([column["others"]] if column["others"] else [])]:
-            cell["before"] = None
-    return figures

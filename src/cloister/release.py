@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -21,6 +21,8 @@ from cloister.release_folder import (
     FIGURES,
     MANIFEST,
     REPORT,
+    formulas_in,
+    holds_files_alone,
     is_release,
     json_bytes,
     read_data,
@@ -30,6 +32,7 @@ from cloister.release_folder import (
 from cloister.report import render_report
 from cloister.report_figures import Figures, Shown, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
+from cloister.stopwatch import DIGITS
 
 INTERNAL = "internal.json"
 """What only the custodian may see, in a folder outside the release."""
@@ -49,6 +52,16 @@ class Custody:
     crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
 
+class Attacked(Protocol):
+    """How a release stood an attack."""
+
+    def as_manifest(self) -> dict[str, Any]:
+        """Return what follows from the released files, for the recipient."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return all figures, for the custodian alone."""
+
+
 @dataclass(frozen=True)
 class Release(ABC):
     """Protected data that passed verification.
@@ -59,15 +72,14 @@ class Release(ABC):
     manifest : what ``release.json`` will say
     custody : what only the custodian may see
     shown : makes what the report shows beside the manifest
-    attack : attacks the written files before the folder appears, and returns what is told of that; None where nobody
-        asked for it
+    attack : attacks the written files before the folder appears; None where nobody asked for it
     """
 
     codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
     shown: Callable[[], Shown] = field(repr=False)
-    attack: Callable[[Path, Manifest], dict[str, Any]] | None = field(default=None, repr=False, kw_only=True)
+    attack: Callable[[Path, Manifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -170,21 +182,21 @@ class Release(ABC):
             What was read back did not pass verification.
         """
         shown = self.shown()
-        manifest, figures = self._fill(partial, shown)
+        manifest, figures, attacked = self._fill(partial, shown)
         if secret is not None and self.custody.crosswalk is not None:
             write_csv(self.custody.crosswalk, secret)
         if inside is not None:
-            self._fill_internal(inside, manifest, exact_figures_of(shown, figures))
+            exact = self.custody.figures | ({} if attacked is None else {"attack": attacked.summary()})
+            self._fill_internal(inside, manifest, exact_figures_of(shown, figures), exact)
         return manifest
 
-    def _fill_internal(self, folder: Path, manifest: Manifest, figures: Figures) -> None:
+    def _fill_internal(self, folder: Path, manifest: Manifest, figures: Figures, exact: dict[str, Any]) -> None:
         """Write exact figures, and the report with them."""
-        exact = self.custody.figures
         write_private(folder / INTERNAL, json_bytes(exact | {"manifest": manifest}))
         write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
         write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
 
-    def _fill(self, partial: Path, shown: Shown) -> tuple[Manifest, Figures]:
+    def _fill(self, partial: Path, shown: Shown) -> tuple[Manifest, Figures, Attacked | None]:
         """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -194,16 +206,17 @@ class Release(ABC):
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
         manifest = self.summary()
         manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        if self.attack is not None:
-            manifest["attack"] = self.attack(partial, manifest)
-        figures = figures_of(shown, manifest["created"])
+        attacked = None if self.attack is None else self.attack(partial, manifest)
+        if attacked is not None:
+            manifest["attack"] = attacked.as_manifest()
+        figures = figures_of(shown, manifest["created"]) | {"formulas": formulas_in(partial, manifest)}
         seconds = manifest["seconds"]
-        seconds["write"] = round(time.perf_counter() - started, 6)
-        seconds["total"] = round(seconds["total"] + seconds["write"], 6)
+        seconds["write"] = round(time.perf_counter() - started, DIGITS)
+        seconds["total"] = round(seconds["total"] + seconds["write"], DIGITS)
         write_private(partial / REPORT, render_report(manifest, figures).encode())
         write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
         write_private(partial / MANIFEST, json_bytes(manifest))
-        return manifest, figures
+        return manifest, figures, attacked
 
 
 @dataclass(frozen=True)
@@ -266,4 +279,5 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, val
 
 def is_internal(folder: Path) -> bool:
     """Whether a folder holds what a release wrote for the custodian alone, and nothing else."""
-    return {INTERNAL} <= {entry.name for entry in folder.iterdir()} <= {INTERNAL, REPORT, FIGURES}
+    names = {entry.name for entry in folder.iterdir()}
+    return {INTERNAL} <= names <= {INTERNAL, REPORT, FIGURES} and holds_files_alone(folder)

@@ -10,7 +10,8 @@ import polars as pl
 
 from cloister import __version__
 from cloister.errors import CloisterError, InputError
-from cloister.io import read_table, sha256
+from cloister.io import formula_columns, read_table, sha256
+from cloister.io.runs import is_as_written, released_frames
 from cloister.report import render_report
 from cloister.results import Manifest
 
@@ -57,12 +58,17 @@ def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
 
 
 def is_release(folder: Path) -> bool:
-    """Whether a folder is a release of cloister and holds nothing else."""
+    """Whether a folder is a release of cloister and holds nothing else, so that no more than that is lost with it."""
     try:
-        manifest = read_manifest(folder)
+        manifest = any_manifest(folder)
     except CloisterError:
         return False
-    return not _strangers(folder, manifest)
+    return not _strangers(folder, manifest) and holds_files_alone(folder)
+
+
+def holds_files_alone(folder: Path) -> bool:
+    """Return whether a folder holds regular files and nothing else."""
+    return all(entry.is_file(follow_symlinks=False) for entry in os.scandir(folder))
 
 
 def release_around(path: Path) -> Path | None:
@@ -72,7 +78,7 @@ def release_around(path: Path) -> Path | None:
 
 def _has_manifest(folder: Path) -> bool:
     try:
-        read_manifest(folder)
+        any_manifest(folder)
     except (CloisterError, OSError):
         return False
     return True
@@ -92,12 +98,30 @@ def data_file(manifest: Manifest) -> str | None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder.
+    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold.
 
     Raises
     ------
     InputError
         The folder is not a release, or one of another version.
+    """
+    manifest = any_manifest(folder)
+    if manifest.get("cloister") != __version__:
+        raise InputError(
+            f"{folder.name} says that cloister {str(manifest.get('cloister'))[:40]!r} wrote it. This is cloister "
+            f"{__version__}, which reads its own releases alone: use the version that wrote it.",
+            file=MANIFEST,
+        )
+    return manifest
+
+
+def any_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release.
+
+    Raises
+    ------
+    InputError
+        The folder is not a release, or its manifest has another schema.
     """
     path = folder / MANIFEST
     if path.is_symlink() or not os.path.isfile(path):
@@ -125,11 +149,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key that stands twice")
     return dict(pairs)
-
-
-def is_of_this_version(manifest: Manifest) -> bool:
-    """Whether a manifest says that this version of the program wrote it."""
-    return bool(manifest.get("cloister") == __version__)
 
 
 def delimiter_told(manifest: Manifest) -> str | None:
@@ -179,10 +198,70 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
             failures.append(f"{Path(name).name} is missing")
         elif f"sha256:{sha256(path)}" != digest:
             failures.append(f"{name} was changed after its release")
+        else:
+            failures += _as_written_failures(path, manifest)
     foreign = len(_strangers(folder, manifest))
     if foreign:
         failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
-    return failures + _check_report(folder, manifest)
+    return failures + manifest_failures(folder, manifest) + _check_report(folder, manifest)
+
+
+def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
+    """Whether the manifest of a folder is not written as this content is: its white space could carry a message."""
+    try:
+        is_written = (folder / MANIFEST).read_bytes() == json_bytes(expected)
+    except ValueError:  # a text that no file can hold
+        is_written = False
+    return [] if is_written else [f"{MANIFEST} is not written in the one way there is"]
+
+
+def _as_written_failures(path: Path, manifest: Manifest) -> list[str]:
+    """Whether a table of a release is not in the one file that there is of it.
+
+    Raises
+    ------
+    InputError
+        Another version of Polars wrote it, of which the bytes cannot be written again here.
+    """
+    if path.suffix not in (".csv", ".parquet"):
+        return []  # clusters, which their verifier writes again
+    delimiter = _delimiter_of(path, manifest)
+    try:
+        if is_as_written(path, delimiter):
+            return []
+    except InputError as error:
+        return [error.message.rstrip(".")]
+    machine = manifest.get("machine")
+    theirs = machine.get("polars") if isinstance(machine, dict) else None
+    if delimiter is None and theirs != pl.__version__:
+        raise InputError(
+            f"The bytes of {path.name} depend on the version of Polars. {MANIFEST} names another than the one here, "
+            f"{pl.__version__}: verify the release with the version that it names.",
+            file=path.name,
+        )
+    return [f"{path.name} is not written in the one way there is"]
+
+
+def _delimiter_of(path: Path, manifest: Manifest) -> str | None:
+    """What separates the cells of a released file; None for Parquet."""
+    if path.suffix == ".parquet":
+        return None
+    return "," if path.name == CODEBOOK else delimiter_told(manifest) or ","
+
+
+def formulas_in(folder: Path, manifest: Manifest) -> dict[str, list[str]]:
+    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read.
+    """
+    found = {}
+    for name in (name for name in manifest["files"] if name.endswith(".csv")):
+        frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
+        found[name] = sorted({column for frame in frames for column in formula_columns(frame)})
+    return {name: columns for name, columns in found.items() if columns}
 
 
 def _lists_what_it_must(manifest: Manifest) -> bool:
@@ -234,26 +313,16 @@ def read_figures(folder: Path) -> Any:
     return _loaded(folder / FIGURES)["figures"]
 
 
-def _repeats(figures: Path, manifest: Manifest) -> bool:
-    """Whether the numbers of a report of another version repeat the manifest."""
-    try:
-        return bool(same(_loaded(figures)["release"], manifest))
-    except (InputError, KeyError, TypeError):
-        return False
-
-
 def _check_report(folder: Path, manifest: Manifest) -> list[str]:
-    """The report must say what the manifest says. It has no hash, as it tells the time; other versions word it anew."""
+    """The report must say what the manifest says, in the same bytes; it has no hash, as it tells the time."""
     paths = [folder / REPORT, folder / FIGURES]
     missing = [path.name for path in paths if path.is_symlink() or not os.path.isfile(path)]
     if missing:
         return [f"{name} is missing" for name in missing]
-    if not is_of_this_version(manifest):
-        return [] if _repeats(paths[1], manifest) else [f"{FIGURES} does not say what {MANIFEST} says"]
     try:
-        figures = read_figures(folder)
+        figures = read_figures(folder) | {"formulas": formulas_in(folder, manifest)}
         written, expected = json_bytes(report_contents(manifest, figures)), render_report(manifest, figures).encode()
-    except Exception:  # what cannot be rendered was not written by this version
+    except Exception:  # what cannot be rendered was not written by us
         written = expected = b""
     found = [path.read_bytes() for path in paths]
     failures = [] if found[1] == written else [f"{FIGURES} does not say what {MANIFEST} says"]

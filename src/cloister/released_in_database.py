@@ -42,7 +42,9 @@ def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
         raise InputError("The release counts no column of its table, so that there is nothing to check.")
     place = ".".join(quoted(part) for part in name.split("."))
     words = ", ".join(quoted(column) for column in here)
-    asked = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}"  # noqa: S608
+    # By bytes as well: a collation of the table may take a lone value for one that many have.
+    apart = ", ".join(_bytes_of(quoted(column), url) for column in here)
+    asked = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
     counted = read_query(Query(url, asked, name))
     _check_columns(url, name, columns)
     if numbered is not None:
@@ -81,7 +83,7 @@ def _check_ids(url: str, place: str, name: str, columns: Sequence[str], numbered
     Each record is compared with the one whose id is the next lower; equal ids and gaps show in counts.
     """
     own = quoted(numbered)
-    keys = [_sortable(quoted(column), url) for column in columns if column != numbered]
+    keys = [_bytes_of(quoted(column), url) for column in columns if column != numbered]
     before = ", ".join(f"LAG({one}) OVER (ORDER BY {own}) AS b{j}" for j, one in enumerate(keys))
     now = ", ".join(f"{one} AS k{j}" for j, one in enumerate(keys))
     falls = " OR ".join(
@@ -97,6 +99,7 @@ def _check_ids(url: str, place: str, name: str, columns: Sequence[str], numbered
         )
 
 
-def _sortable(column: str, url: str) -> str:
-    collation = ' COLLATE "C"' if url.startswith("postgres") else ""
-    return f"(COALESCE(CAST({column} AS TEXT), ''){collation})"
+def _bytes_of(column: str, url: str) -> str:
+    """The text of a column, compared by its bytes."""
+    collation = "C" if url.startswith("postgres") else "binary"
+    return f"(COALESCE(CAST({column} AS TEXT), '') COLLATE \"{collation}\")"

@@ -1,25 +1,29 @@
 """What a report shows beside the manifest: class sizes, labels and how many have them, signs of identifiers.
 
-Labels are told that stand in the release, and no others. Counts before protection are told at the released levels, as
-far as nobody can work out from them how many records, fewer than k, were left out.
+What the recipient gets is a function of the released files, and is recomputed by the same function when a release is
+verified. Counts of the original are for the custodian alone: beside the released ones they tell what was left out.
 """
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from cloister.io import records_of, table_columns
+from cloister.release_folder import FIGURES, read_figures, same
+from cloister.results import Manifest
 from cloister.risk.safe_harbor import look_for_identifiers
 
-SHOWN = 12
-"""Labels of a column that are shown by themselves: the most frequent."""
+NAMED = 12
+"""Labels of a column that are listed by themselves: the most frequent."""
 
 BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
-"""Lower ends of the sizes that are told together."""
+"""Lower ends of the sizes that are counted together."""
 
 Label = str | None
 Counts = Mapping[Label, int]
@@ -35,7 +39,7 @@ class Counted:
     file, column : where it stands
     of : what is counted: records, patients, pairs or claims
     after : by label, as released
-    before : by label, at the released level, of the original; None where there is no one level, or it is not told
+    before : by label, at the released level, of the original, for the custodian; None where there is no one level
     least : labels of which more may be there than are counted
     """
 
@@ -43,7 +47,7 @@ class Counted:
     column: str
     of: str
     after: Counts = field(repr=False)
-    before: Counts | None = field(default=None, repr=False)
+    before: Callable[[], Counts] | None = field(default=None, repr=False)
     least: frozenset[str] = frozenset()
 
 
@@ -53,14 +57,13 @@ class Shown:
 
     Attributes
     ----------
-    k : counts of fewer are told as such
+    k : counts of fewer are masked
     sizes : how many share each class, term, cluster or trajectory
     of, by : what is counted, and by what, in words
     columns : those whose labels are counted
     files : name and text of each released file, or the tally of that, for signs of identifiers; columns that only
         number records left out
     members : whether the members of the classes are counted, or the classes
-    suppressed : records left out; None where that is not told
     sizes_before : the same of the original as recorded; for the custodian
     """
 
@@ -71,7 +74,6 @@ class Shown:
     columns: tuple[Counted, ...]
     files: Mapping[str, pl.DataFrame] = field(repr=False)
     members: bool = True
-    suppressed: int | None = None
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
 
 
@@ -84,17 +86,30 @@ def figures_of(shown: Shown, created: str) -> Figures:
     """
     return {
         "class_sizes": {"of": shown.of, "by": shown.by, "bands": _bands(shown), "before": None},
-        "marginals": [_marginal(column, shown) for column in shown.columns],
+        "marginals": [_marginal(column, shown.k) for column in shown.columns],
         "identifiers": _identifiers(shown, datetime.date.fromisoformat(created[:10])),
     }
 
 
-def exact_figures_of(shown: Shown, told: Figures) -> Figures:
+def report_failures(folder: Path, manifest: Manifest, shown: Shown) -> list[str]:
+    """Return whether the figures beside the report do not follow from the released files, as a sentence."""
+    if not os.path.isfile(folder / FIGURES):
+        return []  # said where the files are looked for
+    try:
+        found = read_figures(folder)
+        if same({**found, "formulas": None}, {**figures_of(shown, manifest["created"]), "formulas": None}):
+            return []  # formulas are looked for where the files are checked
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        pass
+    return [f"{FIGURES} does not hold the figures that follow from the released files"]
+
+
+def exact_figures_of(shown: Shown, published: Figures) -> Figures:
     """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
     before = None if shown.sizes_before is None else banded(shown.sizes_before(), members=shown.members)
-    return told | {
-        "class_sizes": told["class_sizes"] | {"before": before},
-        "marginals": [_marginal(column, shown, exact=True) for column in shown.columns],
+    return published | {
+        "class_sizes": published["class_sizes"] | {"before": before},
+        "marginals": [_exact_marginal(column) for column in shown.columns],
     }
 
 
@@ -133,7 +148,7 @@ def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
             "column": finding.column,
             "letter": finding.letter,
             "what": finding.what,
-            "records": told(finding.records, shown.k),
+            "records": mask_small_count(finding.records, shown.k),
             "confidence": finding.confidence,
         }
         for name, (texts, records) in every.items()
@@ -141,70 +156,44 @@ def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
     ]
 
 
-def told(count: int, k: int) -> int | str:
+def mask_small_count(count: int, k: int) -> int | str:
     """Return a count; of fewer than k only that it is so."""
     return f"<{k}" if 0 < count < k else count
 
 
-def _marginal(counted: Counted, shown: Shown, *, exact: bool = False) -> dict[str, Any]:
+def _marginal(counted: Counted, k: int) -> dict[str, Any]:
+    """The most frequent labels with their counts, and all others together."""
     after = counted.after
     ordered = sorted(after, key=lambda label: (-after[label], label is not None, label or ""))
-    named, others = ordered[:SHOWN], ordered[SHOWN:]
-    cells = [after[label] for label in named] + [sum(after[label] for label in others)]
-    before, unreleased = _before(counted, shown, named, cells, exact=exact)
-    shares = cells if exact else [told(count, shown.k) for count in cells]
+    named, others = ordered[:NAMED], ordered[NAMED:]
+    rest = {
+        "labels": len(others),
+        "after": mask_small_count(sum(after[label] for label in others), k),
+        "exact": counted.least.isdisjoint(others),
+    }
     return {
         "file": counted.file,
         "column": counted.column,
         "of": counted.of,
         "labels": [
-            {"label": label, "before": was, "after": count, "exact": label not in counted.least}
-            for label, was, count in zip(named, before, shares, strict=False)
+            {"label": label, "after": mask_small_count(after[label], k), "exact": label not in counted.least}
+            for label in named
         ],
-        "others": _others(counted, others, before[-1], shares[-1]) if others else None,
-        "not_released": unreleased,
+        "others": rest if others else None,
     }
 
 
-def _others(counted: Counted, labels: Sequence[Label], before: int | str | None, after: int | str) -> dict[str, Any]:
-    return {"labels": len(labels), "before": before, "after": after, "exact": counted.least.isdisjoint(labels)}
-
-
-def _before(
-    counted: Counted, shown: Shown, named: Sequence[Label], cells: Sequence[int], *, exact: bool
-) -> tuple[list[int | str | None], int | str | None]:
-    """Counts before of the labels shown, of all others together, and of labels that are not released."""
-    nothing: list[int | str | None] = [None] * len(cells)
-    if counted.before is None or (shown.suppressed is None and not exact):
-        return nothing, None
-    was = [counted.before.get(label, 0) for label in named]
-    every = sum(count for label, count in counted.before.items() if label in counted.after)
-    was.append(every - sum(was))
-    lost = [*(count - cell for count, cell in zip(was, cells, strict=True)), sum(counted.before.values()) - every]
-    if exact:
-        return list(was), lost[-1]
-    is_told = differences_told(lost, shown.k)
-    if is_told is None:
-        return nothing, None
-    shares = [
-        count if is_exact else f"<{cell + shown.k}"
-        for count, cell, is_exact in zip(was, cells, is_told[:-1], strict=True)
-    ]
-    return list(shares), lost[-1] if is_told[-1] else f"<{shown.k}"
-
-
-def differences_told(lost: Sequence[int], k: int) -> list[bool] | None:
-    """Return which of these counts may be told, where their sum is known; None if none may.
-
-    A count of fewer than k is kept back. What is known of those kept back is their number and their sum. They are
-    kept back well only if each of them may be any number from 1 to k - 1 by that; else nothing of the column is told.
-
-    Parameters
-    ----------
-    lost : records left out, by label; their sum is told elsewhere and is 0, or k and more
-    """
-    few = [count for count in lost if 0 < count < k]
-    n, total = len(few), sum(few)
-    if few and not (n - 1) + (k - 1) <= total <= (n - 1) * (k - 1) + 1:
-        return None
-    return [not 0 < count < k for count in lost]
+def _exact_marginal(counted: Counted) -> dict[str, Any]:
+    """The same without masking, and with counts of the original where there are any."""
+    marginal = _marginal(counted, k=0)
+    if counted.before is None:
+        return marginal
+    before = counted.before()
+    released = sum(count for label, count in before.items() if label in counted.after)
+    labels = [cell | {"before": before.get(cell["label"], 0)} for cell in marginal["labels"]]
+    rest = released - sum(cell["before"] for cell in labels)
+    return marginal | {
+        "labels": labels,
+        "others": None if marginal["others"] is None else marginal["others"] | {"before": rest},
+        "not_released": sum(before.values()) - released,
+    }

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+DIGITS = 2
+"""Seconds are published in hundredths: finer times are a side channel."""
+
 STAGES = ("start", "read", "encode", "search", "protect", "verify", "measure", "write")
 
 
@@ -30,5 +33,5 @@ class Stopwatch:
 
     def table(self) -> dict[str, float]:
         """Seconds of every stage, and their sum as ``total``."""
-        spent = {name: round(self.seconds.get(name, 0.0), 6) for name in STAGES}
-        return spent | {"total": round(sum(self.seconds.values()), 6)}
+        spent = {name: round(self.seconds.get(name, 0.0), DIGITS) for name in STAGES}
+        return spent | {"total": round(sum(spent.values()), DIGITS)}

@@ -41,16 +41,23 @@ def read_toml(text: str, name: str, instead: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        The text is no TOML; names the line.
+        The text is no TOML; names the line. Or it nests deeper, or has longer numbers, than Python can read or write.
     """
-    line: int | None = None
+    problem = "nests too deep, or has a number of too many digits"
     try:
-        return tomllib.loads(text)
+        content = tomllib.loads(text)
+        _as_json(content)
+        return content
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line ([0-9]+)", str(error))
-        line = int(found[1]) if found else None
-    where = f" at line {line}" if line else ""
-    raise InputError(f"{name} is not TOML{where}. Correct it, or write a new one with {instead}.", file=name)
+        problem = "is not TOML" + (f" at line {found[1]}" if found else "")
+    except (ValueError, RecursionError):
+        pass
+    raise InputError(f"{name} {problem}. Correct it, or write a new one with {instead}.", file=name)
+
+
+def _as_json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, default=lambda _: {"date": None})  # dates become what no key takes
 
 
 @lru_cache(maxsize=16)
@@ -77,11 +84,10 @@ def typed(content: Mapping[str, Any], kind: type[T], name: str, inside: Sequence
     from pydantic import ValidationError
 
     found: Sequence[Any]
-    text = json.dumps(content, default=lambda _: {"date": None})  # dates become what no key takes
     try:
         # as JSON, since in strict mode only that makes tuples of lists
         as_key: Any = kind
-        made: T = _adapter(as_key).validate_json(text)
+        made: T = _adapter(as_key).validate_json(_as_json(content))
         return made
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)

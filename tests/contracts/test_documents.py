@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from house import REPOSITORY, ROOT
 
 import cloister
 from cloister.cli.main import app, run
 from cloister.testing import hospital
+from house import REPOSITORY, ROOT
 
 GENERATED = {"command-line.md"}  # by `make docs`, from the commands themselves
 PAGES = [page for page in (REPOSITORY / "docs").rglob("*.md") if page.name not in GENERATED]

@@ -6,9 +6,9 @@ import re
 import subprocess
 
 import pytest
-from house import FILES, REPOSITORY, place, tree
 
 import cloister
+from house import FILES, REPOSITORY, place, tree
 
 BANNED = {"utils", "util", "misc", "common", "helpers", "helper", "core", "stuff", "lib", "base", "general", "tools"}
 LONGEST_FILE = 400
@@ -109,6 +109,18 @@ def test_errors_do_not_chain_what_others_said(path):
         if isinstance(node, ast.Raise) and node.cause is not None:
             assert isinstance(node.cause, ast.Constant)
             assert node.cause.value is None
+
+
+def test_duckdb_is_opened_in_one_place():
+    """One function opens DuckDB, and closes it to all but what it is to read."""
+    opening = [
+        place(path)
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "duckdb.connect"
+    ]
+
+    assert opening == ["io/duckdb_file.py"]
 
 
 def repository_files():

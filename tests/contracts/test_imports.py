@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from house import FILES, MODULES, ROOT, modules_imported, modules_loaded, place, rooms_imported, tree
 
 SHAPES = {"tabular", "codesets", "table_with_codes", "trajectories", "claims"}
@@ -52,7 +53,6 @@ ALLOWED = {
         "kernels",
         "release",
         "release_folder",
-        "report_check",
         "report_figures",
     },
     "codesets": {
@@ -67,7 +67,6 @@ ALLOWED = {
         "kernels",
         "release",
         "release_folder",
-        "report_check",
         "report_figures",
     },
     "trajectories": {
@@ -82,7 +81,6 @@ ALLOWED = {
         "kernels",
         "release",
         "release_folder",
-        "report_check",
         "report_figures",
     },
     "claims": {
@@ -100,12 +98,10 @@ ALLOWED = {
         "kernels",
         "release",
         "release_folder",
-        "report_check",
         "report_figures",
     },
-    "release": {"errors", "results", "io", "report", "report_figures", "release_folder"},
-    "report_figures": {"io", "risk"},
-    "report_check": {"results", "io", "release_folder", "risk"},
+    "release": {"errors", "results", "io", "report", "report_figures", "release_folder", "stopwatch"},
+    "report_figures": {"io", "risk", "results", "release_folder"},
     "release_folder": {"", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
@@ -117,16 +113,15 @@ ALLOWED = {
         "kernels",
         "release",
         "release_folder",
-        "report_check",
         "report_figures",
         "tabular",
         "codesets",
     },
-    "manifest_attack": {"results"},
-    "manifest_head": {"results", "stopwatch", "manifest_attack"},
+    "manifest_head": {"results", "stopwatch"},
     "typed_toml": {"errors"},
     "jobs": {
         "jobs",
+        "stopwatch",
         "",
         "typed_toml",
         "errors",

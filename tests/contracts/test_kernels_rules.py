@@ -3,6 +3,7 @@
 import ast
 
 import pytest
+
 from house import FILES, KERNELS, place, tree
 
 MOST_ARGUMENTS = 8

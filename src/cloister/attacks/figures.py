@@ -121,6 +121,7 @@ class Attack:
     k : matches that the guarantee leaves to whoever it covers
     seed : of the sample of targets and of what is known of them
     targets : patients looked for
+    budget : most that were asked for; a random sample where there are more
     records : released records, or patients behind chunks
     is_known_who : whether a crosswalk said whose each record is; else rates take for granted that targets who match
         were released
@@ -133,6 +134,7 @@ class Attack:
     k: int
     seed: int
     targets: int
+    budget: int
     records: int
     is_known_who: bool
     levels: tuple[Level, ...]
@@ -178,10 +180,12 @@ class Attack:
         }
 
     def as_manifest(self) -> dict[str, Any]:
-        """Return what may stand in a release: no counts below k, nothing of the data as they were."""
-        from .told import section
+        """Return what may stand in a release: that it was attacked, and held.
 
-        return section(self)
+        Every other figure, even which steps of knowledge some patient reaches, is a function of the original that the
+        released files do not determine, and can leave fewer than k candidates (docs/decisions/0012-equal-outputs.md).
+        """
+        return {"targets": self.budget, "holds": self.holds}
 
 
 def found_among(sights: Sights, k: int) -> Found:

@@ -37,13 +37,13 @@ class Link:
     Attributes
     ----------
     first, second : names of the parts
-    columns : pairs of columns that are released as recorded in both and hold the same values
+    columns : pairs of columns that are released as recorded in both and hold values in common
     targets : patients looked for in both; none where one part is of claims, whose guarantee is about the mean
     fewer : of these, patients of whom fewer than k records are left, in the first part or the second, where only
-        records count that have a partner in the other part
+        records count that have a partner in the other part by some of these columns
     least : fewest records left, where any are
-    joined : records, of those looked at in both parts, that have at least one partner in the other part but fewer than
-        k, whoever they are
+    joined : records, of those looked at in both parts, that agree by some of these columns with at least one record of
+        the other part but fewer than k, whoever they are
     same_numbers : share of the patients whose records have the same number in both; None where that is not known
     has_same_numbers : whether that is more than one in k, by more than chance
     """
@@ -148,7 +148,7 @@ def _link(first: tuple[str, Opened], second: tuple[str, Opened], budget: int, se
     for target in sample_targets(len(both), budget, seed).tolist():
         found = [view.matches(int(both[target, side]), seed) for side, view in enumerate(views)]
         if found[0] is not None and found[1] is not None:
-            left.append(_with_partners(found[0], found[1]))
+            left.append(_fewest_with_partners(found[0], found[1]))
     fewer = sum(any(0 < count < least for count, least in zip(counts, k, strict=True)) for counts in left)
     numbers = _same_numbers(one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]])
     share = None if numbers is None else numbers[0] / max(1, numbers[1])
@@ -178,15 +178,16 @@ def _patients_in_both(one: Opened, two: Opened) -> Integers:
 
 
 def _comparable(one: Traces, two: Traces) -> list[tuple[str, str]]:
-    """Pairs of columns with one name, or most of whose values are the same."""
+    """Pairs of columns with values in common: those of one name, and of those without such, all with most values."""
     values = [{name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()} for each in (one, two)]
-    found = []
-    for name, texts in sorted(values[0].items()):
-        for other, others in sorted(values[1].items()):
-            fewest = min(len(texts), len(others))
-            if fewest and (name == other or len(texts & others) > SHARED * fewest):
-                found.append((name, other))
-    return found
+    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
+    return [
+        (name, other)
+        for name, texts in sorted(values[0].items())
+        for other, others in sorted(values[1].items())
+        if (name == other and name in named)
+        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
+    ]
 
 
 def _same_numbers(one: Integers, two: Integers) -> tuple[int, int] | None:
@@ -214,14 +215,15 @@ class _View:
         parts = [self.order[int(self.starts[group]) : int(self.starts[group + 1])] for group in groups.tolist()]
         return Counter(self.combination(row) for part in parts for row in part.tolist())
 
-    def partners(self, wanted: Combination) -> int:
-        """Return how many records agree with a combination of values."""
-        found = np.arange(self.order.size)
-        for rows, texts in zip(self._rows_with, wanted, strict=True):
-            if texts:
-                having = [rows[text] for text in (*texts, None) if text in rows]
-                found = np.intersect1d(found, np.concatenate(having)) if having else found[:0]
-        return int(found.size)
+    def fewest_partners(self, wanted: Combination) -> int:
+        """Return how many records agree with a combination on those columns on which the fewest do, but some."""
+        agreeing = np.zeros((self.order.size, len(wanted)), dtype=np.bool_)
+        for place, (rows, texts) in enumerate(zip(self._rows_with, wanted, strict=True)):
+            agreeing[:, place] = not texts
+            for text in (*texts, None):
+                agreeing[rows.get(text, []), place] = True
+        sets, counts = np.unique(agreeing[agreeing.any(axis=1)], axis=0, return_counts=True)
+        return min((int(counts[(sets >= columns).all(axis=1)].sum()) for columns in sets), default=0)
 
     @cached_property
     def _rows_with(self) -> list[dict[str | None, Integers]]:
@@ -241,13 +243,13 @@ class _View:
 
 
 def _joined(one: _View, two: _View, k: int, budget: int, seed: int) -> int:
-    """How many records of one part have a partner in the other, but fewer than k; of a sample where there are more."""
+    """How many records of a sample of one part have partners in the other by some columns, but fewer than k."""
     counts: dict[Combination, int] = {}
     found = 0
     for row in sample_targets(one.order.size, budget, seed).tolist():
         own = one.combination(row)
         if own not in counts:
-            counts[own] = two.partners(own)
+            counts[own] = two.fewest_partners(own)
         found += 0 < counts[own] < k
     return found
 
@@ -262,14 +264,20 @@ def _covered_knowledge(adversary: Adversary, target: int, seed: int) -> list[int
     return None
 
 
-def _with_partners(one: Counter[Combination], two: Counter[Combination]) -> tuple[int, int]:
-    """How many records of each part have a partner in the other that agrees with them in all that both record."""
-    if len(one) * len(two) > MOST_COMPARED:
+def _fewest_with_partners(one: Counter[Combination], two: Counter[Combination]) -> tuple[int, int]:
+    """How many records of each part have a partner in the other, by those columns that leave fewest, but some."""
+    if len(one) * len(two) > MOST_COMPARED or () in one:  # too many to compare, or no columns to compare
         return one.total(), two.total()
-    pairs = [(a, b) for a in one for b in two if _agree(a, b)]
-    return sum(one[a] for a in {a for a, _ in pairs}), sum(two[b] for b in {b for _, b in pairs})
+    agreeing = [(a, b, columns) for a in one for b in two if (columns := _agreeing(a, b))]
+    left = [(0, 0)]
+    for wanted in {columns for *_, columns in agreeing}:
+        pairs = [(a, b) for a, b, columns in agreeing if wanted <= columns]
+        left.append((sum(one[a] for a in {a for a, _ in pairs}), sum(two[b] for b in {b for _, b in pairs})))
+    counts = [min((pair[side] for pair in left if pair[side]), default=0) for side in (0, 1)]
+    return counts[0], counts[1]
 
 
-def _agree(one: Combination, two: Combination) -> bool:
-    """Whether two records may be of one patient: what is missing in one of them says nothing."""
-    return all(not a or not b or not a.isdisjoint(b) for a, b in zip(one, two, strict=True))
+def _agreeing(one: Combination, two: Combination) -> frozenset[int]:
+    """By which columns two records may be of one patient: what is missing in one of them says nothing."""
+    pairs = enumerate(zip(one, two, strict=True))
+    return frozenset(place for place, (a, b) in pairs if not a or not b or not a.isdisjoint(b))

@@ -28,6 +28,7 @@ def simulate(opened: Opened, *, budget: int = BUDGET, seed: int = 0) -> Attack:
         k=opened.k,
         seed=seed,
         targets=targets.size,
+        budget=budget,
         records=opened.n_released,
         is_known_who=opened.is_known_who,
         levels=tuple(levels),

@@ -7,8 +7,9 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
+from cloister.io.header import listed, nearest_column
 from cloister.sources import read_claim_tables
 
 from .plan import ClaimsPlan
@@ -140,7 +141,7 @@ def _columns(source: Source, roles: Mapping[str, str], table: str) -> pl.DataFra
     frame = source.frame
     for column in roles:
         if column not in frame.columns:
-            hint = did_you_mean(column, frame.columns, repr)
+            hint = nearest_column(column, frame.columns)
             raise InputError(
                 f"The plan has a role for column {column!r} of {table}, but {source.name} has no such column.{hint}",
                 file=source.name,
@@ -149,8 +150,8 @@ def _columns(source: Source, roles: Mapping[str, str], table: str) -> pl.DataFra
     left = [column for column in frame.columns if column not in roles]
     if left:
         raise InputError(
-            f"The plan has no role for {len(left)} columns of {source.name}: {', '.join(left)}. Give each one in "
-            f"{table}.roles; drop leaves a column out.",
+            f"The plan has no role for {len(left)} columns of {source.name}: {listed(left, frame.columns)}. "
+            f"Give each one in {table}.roles; drop leaves a column out.",
             file=source.name,
             column=left[0],
         )

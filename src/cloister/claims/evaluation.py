@@ -91,7 +91,7 @@ def _interval(interval: Interval) -> list[float]:
     return [round(interval.low, DIGITS), round(interval.high, DIGITS)]
 
 
-def attacks_told(found: Sensitivity, adversary: AdversaryPower) -> dict[str, Any]:
+def attacks_told(found: Sensitivity) -> dict[str, Any]:
     """Return the part of the manifest about other adversaries.
 
     What is worked out rather than simulated follows from the released files and the register, so nothing is withheld.
@@ -104,7 +104,6 @@ def attacks_told(found: Sensitivity, adversary: AdversaryPower) -> dict[str, Any
         "attacks": [{"adversary": one.name, "assumes": one.assumes, **told_of(one.figures)} for one in found.attacks],
         "unbounded": unbounded,
         "voter_list": _voters_told(found.voters),
-        "diversity": _correlations(adversary),
     }
 
 
@@ -124,8 +123,8 @@ def _voters_told(found: VoterList) -> dict[str, Any]:
     }
 
 
-def _correlations(adversary: AdversaryPower) -> dict[str, dict[str, float | None]]:
-    """Correlations between the diversities of columns, to two decimals."""
+def correlations_of(adversary: AdversaryPower) -> dict[str, dict[str, float | None]]:
+    """Return correlations between the diversities of columns, to two decimals."""
     table, names = adversary.correlations(), adversary.columns
     return {
         own: {other: None if math.isnan(table[i, j]) else round(float(table[i, j]), 2) for j, other in enumerate(names)}
@@ -133,7 +132,7 @@ def _correlations(adversary: AdversaryPower) -> dict[str, dict[str, float | None
     }
 
 
-def around_told(choice: Choice, encoded: EncodedClaims) -> list[dict[str, Any]]:
+def neighbours_of(choice: Choice, encoded: EncodedClaims) -> list[dict[str, Any]]:
     """Return the chosen node and its neighbours, each judged with misses decided on base values and on its own."""
     return [
         {

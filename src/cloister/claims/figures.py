@@ -9,7 +9,7 @@ from .as_released import as_released
 from .compared import Compared, compared, compared_told
 from .data import Claims
 from .data_file import CLAIMS, QUASI
-from .evaluation import DIGITS, around_told, attacks_told, evaluate, told_of
+from .evaluation import DIGITS, attacks_told, correlations_of, evaluate, neighbours_of, told_of
 from .losses import loss_of_released, weights_of
 from .manifest import levels_told, records_of
 from .plan import ClaimsPlan
@@ -85,10 +85,10 @@ def work_out(
         | {"claims": laid.files.claims.height},
         "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": _labels(laid)},
         "risk": dict(risk),
-        "choice": _choice(protected, laid) | {"around": around_told(protected.choice, protected.encoding.claims)},
+        "choice": _choice(protected, laid),
         "steps": [line.told(k) for line in _told_lines(lines, told_apart, prepared, protected, laid)],
         "representativeness": compared_told(prepared, laid, told_apart, k),
-        "sensitivity": attacks_told(attacks, protected.adversary),
+        "sensitivity": attacks_told(attacks),
     }
     exact = {
         "steps": [line.exact() for line in lines],
@@ -98,6 +98,16 @@ def work_out(
         "before_suppression": told_of(suppression.before.exact),
         "representativeness": prepared.representativeness.exact(),
         "claims_lost": {_percentile(one.percentile): one.claims_lost for one in protected.choice.tried},
+        "tried": [
+            {
+                "truncation": _percentile(one.percentile),
+                "checked": one.result.checked,
+                "found": one.result.levels is not None,
+            }
+            for one in protected.choice.tried
+        ],
+        "around": neighbours_of(protected.choice, protected.encoding.claims),
+        "diversity": correlations_of(protected.adversary),
     }
     return ClaimsFigures(told, exact)
 
@@ -140,14 +150,6 @@ def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
         "levels": levels_told(laid.form),
         "optimal": choice.is_optimal,
         "lattice": choice.tried[0].result.lattice,
-        "tried": [
-            {
-                "truncation": _percentile(one.percentile),
-                "checked": one.result.checked,
-                "found": one.result.levels is not None,
-            }
-            for one in choice.tried
-        ],
     }
 
 
@@ -168,7 +170,6 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
     n_people = protected.encoding.claims.n_patients
     cut = int((~choice.released.claims).sum())
     how = truncated(plan, _percentile(choice.truncation))
-    tried = sum(one.result.checked for one in choice.tried)
     ended = "" if choice.is_optimal else f" {ENDED}"
     asked, used = plan.risk.max_suppression, settings.max_sup
     lower = "" if asked == used else f" With max_suppression {asked:g}, as asked, suppression did not suffice."
@@ -186,18 +187,16 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
         ),
         StepLine(
             "9 node risk",
-            f"{suppression.risk.exact.draws:,} draws; before suppression the flag rate was "
-            f"{suppression.before.exact.flag_rate:.4f}.",
+            f"{suppression.risk.exact.draws:,} draws.",
         ),
         StepLine(
             "10 search",
-            f"{tried:,} of {len(choice.tried) * choice.tried[0].result.lattice:,} nodes measured, over all truncation "
-            f"levels; "
-            f"max_suppression {used:g}.{lower}{ended}",
+            f"{choice.tried[0].result.lattice:,} nodes for each truncation level; max_suppression {used:g}."
+            f"{lower}{ended}",
         ),
         StepLine(
             "11 suppression",
-            f"Treatment: {settings.treatment}; {suppression.rounds} rounds. k = {settings.k}.",
+            f"Treatment: {settings.treatment}. k = {settings.k}.",
             None,
             hidden if n_people else {},
         ),

@@ -37,8 +37,6 @@ def describe(data: Claims, form: ClaimsForm, verdict: Verdict, figures: Mapping[
             "rules": rules_of(asked),
             "sentences": sentences_of(asked, figures["risk"]["known"]),
             "verified": verdict.holds,
-            "verified_how": verdict.how,
-            "checks": list(verdict.checks),
             "one_row_per_patient": one_row(form),
         },
         "utility": figures["utility"],

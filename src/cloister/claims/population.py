@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.io import as_text, read_table
+from cloister.io.header import nearest_column
 
 from .data import Claims
 from .ladders import hierarchy_named
@@ -70,7 +71,7 @@ def read_population(prepared: Claims) -> Population | None:
     source = read_table(plan.population.patients)
     columns = [column for column in plan.patients.qi if column in source.frame.columns]
     if not columns:
-        hint = next(filter(None, (did_you_mean(c, source.frame.columns, repr) for c in plan.patients.qi)), "")
+        hint = next(filter(None, (nearest_column(c, source.frame.columns) for c in plan.patients.qi)), "")
         raise InputError(
             f"{source.name} has none of the quasi-identifiers of patients: {', '.join(plan.patients.qi)}.{hint} A "
             "population has one row a person, and columns of the same names and detail.",

@@ -1,16 +1,15 @@
 """A release folder of claims, checked again from its files alone, or with the original, its plan and its crosswalk."""
 
 import os
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import as_written_failures, read_table
+from cloister.io import read_table
 from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, same, stated
-from cloister.report_check import Recount, Recounted, report_failures
+from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
@@ -18,7 +17,6 @@ from .compared import MOST_BANDS, compared, compared_told
 from .data import Claims
 from .data_file import (
     CLAIMS,
-    IDENTIFIER,
     NUMBER,
     PATIENTS,
     QUASI,
@@ -32,11 +30,12 @@ from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
 from .original import origin_from, original_of
 from .prepare import Prepared, prepare
 from .promise import Promise
+from .shown import shown_of
 from .stated import PROMISER, agreements, read_promise
 from .steps_told import early_lines
 from .told_keys import parts_of
 from .told_texts import Facts, steps_are_ours
-from .verify import HOW, said, verify
+from .verify import verify
 from .verify_late_steps import late_steps_agree, losses_agree
 from .verify_original import Original
 from .verify_together import Register, population_agrees, together_agrees, voters_agree
@@ -100,7 +99,7 @@ def recheck_claims(
         failures += [failure for failure, holds in late.items() if not holds]
     if original is not None and is_comparable and not _population_holds(original, manifest, promise, files):
         failures.append("sensitivity.voter_list is not what the population says")
-    failures += [] if failures else report_failures(folder, manifest, _recount(files, promise))
+    failures += [] if failures else report_failures(folder, manifest, shown_of(files, promise.form, promise.k))
     if k is not None and k > promise.k:
         failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
     told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else [STEPS_AGAIN]))
@@ -112,10 +111,7 @@ def _read(folder: Path, manifest: Manifest) -> WrittenClaims:
     frames = []
     for table in (PATIENTS, CLAIMS):
         name = next(name for name in manifest["files"] if name.startswith(f"{table}."))
-        frame = read_data(folder / name, delimiter)
-        if failures := as_written_failures(folder / name, frame, delimiter):
-            raise InputError(f"{failures[0]}.")
-        frames.append(frame.cast(pl.String))
+        frames.append(read_data(folder / name, delimiter).cast(pl.String))
     return WrittenClaims(frames[0], frames[1])
 
 
@@ -133,8 +129,6 @@ def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: W
             "guarantee.verified is not true": guarantee["verified"] is True,
             "guarantee.one_row_per_patient does not fit columns": guarantee["one_row_per_patient"]
             == one_row(promise.form),
-            "guarantee does not say what was checked, and how": guarantee["verified_how"] == HOW
-            and guarantee["checks"] == [*said(promise)],
             "records are not those of the files": (records["released"], records["claims"])
             == (files.patients.height, files.claims.height)
             and (type(records["in"]) is not int or records["in"] - records["released"] == records["suppressed"]),
@@ -202,19 +196,6 @@ def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadB
     return stated(found, PROMISER)
 
 
-def _recount(files: WrittenClaims, promise: Promise) -> Recount:
-    """What the figures of the report follow from."""
-    form, columns = promise.form, []
-    for table in (PATIENTS, CLAIMS):
-        frame = files.of(table)
-        columns += [Recounted(table, name, table, frame[name].to_list()) for name in form.names(table, QUASI)]
-    known = form.names(PATIENTS, QUASI)
-    sizes = Counter(files.patients.select(known).iter_rows()) if known else {(): files.patients.height}
-    texts = {table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)}
-    by = "the size of their class, by quasi-identifiers of patients alone"
-    return Recount(promise.k, [*sizes.values()], "patients", by, columns, texts)
-
-
 def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:
     if files.patients.columns != promise.form.names(PATIENTS) or files.claims.columns != promise.form.names(CLAIMS):
         return False
@@ -222,8 +203,7 @@ def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bo
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    right = listed.cast(pl.String).equals(codebook(files, promise.form))
-    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
+    return listed.cast(pl.String).equals(codebook(files, promise.form))
 
 
 def released_ids(files: WrittenClaims, promise: Promise) -> pl.Series:

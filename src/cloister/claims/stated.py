@@ -123,10 +123,6 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
         "choice.max_suppression is neither that of settings.plan nor what it is lowered to": choice["max_suppression"]
         in lowered(plan["risk"]["max_suppression"]),
         "choice.levels are not those of columns": choice["levels"] == levels_told(form),
-        "choice.tried does not end with what was chosen": [
-            one["truncation"] for one in choice["tried"] if one["found"]
-        ][-1:]
-        == [choice["truncation"]],
         "choice.optimal does not fit settings.plan": choice["optimal"] is True
         or (choice["optimal"] is False and set(plan["search"].values()) != {None}),
         "settings.plan.weights are not those of quasi-identifiers": all(
@@ -134,7 +130,6 @@ def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
             for column, weight in plan["weights"].items()
         ),
         "columns.ids are not those of settings.plan": form.ids == plan["ids"]["patients"],
-        "choice.around does not begin with the node chosen": choice["around"][0]["levels"] == choice["levels"],
         "sensitivity has no attacks": bool(manifest["sensitivity"]["attacks"]),
     }
 

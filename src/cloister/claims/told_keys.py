@@ -7,7 +7,7 @@ from typing import Any
 
 from .data_file import CLAIMS, PATIENTS, QUASI
 from .promise import Promise
-from .told_texts import NODE, UNBOUNDED, VARIABLES, VOTERS, Facts, adversary_is_ours, is_count
+from .told_texts import UNBOUNDED, VARIABLES, VOTERS, Facts, adversary_is_ours, is_count
 
 Form = Callable[[Any], bool]
 """Whether something is what may stand in a place."""
@@ -70,11 +70,6 @@ def share(value: Any) -> bool:
     return number(value) and value <= 1
 
 
-def correlation(value: Any) -> bool:
-    """A number from -1 to 1, or nothing."""
-    return value is None or (type(value) in (int, float) and abs(value) <= 1)
-
-
 def parts_of(
     facts: Facts, promise: Promise, labels: Mapping[str, int], n_nodes: int, shown: Set[str] = frozenset()
 ) -> dict[str, Form]:
@@ -86,8 +81,7 @@ def parts_of(
     n_nodes : of the lattice
     shown : labels of columns with few, which bands may be called by
     """
-    names = {*promise.form.names(CLAIMS, QUASI)}
-    columns = {*promise.form.names(PATIENTS, QUASI), *names}
+    columns = {*promise.form.names(PATIENTS, QUASI), *promise.form.names(CLAIMS, QUASI)}
 
     def is_band(band: str) -> bool:
         return band in shown or BAND.fullmatch(band) is not None
@@ -122,30 +116,13 @@ def parts_of(
                 "median_claims_released": either(nothing, number),
             }
         ),
-        "sensitivity": _sensitivity(facts, names, columns),
+        "sensitivity": _sensitivity(facts, columns),
     }
 
 
 def _choice(facts: Facts, columns: set[str], n_nodes: int) -> Form:
     percentiles = [one if one == "none" else f"{one:g}" for one in facts.plan["truncation"]["percentiles"]]
     levels = keys({table: named(columns.__contains__, whole) for table in (PATIENTS, CLAIMS)})
-    flags = keys({"flag_rate": share, "flag_interval": each(share), "draws": whole})
-    tried = keys(
-        {
-            "truncation": among(*percentiles),
-            "checked": whole,
-            "found": either(just(True), just(False)),
-        }
-    )
-    around = keys(
-        {
-            "node": lambda text: facts.says(text, NODE),
-            "levels": levels,
-            "loss": share,
-            "raw": flags,
-            "paper": flags,
-        }
-    )
     return keys(
         {
             "max_suppression": share,
@@ -153,13 +130,11 @@ def _choice(facts: Facts, columns: set[str], n_nodes: int) -> Form:
             "levels": levels,
             "optimal": either(just(True), just(False)),
             "lattice": just(n_nodes),
-            "tried": each(tried),
-            "around": each(around),
         }
     )
 
 
-def _sensitivity(facts: Facts, names: set[str], columns: set[str]) -> Form:
+def _sensitivity(facts: Facts, columns: set[str]) -> Form:
     figures: dict[str, Form] = {name: share for name in SIMULATED if "interval" not in name}
     figures |= {"interval": each(share), "flag_interval": each(share), "draws": whole}
     row = keys({**figures, "adversary": lambda _: True, "assumes": lambda _: True})
@@ -180,6 +155,5 @@ def _sensitivity(facts: Facts, names: set[str], columns: set[str]) -> Form:
             "attacks": lambda rows: each(row)(rows) and all(adversary_is_ours(one, facts) for one in rows),
             "unbounded": unbounded,
             "voter_list": voters,
-            "diversity": named(names.__contains__, named(names.__contains__, correlation)),
         }
     )

@@ -97,11 +97,11 @@ STEPS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         (r"At most <power> values of each quasi-identifier of claims are known, <x> in the mean\.",),
         (),
     ),
-    ("9 node risk", (r"<draws> draws; before suppression the flag rate was <x>\.",), ()),
+    ("9 node risk", (r"<draws> draws\.",), ()),
     (
         "10 search",
         (
-            r"<n> of <n> nodes measured, over all truncation levels(?:; max_suppression <x>)?\."
+            r"<n> nodes for each truncation level; max_suppression <x>\."
             r"(?: With max_suppression <x>, as asked, suppression did not suffice\.)?"
             r"(?: search\.nodes or search\.time_limit_s ended the search: the levels are the best found by then\.)?",
         ),
@@ -109,7 +109,7 @@ STEPS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (
         "11 suppression",
-        (r"Treatment: <treatment>; <n> rounds\. k = <k>\.",),
+        (r"Treatment: <treatment>\. k = <k>\.",),
         ("patients left out", "cells suppressed", "claims left out"),
     ),
     (
@@ -184,7 +184,6 @@ VOTERS = (
     r"Knows of everybody on a voter list (?:nothing|<columns>) and no claims, and guesses for each person one patient "
     r"who is alike\. The list holds (?:the population|nobody but the released patients, which is the worst case)\."
 )
-NODE = r"as chosen|<bare> of (?:patients|claims) at [0-9]{1,2}"
 
 
 @dataclass(frozen=True)

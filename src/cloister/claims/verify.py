@@ -26,10 +26,10 @@ from .data_file import (
     WrittenClaims,
 )
 from .promise import Promise
-from .verify_label_counts import labels_hold, labels_said
+from .verify_label_counts import labels_hold
 from .verify_labels import labels_fit
-from .verify_original import Original, compare, of_comparison
-from .verify_risk import of_original, of_released, original_holds, risk_holds
+from .verify_original import Original, compare
+from .verify_risk import original_holds, risk_holds
 from .verify_truncation import truncation_holds
 
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
@@ -66,21 +66,6 @@ def verify(
             if truth is not None:
                 original_holds(checks, files, promise, truth)
     return Verdict(not checks.failures, HOW, tuple(checks.done), tuple(checks.failures))
-
-
-def said(promise: Promise) -> tuple[str, ...]:
-    """What a release says that it was checked for before it was written: all that can be looked at by then."""
-    form = promise.form
-    return (
-        *(check for table in (PATIENTS, CLAIMS) for check in _of_form(table)),
-        *(HIDDEN, THERE, NUMBERED if form.ids == NUMBER else HASHED, BELONGS, CLAIMS_SORTED),
-        PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
-        *(_numbered(group) for group in _groups(form)),
-        labels_said(promise.k),
-        *of_comparison(form),
-        *of_released(promise),
-        *of_original(promise),
-    )
 
 
 def _of_form(table: str) -> tuple[str, str, str, str]:

@@ -59,6 +59,7 @@ def assess_table(
     from cloister.cli.assess_summary import print_table_risk
     from cloister.cli.table_request import split_wanted
     from cloister.errors import InputError
+    from cloister.io.header import check_header
     from cloister.sources import read_table
     from cloister.verbs.assess import assess_frame
 
@@ -67,6 +68,8 @@ def assess_table(
     read = {"missing": missing or (), "encoding": encoding, "delimiter": delimiter}
     where = data_of(data, query, encoding=encoding, delimiter=delimiter)
     source = read_table(where, **read)  # type: ignore[arg-type]
+    if source.format == "csv":
+        check_header(source.frame, source.name)
     wanted = [split_wanted(text, source.frame.columns) for text in qi or []]
     if any(spec for _, spec in wanted):
         raise InputError(

@@ -14,6 +14,7 @@ from cloister.attacks.simulation import simulate
 from cloister.cli.attack_summary import print_attack, print_links
 from cloister.cli.job_parts import Run, prepare_part, secrets_of
 from cloister.cli.output import console, print_json
+from cloister.cli.places import tidy_beside
 from cloister.cli.prepared import Original
 from cloister.cli.release_at import release_at
 from cloister.cli.run_job import of_part
@@ -58,6 +59,7 @@ class AttackOptions:
 def run_attack(options: AttackOptions) -> bool:
     """Attack, say what was found, and return whether the guarantee held."""
     check_targets(options.targets, options.seed)
+    tidy_beside(options.folder)
     if not options.folder.is_dir():
         raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.prepared import Original
 from cloister.cli.release_options import ReleaseOptions
 from cloister.errors import InternalError
-from cloister.release import Release
+from cloister.release import Attacked, Release
 from cloister.results import Manifest
 
 AnyRelease = TypeVar("AnyRelease", bound=Release)
@@ -26,13 +26,13 @@ def with_attack(release: AnyRelease, options: ReleaseOptions | ClaimsOptions, or
     known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
     seed = options.seed or 0
 
-    def attack(folder: Path, manifest: Manifest) -> dict[str, Any]:
+    def attack(folder: Path, manifest: Manifest) -> Attacked:
         found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
         if not found.holds:
             raise InternalError(
                 f"An attack on what was written found {found.broken} of {found.targets} targets with fewer than "
                 f"{found.k} matches."
             )
-        return found.as_manifest()
+        return found
 
     return replace(release, attack=attack)

@@ -9,7 +9,6 @@ from rich.console import Console
 from cloister.claims.data import Claims
 from cloister.claims.plan import HMAC
 from cloister.claims.release import ClaimsRelease
-from cloister.cli.codes_notes import FORMULA_STARTS
 from cloister.cli.output import facts, grid
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
@@ -32,9 +31,6 @@ def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
             f"max_suppression was lowered to {used:g}: of the levels chosen by the {plan.risk.max_suppression:g} that "
             "was asked, suppression did not bring the risk down"
         )
-    columns = [column for frame in (release.patients, release.claims) for column in frame.get_columns()]
-    if any(str(text).startswith(FORMULA_STARTS) for column in columns for text in column.unique()):
-        notes.append("a spreadsheet would run some cells as formulas (they begin with =, +, - or @)")
     return notes
 
 

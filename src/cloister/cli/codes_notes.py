@@ -6,15 +6,10 @@ from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.request import GivenCodes
 from cloister.results import Manifest
 
-FORMULA_STARTS = ("=", "+", "-", "@")
-"""How a cell begins that is a formula to a spreadsheet."""
-
 
 def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:
     """Return what was taken for granted, and what is not said."""
     notes = [*given.notes, *_left_out(manifest), *([] if policy is None else _uncovered(policy, given.codes))]
-    if any(code.startswith(FORMULA_STARTS) for code in given.codes.vocabulary):
-        notes.append("a spreadsheet would run some cells of codes as formulas (they begin with =, +, - or @)")
     if options.workload is not None and options.internal is None:
         notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
     return notes

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cloister.cli.output import console, grid, print_json
+from cloister.cli.places import tidy_beside
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.pages import comparison_page, rows_of
@@ -16,6 +17,8 @@ def run_compare(folders: list[Path], out: Path | None, *, as_json: bool, quiet: 
     """Compare, write the page, and print."""
     if out is not None and release_around(out) is not None:
         raise InputError(f"{out.name} would lie inside a release, which then holds a foreign file. Name another place.")
+    for folder in folders:
+        tidy_beside(folder)
     comparison = compared(manifests_in(folders))
     if out is not None:
         write_private(out, comparison_page(comparison).encode())

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from cloister.cli.options import Quiet, Verbose
+from cloister.cli.output import say
 
 EXAMPLE = "Example: cloister demo my-demo --patients 5000"
 
@@ -23,4 +23,4 @@ def demo(
 
     command = run_demo(folder, patients, seed, quiet=quiet)
     if not quiet:
-        typer.echo(f"The same by hand: {command}")
+        say(f"The same by hand: {command}")

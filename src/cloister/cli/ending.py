@@ -13,6 +13,7 @@ from cloister.cli.prepared import Prepared
 from cloister.cli.release_options import ReleaseOptions
 from cloister.jobs.changes import changes, earlier_release
 from cloister.release import Release
+from cloister.release_folder import read_figures
 from cloister.results import Manifest
 
 Summary = Callable[[Console, Manifest, Path], None]
@@ -28,7 +29,17 @@ def finish(
             options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
         )
     changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
-    _tell(manifest, [*prepared.notes(release, manifest), *changed], options, print_summary)
+    notes = [*prepared.notes(release, manifest), *formula_notes(options.out), *changed]
+    _tell(manifest, notes, options, print_summary)
+
+
+def formula_notes(folder: Path) -> list[str]:
+    """Return a note on each file of a release of which a spreadsheet would run cells."""
+    return [
+        f"a spreadsheet would run cells of {', '.join(columns)} as formulas (they begin with =, +, - or @): read "
+        f"{file} as text, or protect a table with --escape-formulas"
+        for file, columns in read_figures(folder)["formulas"].items()
+    ]
 
 
 @contextmanager
@@ -40,7 +51,7 @@ def late_stops_told(out: Path) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as stop:
         if _identity(out) in (None, before):
             raise
-        raise StoppedLate(out.name, terminated=isinstance(stop, Terminated)) from None
+        raise StoppedLate(out.name, stop) from None
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:

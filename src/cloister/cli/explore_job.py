@@ -14,6 +14,7 @@ from cloister import __version__
 from cloister.cli.clock import STARTED
 from cloister.cli.explore_grounds import Ground, ground_of
 from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
+from cloister.cli.places import tidy_beside
 from cloister.cli.progress import working
 from cloister.errors import CloisterError, InputError, NoSafeRelease
 from cloister.exploration.figures import Figures, exact_figures_of
@@ -107,6 +108,7 @@ def _check_out(out: Path) -> None:
     """Refuse a place inside a release, or a release itself."""
     from cloister.release_folder import release_around
 
+    tidy_beside(out)
     around = release_around(out)
     if around is not None:
         raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
@@ -150,7 +152,7 @@ def _stops_told(record: Record, name: str) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as stop:
         count = len(record.done)
         what = f"{count} setting{'' if count == 1 else 's'} stand in {name}, and the same command goes on"
-        raise StoppedLate(name, terminated=isinstance(stop, Terminated), what=what) from None
+        raise StoppedLate(name, stop, what) from None
 
 
 def _replace(path: Path, text: str) -> None:

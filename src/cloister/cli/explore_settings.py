@@ -22,7 +22,7 @@ def candidates(text: str) -> Iterator[Any]:
     for form in (text, f"[{text}]"):
         try:
             yield json.loads(form)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     yield text
     yield [text]

@@ -42,13 +42,16 @@ def preview(
     data: Data = None,
     column: Column = None,
     missing_as: Annotated[str | None, Option(metavar="VALUE", help="How the file writes a missing value.")] = None,
+    show_values: Annotated[
+        bool, Option("--show-values", help="Print a few labels of each level too: values of the data, as of patients.")
+    ] = False,
     as_json: Json = False,
     verbose: Verbose = False,  # noqa: ARG001
 ) -> None:
-    """Show the levels: groups, their sizes, and a few labels. Labels are data: mind who looks on."""
+    """Show the levels: how many groups each has, and their sizes."""
     from cloister.cli.hierarchy_job import preview_hierarchy
 
-    preview_hierarchy(hierarchy, data, column, missing_as, as_json=as_json)
+    preview_hierarchy(hierarchy, data, column, missing_as, show_values=show_values, as_json=as_json)
 
 
 @app.command("build", epilog="Example: cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv")

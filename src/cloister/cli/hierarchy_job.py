@@ -6,11 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.cli.output import console, grid, print_json
+from cloister.cli.output import console, grid, print_json, say
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
+from cloister.io.header import listed
 from cloister.sources import read_table
 from cloister.tabular.roles import check_columns
 
@@ -34,21 +35,23 @@ def check_hierarchy(spec: str, data: Path | None, column: str | None, missing_as
 
 
 def preview_hierarchy(
-    spec: str, data: Path | None, column: str | None, missing_as: str | None, *, as_json: bool
+    spec: str, data: Path | None, column: str | None, missing_as: str | None, *, show_values: bool, as_json: bool
 ) -> None:
-    """Print the groups at each level."""
+    """Print how many groups each level has and their sizes; labels, which are data, only where asked for."""
     hierarchy = parse_hierarchy(spec, missing_as=missing_as)
     values: list[str | None] = _leaves(hierarchy) if data is None else _column(data, column)[1].to_list()
     levels = preview(hierarchy, values)
     if as_json:
-        names = ("level", "n_groups", "smallest", "largest", "examples")
+        names = ("level", "n_groups", "smallest", "largest", *(["examples"] if show_values else []))
         print_json({"hierarchy": hierarchy.spec, "levels": [{n: getattr(level, n) for n in names} for level in levels]})
         return
     rows = [
-        [str(level.level), f"{level.n_groups:,}", f"{level.smallest:,}", f"{level.largest:,}", _shown(level.examples)]
+        [str(level.level), f"{level.n_groups:,}", f"{level.smallest:,}", f"{level.largest:,}"]
+        + ([_shown(level.examples)] if show_values else [])
         for level in levels
     ]
-    console().print(grid(hierarchy.spec, ["level", "groups", "smallest", "largest", "labels"], rows))
+    heads = ["level", "groups", "smallest", "largest", *(["labels"] if show_values else [])]
+    console().print(grid(hierarchy.spec, heads, rows))
 
 
 def build_hierarchy(spec: str, data: Path | None, column: str | None, out: Path | None, *, as_json: bool) -> None:
@@ -58,10 +61,14 @@ def build_hierarchy(spec: str, data: Path | None, column: str | None, out: Path 
         raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
     ladder = _bound(hierarchy, data, column)
     rows = list(zip(*ladder.labels, strict=True))
-    text = "".join(";".join(map(_cell, row)) + "\n" for row in rows)
+    lines = [";".join(map(_cell, row)) for row in rows]
+    text = "".join(f"{line}\n" for line in lines)
     if out is None:
         if as_json:
             print_json({"hierarchy": hierarchy.spec, "column": ladder.column, "rows": rows})
+        elif sys.stdout.isatty():
+            for line in lines:
+                say(line)
         else:
             sys.stdout.write(text)
         return
@@ -91,7 +98,7 @@ def _leaves(hierarchy: Hierarchy) -> list[str | None]:
 def _column(data: Path, column: str | None) -> tuple[str, pl.Series]:
     frame = read_table(data).frame
     if column is None and frame.width > 1:
-        raise InputError(f"{data.name} has {frame.width} columns. Name one with --column: {', '.join(frame.columns)}.")
+        raise InputError(f"{data.name} has {frame.width} columns. Name one with --column: {listed(frame.columns)}.")
     name = frame.columns[0] if column is None else column
     check_columns([name], frame.columns, data.name)
     return name, as_text(frame[name])

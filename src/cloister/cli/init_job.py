@@ -10,7 +10,8 @@ from cloister.claims.guessing import Guess
 from cloister.cli.job_parts import Run, prepare_part
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
-from cloister.io import Query, is_taken, write_private
+from cloister.io import Query, Source, is_taken, write_private
+from cloister.io.header import check_header
 from cloister.jobs.first_job import first_job
 from cloister.jobs.job import Job
 from cloister.sources import form_of, profiled, read_claim_tables, read_table
@@ -31,6 +32,8 @@ def init_claims(
     if is_taken(out):
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
     sources = read_claim_tables(patients, claims, encoding=encoding, delimiter=delimiter, missing=missing)
+    for source in sources:
+        _check_names(source)
     made = first_plan(sources[0], sources[1])
     write_private(out, made.text.encode())
     tables = (("patients", made.patients), ("claims", made.claims))
@@ -55,6 +58,7 @@ def init_shape(
     if k < 2:
         raise InputError(f"k is {k}, but a patient who is alone is not protected: ask for 2 or more.")
     source = read_table(data, form_of(shape), encoding=encoding, delimiter=delimiter, missing=missing)
+    _check_names(source)
     told = {"encoding": encoding, "delimiter": delimiter, "missing": list(missing)}
     folder = out.absolute().parent
     if not folder.is_dir():
@@ -64,6 +68,11 @@ def init_shape(
     _try(made.job, out)
     write_private(out, made.text.encode())
     _tell(out, "job", [(source.name, made.columns)], source.notes, as_json=as_json, quiet=quiet)
+
+
+def _check_names(source: Source) -> None:
+    if source.format == "csv":
+        check_header(source.frame, source.name)
 
 
 def _place(data: Path | Query, folder: Path) -> dict[str, str]:

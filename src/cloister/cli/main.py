@@ -34,7 +34,7 @@ from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before o
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
 
-INTERRUPTED, TERMINATED = 130, 143
+INTERRUPTED = 130
 PANIC = "PanicException"
 """What Polars raises where it has a defect; no `Exception`, and known by name as Polars is loaded only when needed."""
 TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
@@ -81,8 +81,8 @@ app.add_typer(hierarchy.app, name="hierarchy")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 
-def _terminate(_signal: int, _frame: object) -> None:
-    raise Terminated
+def _terminate(number: int, _frame: object) -> None:
+    raise Terminated(number)
 
 
 def _show_version(wanted: bool) -> None:
@@ -107,7 +107,7 @@ def _command() -> Callable[..., object]:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; return its exit code (0 done, 1 no safe release, 2 bad input, 3 our bug, 130, 143)."""
+    """Run one command; return its exit code (0 done, 1 no safe release, 2 bad input, 3 our bug, 128 and a signal)."""
     as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
     try:
         result = _command()(arguments, prog_name="cloister", standalone_mode=False)
@@ -119,11 +119,10 @@ def run(arguments: list[str]) -> int:
         return leaving.exit_code
     except (KeyboardInterrupt, Abort):
         result = INTERRUPTED
-    except Terminated:
-        return _stopped("terminated", TERMINATED, as_json)
+    except Terminated as stop:
+        return _stopped(stop, as_json)
     except StoppedLate as late:
-        how, code = ("terminated", TERMINATED) if late.terminated else ("interrupted", INTERRUPTED)
-        return _stopped(how, code, as_json, late.what)
+        return _stopped(late.stop, as_json, late.what)
     except MemoryError:
         return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
     except OSError as error:
@@ -133,7 +132,7 @@ def run(arguments: list[str]) -> int:
             raise
         return complain(unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
     if result == INTERRUPTED:  # Typer returns this itself
-        return _stopped("interrupted", INTERRUPTED, as_json)
+        return _stopped(KeyboardInterrupt(), as_json)
     return result if isinstance(result, int) else 0
 
 
@@ -145,10 +144,12 @@ def _usage(error: TyperException) -> str:
     list_commands = getattr(context.command, "list_commands", None)
     known = "" if list_commands is None else f" Commands there: {', '.join(list_commands(context))}."
     path = " ".join(["cloister", *context.command_path.split()[1:]])
-    return f"{message.rstrip('.')}.{known} See {path} --help."
+    said = message if message.endswith("?") else f"{message.rstrip('.')}."
+    return f"{said}{known} See {path} --help."
 
 
-def _stopped(how: str, code: int, as_json: bool, what: str = "nothing was written") -> int:
+def _stopped(stop: KeyboardInterrupt | Terminated, as_json: bool, what: str = "nothing was written") -> int:
+    how, code = ("terminated", 128 + stop.number) if isinstance(stop, Terminated) else ("interrupted", INTERRUPTED)
     error = InputError(f"The command was {how}; {what}.")
     complain(error, as_json=as_json, verbose=False)
     return code
@@ -169,9 +170,13 @@ def _prepare_streams() -> None:
 
 def main() -> None:
     """Run the command line of this process."""
-    signal.signal(signal.SIGTERM, _terminate)
     _prepare_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _terminate)
     code = run(sys.argv[1:])
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # what was done is said, and the exit code is that of it
     try:
         sys.stdout.flush()
     except OSError:  # nobody takes what is said; without this Python would try again and complain

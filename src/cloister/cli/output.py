@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,25 +18,53 @@ from cloister.errors import CloisterError, InputError, InternalError
 
 
 class Terminated(BaseException):
-    """The process was asked to end; raised so that partial folders are removed on the way out."""
+    """The process was asked to end by a signal; raised so that partial folders are removed on the way out."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 class StoppedLate(BaseException):
     """The command was interrupted or asked to end after the release ``name`` was in its place, or ``what`` was done."""
 
-    def __init__(self, name: str, *, terminated: bool, what: str | None = None) -> None:
-        self.name, self.terminated = name, terminated
+    def __init__(self, name: str, stop: KeyboardInterrupt | Terminated, what: str | None = None) -> None:
+        self.stop = stop
         self.what = f"the release {name} was written before" if what is None else what
 
 
-def console() -> Console:
-    """Standard output, without markup: names of columns are data to it."""
-    return Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, separators of lines, and marks that turn the direction of letters."""
+
+
+def printable(line: str) -> str:
+    """Return a line as it may go to a terminal, whatever names of columns and files are in it.
+
+    Characters that would move the cursor, begin a line, hide or turn letters are shown as JSON writes them.
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+class _Screen(Console):
+    """Text goes to the terminal through `printable`."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Standard output or error, without markup: names of columns are data to it."""
+    return _Screen(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def say(line: str) -> None:
+    """Print one line of the result."""
+    sys.stdout.write(f"{printable(line)}\n")
 
 
 def print_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    for line in json.dumps(content, ensure_ascii=False, indent=1).split("\n"):
+        say(line)
 
 
 @contextmanager
@@ -48,7 +77,7 @@ def after_writing(name: str) -> Iterator[None]:
     except OSError:
         refused = True
     except (KeyboardInterrupt, Terminated) as stop:
-        raise StoppedLate(name, terminated=isinstance(stop, Terminated)) from None
+        raise StoppedLate(name, stop) from None
     if refused:
         raise InputError(f"The release {name} was written, but standard output did not take what there was to say.")
 
@@ -56,7 +85,7 @@ def after_writing(name: str) -> Iterator[None]:
 def note(text: str, *, quiet: bool) -> None:
     """Say something that is not the result on standard error."""
     if not quiet:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{printable(text)}\n")
 
 
 def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: TracebackType | None = None) -> int:
@@ -68,7 +97,7 @@ def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: T
             print_json({"error": {"kind": error.kind, "message": error.message, **fields}})
             told = True
     if not told:
-        sys.stderr.write(f"cloister: {error.message}\n")
+        sys.stderr.write(f"cloister: {printable(error.message)}\n")
     if verbose:
         for place in _frames(traceback or error.__traceback__):
             sys.stderr.write(f"  at {place}\n")
@@ -102,19 +131,19 @@ def _frames(traceback: TracebackType | None) -> list[str]:
 
 def facts(title: str, rows: list[tuple[str, str]]) -> Table:
     """A table of two columns."""
-    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("found", overflow="fold")
     for what, found in rows:
-        table.add_row(Text(what), Text(found))
+        table.add_row(what, found)
     return table
 
 
 def grid(title: str, head: list[str], rows: list[list[str]]) -> Table:
     """A table with a header; all but the first column to the right."""
-    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, name in enumerate(head):
         table.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*row)
     return table

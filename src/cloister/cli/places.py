@@ -4,10 +4,17 @@ import hashlib
 import os
 from pathlib import Path
 
+from cloister.cli.output import note
 from cloister.errors import InputError
-from cloister.io import Query, is_taken, sha256
+from cloister.io import Query, is_taken, remove_dead_partials, sha256
 from cloister.release import check_apart
 from cloister.sources import profiled
+
+
+def tidy_beside(place: Path) -> None:
+    """Remove what killed runs left beside a place, and say so."""
+    for name in remove_dead_partials(Path(os.path.abspath(place)).parent):
+        note(f"Note: removed {name}, which an interrupted run left.", quiet=False)
 
 
 def check_places(
@@ -20,13 +27,15 @@ def check_places(
     InputError
         A place exists, lies inside another, or has no folder around it.
     """
-    places = [out, internal, crosswalk, values]
-    taken = [place for place in places if place is not None and is_taken(place)]
+    places = [place for place in (out, internal, crosswalk, values) if place is not None]
+    for place in places:
+        tidy_beside(place)
+    taken = [place for place in places if is_taken(place)]
     if out in taken and not overwrite:
         raise InputError(f"{out.name or out} exists already. Give another name, or --overwrite to replace a release.")
     check_apart(out, internal, crosswalk, values)
     for place in places:
-        if place is not None and not os.path.isdir(place.absolute().parent):
+        if not os.path.isdir(place.absolute().parent):
             raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.text import Text
 
+from cloister.cli.output import console, printable
 from cloister.search.progress import Progress, Report
 
 
@@ -16,7 +16,7 @@ def watched(*, quiet: bool) -> Iterator[Report | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    with Console(stderr=True, markup=False).status(Text("searching")) as status:
+    with console(stderr=True).status(Text("searching")) as status:
         yield lambda progress: status.update(Text(_words(progress)))
 
 
@@ -26,7 +26,7 @@ def working(what: str, *, quiet: bool) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    with Console(stderr=True, markup=False).status(Text(what)):
+    with console(stderr=True).status(Text(printable(what))):
         yield
 
 

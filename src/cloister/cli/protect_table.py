@@ -106,6 +106,9 @@ def protect_table(
     keep_suppressed: Annotated[
         bool, Option("--keep-suppressed", help="Write suppressed records as rows of *.")
     ] = False,
+    escape_formulas: Annotated[
+        bool, Option("--escape-formulas", help="Put ' before cells that a spreadsheet would run as formulas.")
+    ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier release.")] = False,
     internal: Annotated[
         Path | None, Option(metavar="DIR", help="Folder, outside the release, for what only the custodian may see.")

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from cloister.cli.clock import STARTED
-from cloister.cli.ending import late_stops_told
+from cloister.cli.ending import formula_notes, late_stops_told
 from cloister.cli.job_parts import CALLED_ELSE, Run, prepare_part, secrets_of
 from cloister.cli.output import after_writing, console, facts, grid, note, print_json
 from cloister.cli.places import check_places
@@ -21,6 +21,7 @@ from cloister.jobs.folder import is_internal_of_job, is_job_release
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import database_of, unused
 from cloister.jobs.job_file import read_job
+from cloister.jobs.manifest import UNLINKABLE
 from cloister.jobs.release import finish_job
 from cloister.recheck import verify_folder
 from cloister.release import Release
@@ -205,7 +206,7 @@ def _write_part(prepared: Prepared, folder: Path, secret: Path | None, inside: P
         if place is not None:
             place.mkdir(mode=0o700)
     manifest = release.write_into(folder, secret, own)
-    return _Written(release, manifest, prepared.notes(release, manifest))
+    return _Written(release, manifest, [*prepared.notes(release, manifest), *formula_notes(folder)])
 
 
 def _attack_together(run: Run, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
@@ -261,8 +262,8 @@ def _tell(run: Run, manifest: Manifest, notes: list[str], out: Path) -> None:
             for part in manifest["parts"]
         ]
         console().print(grid(f"Job {run.job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
-        apart = "; no column that two parts share joins their rows" if len(rows) > 1 else ""
-        console().print(f"Every part was verified{apart}.", soft_wrap=True)
+        apart = f" {UNLINKABLE}." if len(rows) > 1 else ""
+        console().print(f"Every part was verified.{apart}", soft_wrap=True)
         console().print(f"Report: {out / REPORT}", soft_wrap=True)
 
 

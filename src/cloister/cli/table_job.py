@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
 from cloister.cli.ending import finish
@@ -41,9 +39,6 @@ from cloister.utility import parse_loss
 
 if TYPE_CHECKING:
     from cloister.table_with_codes.data import CodesAsked
-
-FORMULA = r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))"
-"""How a cell begins that is a formula to a spreadsheet; signed numbers are none."""
 
 
 def run_table(options: TableOptions) -> None:
@@ -149,15 +144,11 @@ def prepare_table(
     return Prepared(
         protect,
         lambda: _check(source, request, asked),
-        lambda release, _: [*source.notes, *notes, *_formulas(_frame_of(release))],
+        lambda _, __: [*source.notes, *notes],
         _asked(request, source, asked),
         original,
         (*request.sensitive, *request.keep),
     )
-
-
-def _frame_of(release: Release) -> pl.DataFrame:
-    return release.frame if isinstance(release, TableRelease) else pl.DataFrame()
 
 
 def _check(source: Source, request: TableRequest, asked: "CodesAsked | None") -> None:
@@ -225,15 +216,6 @@ def _protect(asked: "CodesAsked | None") -> Callable[..., TableRelease]:
     return partial(protect_table_with_codes, asked=asked)
 
 
-def _formulas(released: pl.DataFrame) -> list[str]:
-    """A note on columns whose cells a spreadsheet would take for formulas."""
-    texts = [column for column in released if column.dtype == pl.String]
-    names = [column.name for column in texts if column.str.contains(FORMULA).any()]
-    if not names:
-        return []
-    return [f"a spreadsheet would run cells of {', '.join(names)} as formulas (they begin with =, +, - or @)"]
-
-
 def _request(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequest, list[str]]:
     found = quasi_identifiers(options.qi or [], options.hierarchies, options.data, columns, options.missing_as)
     notes = list(found.notes)
@@ -261,6 +243,7 @@ def _request(options: TableOptions, columns: Sequence[str]) -> tuple[TableReques
         ids=ids,
         id_key=key,
         keep_suppressed=options.keep_suppressed,
+        escape_formulas=options.escape_formulas,
         threads=available_cores() if options.threads is None else options.threads,
     )
     return check_settings(request), notes

@@ -1,6 +1,6 @@
 """``protect table`` where the rows stay where they are: an engine counts them, and what it counts is protected."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -38,12 +38,14 @@ class Opened:
     engine : ready to count
     format, delimiter : of the file that is released
     database : the same engine where the protected table is made in it
+    notes : what the user should know about the database
     """
 
     engine: Engine
     format: str = "csv"
     delimiter: str | None = ","
     database: Database | None = None
+    notes: Sequence[str] = ()
 
 
 @contextmanager
@@ -58,8 +60,8 @@ def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
     missing, data = options.missing or (), options.data
     threads = available_cores() if options.threads is None else options.threads
     if isinstance(data, Query):
-        with _database(data, options) as database:
-            yield Opened(database, database=database)
+        with _database(data, options) as inside:
+            yield inside
         return
     if chosen.where == "spark":
         from cloister.engines.spark.code_source import Place
@@ -77,18 +79,18 @@ def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
 
 
 @contextmanager
-def _database(query: Query, options: TableOptions) -> Iterator[Database]:
+def _database(query: Query, options: TableOptions) -> Iterator[Opened]:
     missing = options.missing or ()
     if query.scheme == "duckdb":
         from cloister.engines.duckdb_database import duckdb_database
 
         with duckdb_database(query, missing) as inside:
-            yield inside
+            yield Opened(inside, database=inside)
         return
     from cloister.engines.postgresql import postgresql
 
     with postgresql(query, missing) as server:
-        yield server
+        yield Opened(server, database=server, notes=server.call.notes)
 
 
 def prepare_on_engine(
@@ -130,7 +132,7 @@ def prepare_on_engine(
     return Prepared(
         protect,
         check,
-        lambda *_: notes,
+        lambda *_: [*table.notes, *notes],
         _asked(request, table),
         Original(None),
         (*request.sensitive, *request.keep),

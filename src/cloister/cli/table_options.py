@@ -33,6 +33,7 @@ class TableOptions(ReleaseOptions):
     rest: str = "error"
     missing_as: str | None = None
     keep_suppressed: bool = False
+    escape_formulas: bool = False
     values_to: Path | None = None
     table: str | None = None
 
@@ -43,6 +44,7 @@ class TableOptions(ReleaseOptions):
             "--local-recoding": self.local_recoding,
             "--microaggregate": bool(self.microaggregate),
             "--codes": self.codes is not None,
+            "--escape-formulas": self.escape_formulas,
             "--crosswalk": self.crosswalk is not None,
             "--attack": self.attack,
             "--ids hmac": self.ids.startswith("hmac"),

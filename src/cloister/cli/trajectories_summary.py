@@ -4,7 +4,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cloister.cli.codes_notes import FORMULA_STARTS
 from cloister.cli.output import facts
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.release_folder import REPORT, SIDE
@@ -30,10 +29,6 @@ def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: M
         )
     if options.workload is not None and options.internal is None:
         notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
-    columns = [] if given.side is None else given.side.frame.get_columns()
-    texts = [*given.trajectories.vocabulary, *(str(text) for column in columns for text in column.unique())]
-    if any(text.startswith(FORMULA_STARTS) for text in texts):
-        notes.append("a spreadsheet would run some cells as formulas (they begin with =, +, - or @)")
     return notes
 
 

@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import polars as pl
-import typer
 
-from cloister.cli.output import print_json
+from cloister.cli.output import print_json, say
 from cloister.cli.release_at import release_at
 from cloister.cli.table_request import hierarchy_files, split_wanted
 from cloister.errors import InputError
@@ -200,6 +199,6 @@ def _say(options: VerifyOptions, verdict: Verdict) -> None:
     if options.as_json:
         print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
     elif not options.quiet:
-        typer.echo(f"{options.folder.name} holds ({verdict.how}):")
+        say(f"{options.folder.name} holds ({verdict.how}):")
         for check in verdict.checks:
-            typer.echo(f"  {check}")
+            say(f"  {check}")

@@ -10,7 +10,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import plain_columns
 from cloister.io.columns import check_names
-from cloister.io.duckdb_file import REASONS, SETTINGS, cannot_open, frame_of, selected
+from cloister.io.duckdb_file import REASONS, cannot_open, connect, frame_of, selected
 from cloister.io.foreign import call_foreign
 from cloister.io.query import Query, quoted
 from cloister.io.waiting import waited_for
@@ -77,13 +77,10 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
     InputError
         The file cannot be opened for writing, or the query fails.
     """
-    import duckdb
-
     _check_repeatable(query)
     path = query.file()
-    connection = call_foreign(lambda: duckdb.connect(str(path), config=SETTINGS), cannot_open(path, query))
+    connection = call_foreign(lambda: connect(str(path)), cannot_open(path, query))
     try:
-        connection.execute("SET TimeZone = 'UTC'").fetchall()
         connection.begin()
         columns = waited_for(lambda: _told(lambda: _seen(connection, query), query.name), connection.interrupt)
         yield DuckDBDatabase(query, columns, tuple(missing), connection)

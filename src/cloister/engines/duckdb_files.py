@@ -16,7 +16,7 @@ from cloister.io.columns import check_names, plain_columns
 from cloister.io.csv import header_of
 from cloister.io.delimiter import check_delimiter, detect_delimiter
 from cloister.io.disk import shown_name
-from cloister.io.duckdb_file import frame_of
+from cloister.io.duckdb_file import connect, frame_of
 from cloister.io.foreign import call_foreign
 from cloister.io.parquet import is_parquet
 from cloister.io.text import head_of, is_packed
@@ -85,18 +85,21 @@ def duckdb_file(
         It cannot be read, is no table, or is not what DuckDB reads as this package does: in another encoding than
         UTF-8, or with names that differ in upper and lower case alone.
     """
-    import duckdb
-
     shown = shown_name(path)
     parts = _parquet(path, shown) if is_parquet(path) else _csv(path, shown, delimiter, encoding)
     _check_names(list(parts.schema), shown)
     folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
-    connection = duckdb.connect(config={"temp_directory": str(folder), "autoinstall_known_extensions": False})
+    connection = connect(
+        ":memory:",
+        reads=[str(path.absolute()), _pattern(path)],
+        temp_directory=str(folder),
+        temp_file_encryption=True,
+        force_mbedtls_unsafe=True,  # the one cipher in DuckDB itself; its key is in memory alone
+        memory_limit=MEMORY_LIMIT,
+        preserve_insertion_order=False,
+        threads=threads,
+    )
     try:
-        for setting in ("SET memory_limit = ?", "SET threads = ?"):
-            connection.execute(setting, [MEMORY_LIMIT if "memory" in setting else threads]).fetchall()
-        connection.execute("SET temp_file_encryption = true; SET preserve_insertion_order = false").fetchall()
-        connection.execute("SET TimeZone = 'UTC'").fetchall()
         refusal = InputError(f"{shown} cannot be read by the engine duckdb. Give --engine memory.", file=shown)
         call_foreign(lambda: connection.sql(parts.relation).create_view(SOURCE), refusal)
         columns = tuple(Column(name, kind_of(kind)) for name, kind in parts.schema.items())
@@ -121,7 +124,7 @@ def _parquet(path: Path, shown: str) -> _File:
     schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
     check_names(list(schema), shown)
     plain = plain_columns(pl.DataFrame(schema=schema), shown).schema
-    return _File(f"SELECT * FROM read_parquet([{_quoted(path)}])", plain, "parquet", None)  # noqa: S608
+    return _File(f"SELECT * FROM read_parquet([{_word(_pattern(path))}])", plain, "parquet", None)  # noqa: S608
 
 
 def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) -> _File:
@@ -134,8 +137,9 @@ def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) ->
     packed = "gzip" if is_packed(path) else "none"
     options = f"delim = {_word(delimiter)}, compression = '{packed}', columns = {{{columns}}}"
     relation = (
-        f"SELECT * FROM read_csv([{_quoted(path)}], {options}, auto_detect = false, header = true, quote = '\"', "  # noqa: S608
-        "escape = '\"', nullstr = '', allow_quoted_nulls = true, null_padding = false, strict_mode = true)"
+        f"SELECT * FROM read_csv([{_word(_pattern(path))}], {options}, auto_detect = false, header = true, "  # noqa: S608
+        "quote = '\"', escape = '\"', "
+        "nullstr = '', allow_quoted_nulls = true, null_padding = false, strict_mode = true)"
     )
     return _File(relation, pl.Schema(dict.fromkeys(names, pl.String)), "csv", delimiter)
 
@@ -149,9 +153,9 @@ def _check_names(names: Sequence[str], shown: str) -> None:
         )
 
 
-def _quoted(path: Path) -> str:
-    """A path as a word of SQL that is no pattern."""
-    return _word(re.sub(r"([*?\[])", r"[\1]", str(path.absolute())))
+def _pattern(path: Path) -> str:
+    """The pattern that means this path alone."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 
 def _word(text: str) -> str:

@@ -12,7 +12,7 @@ from cloister.io import plain_columns
 from cloister.io.adbc import answer_of, driver_of, fetched, opened
 from cloister.io.columns import check_names
 from cloister.io.database import Call
-from cloister.io.postgresql import selected, with_patience
+from cloister.io.postgresql import note_power, selected, with_patience
 from cloister.io.query import Query, quoted
 from cloister.io.waiting import waited_for
 
@@ -118,16 +118,17 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
     """
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
-        words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query)), call.stop)
+        words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
         waited_for(lambda: _told(lambda: _prepared(cursor, query, words), query.name), call.stop)
         columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop)
         yield PostgreSQL(query, columns, tuple(missing), cursor, call)
 
 
-def _begun(cursor: Any, query: Query) -> str:
+def _begun(cursor: Any, query: Query, call: Call) -> str:
     """Begin the transaction, and return what is selected of the query, text in the order of its bytes."""
     for setting in (SNAPSHOT, *PLANS):
         cursor.execute(setting)
+    note_power(cursor, call)
     schema = cursor.adbc_execute_schema(query.select)
     check_names(schema.names, query.name)
     words = []

@@ -25,11 +25,18 @@ def place(number: int) -> str:
     return f"c{number}"
 
 
-def plain(engine: Engine) -> exp.Select:
-    """Return the table with columns called by their place, and null as the only missing value."""
+def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
+    """Return the table with columns called by their place, and null as the only missing value.
+
+    Parameters
+    ----------
+    wanted : columns; None for all, as a statement on one of thousands must not name the others
+    """
+    names = {column.name for column in engine.columns} if wanted is None else set(wanted)
     columns = [
         exp.alias_(_plain(column, engine.missing), place(number), quoted=True)
         for number, column in enumerate(engine.columns)
+        if column.name in names
     ]
     return exp.select(*columns).from_(exp.to_table(engine.view))
 
@@ -38,7 +45,7 @@ def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
     """Return how many records have each combination of values in these columns: the columns by place, and ``n``."""
     chosen = [exp.column(place(_number(engine, column)), quoted=True) for column in columns]
     counted = exp.alias_(exp.Count(this=exp.Star()), RECORDS, quoted=True)
-    query = exp.select(*chosen, counted).from_(plain(engine).subquery("t"))
+    query = exp.select(*chosen, counted).from_(plain(engine, columns).subquery("t"))
     return query.group_by(*(column.copy() for column in chosen))
 
 
@@ -49,7 +56,7 @@ def id_counts(engine: Engine, column: str) -> exp.Select:
         exp.alias_(exp.Count(this=exp.Star()), RECORDS),
         exp.alias_(exp.Count(this=one.copy()), "given"),
         exp.alias_(exp.Count(this=exp.Distinct(expressions=[one])), "ids"),
-    ).from_(plain(engine).subquery("t"))
+    ).from_(plain(engine, [column]).subquery("t"))
 
 
 def unique_counts(engine: Engine, column: str) -> exp.Select:
@@ -67,7 +74,7 @@ def texts(engine: Engine, column: str) -> exp.Select:
     one = exp.column(place(_number(engine, column)), quoted=True)
     counted = exp.alias_(exp.Count(this=exp.Star()), RECORDS, quoted=True)
     query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), counted)
-    return query.from_(plain(engine).subquery("s")).group_by(one.copy(), as_text(one))
+    return query.from_(plain(engine, [column]).subquery("s")).group_by(one.copy(), as_text(one))
 
 
 def as_text(expression: exp.Expr) -> exp.Expr:

@@ -102,7 +102,7 @@ def _read(file: BinaryIO, name: str, identity: Identity, settings: Sequence[dict
     try:
         lines = [json.loads(line) for line in whole.splitlines()]
         head, done = lines[0], [outcome_told(line) for line in lines[1:]]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         head = None
     if not isinstance(head, dict):
         raise InputError(f"{RECORD} of {name} cannot be read. {ANOTHER}", file=RECORD)

@@ -10,13 +10,13 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.data_file import data_frame
 from cloister.codesets.disassociation.codebook import codebook
 from cloister.codesets.disassociation.cover import count_ties
-from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, ProtectedCodes, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes, Safe
 from cloister.codesets.disassociation.figures import work_out
 from cloister.codesets.disassociation.manifest import describe
 from cloister.codesets.disassociation.reconstruct import reconstruct
 from cloister.codesets.disassociation.release import CodesRelease
 from cloister.codesets.disassociation.shown import shown_of
-from cloister.codesets.disassociation.verify import HOW_COMPARED, checks_compared, verify
+from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.spark.code_blocks import Blocks, blocks_of
@@ -28,7 +28,6 @@ from cloister.engines.words import is_spark_frame
 from cloister.errors import InputError
 from cloister.io import CodeColumns
 from cloister.release import Custody
-from cloister.results import Verdict
 from cloister.stopwatch import Stopwatch
 
 from .stages import completed, interruptible, passed
@@ -115,7 +114,7 @@ def _released(
     """What is left to do where all parts are here, which is without Spark."""
     released = parted.released
     with watch.stage("verify"):
-        verdict = passed(interruptible(lambda: _compared(released, request.method)))
+        verdict = passed(interruptible(lambda: verify(released, None, request.method.diversity)))
     with watch.stage("measure"):
         protected = _with_ties(parted, request.method)
         figures = work_out(given, request, protected, reconstruct, seed)
@@ -130,14 +129,8 @@ def _released(
         clusters=released,
         frame=frame,
         delimiter=given.delimiter,
-        _check=lambda found: _compared(found, request.method),
+        _check=lambda found: verify(found, None, request.method.diversity),
     )
-
-
-def _compared(released: Disassociation, method: DisassociationRequest) -> Verdict:
-    """The verdict on all clusters, each of which was compared with its records by the worker that made it."""
-    verdict = verify(released, None, method.diversity)
-    return replace(verdict, how=HOW_COMPARED, checks=checks_compared(verdict)) if verdict.holds else verdict
 
 
 def _with_ties(parted: Parted, method: DisassociationRequest) -> ProtectedCodes:

@@ -19,7 +19,6 @@ from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, ProtectedTable, TableRequest
 from cloister.tabular.encode import encoded
-from cloister.tabular.recheck_data import said_of_database
 from cloister.tabular.recoding.choice import at_level
 from cloister.tabular.release import DatabaseRelease
 
@@ -156,7 +155,6 @@ def protect_table_in_database(
 def _release(
     course: TableCourse, made: _Made, manifest: dict[str, Any], custody: Mapping[str, Any] | None
 ) -> DatabaseRelease:
-    manifest["guarantee"]["verified_how"] = said_of_database(manifest["guarantee"]["verified_how"])
     return DatabaseRelease(
         data=course.protected.frame,
         frame=course.protected.frame,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cloister.hierarchy.arx_file import check_file, read_hierarchy_file
-from cloister.hierarchy.build import describe_builders, parse_hierarchy
+from cloister.hierarchy.build import describe_builders, names_hierarchy, parse_hierarchy
 from cloister.hierarchy.check import HierarchyReport, Problem, check_rows
 from cloister.hierarchy.date import DateHierarchy
 from cloister.hierarchy.file_hierarchy import FileHierarchy
@@ -42,6 +42,7 @@ __all__ = [
     "icd9",
     "icd10",
     "intervals",
+    "names_hierarchy",
     "parse_hierarchy",
     "prefix",
     "preview",

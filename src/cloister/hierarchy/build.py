@@ -106,6 +106,21 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
     raise _unknown(name, text)
 
 
+def names_hierarchy(spec: str, kind: str) -> bool:
+    """Whether these are the words for a hierarchy of this kind, as its builder writes them, or the name of a file.
+
+    Opens no file, whatever the words are.
+    """
+    if kind not in BUILDERS:
+        return kind == "file" and "/" not in spec
+    head, *options = spec.split("/")
+    name, _, arguments = head.partition(":")
+    try:
+        return name == kind and _build(name, arguments, options).spec == spec
+    except InputError:
+        return False
+
+
 def _build(name: str, arguments: str, options: list[str]) -> Hierarchy:
     builder = BUILDERS[name]
     named = {name: value for name, _, value in (option.partition("=") for option in options)}

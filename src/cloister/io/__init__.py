@@ -4,8 +4,10 @@ from cloister.io.code_events import EventColumns, EventSource, code_events, read
 from cloister.io.code_lists import CodeColumns, CodeSource, code_lists, read_code_lists
 from cloister.io.columns import as_text, distinct_values, plain_columns
 from cloister.io.disk import is_taken, private_file, sha256, write_private
-from cloister.io.folder import Place, appearing, release_folder, repair
+from cloister.io.folder import Place, appearing, release_folder
+from cloister.io.formulas import formula_columns, without_formulas
 from cloister.io.frames import NativeFrame, from_native
+from cloister.io.partial import remove_dead_partials
 from cloister.io.query import Query, is_address
 from cloister.io.read import Source, read_table
 from cloister.io.tally import (
@@ -19,7 +21,7 @@ from cloister.io.tally import (
     tallied,
     with_records_of,
 )
-from cloister.io.write import as_written_failures, write_csv, write_parquet
+from cloister.io.write import write_csv, write_parquet
 
 __all__ = [
     "RECORDS",
@@ -33,12 +35,12 @@ __all__ = [
     "Source",
     "appearing",
     "as_text",
-    "as_written_failures",
     "code_events",
     "code_lists",
     "counted",
     "distinct_values",
     "first_records",
+    "formula_columns",
     "from_native",
     "is_address",
     "is_taken",
@@ -51,11 +53,12 @@ __all__ = [
     "read_table",
     "records_of",
     "release_folder",
-    "repair",
+    "remove_dead_partials",
     "sha256",
     "table_columns",
     "tallied",
     "with_records_of",
+    "without_formulas",
     "write_csv",
     "write_parquet",
     "write_private",

@@ -27,6 +27,7 @@ REASONS = {
     "42703": "names a column that is not there",
     "42883": "names a function that is not there, or joins types that do not fit",
     "42P01": "names a table that is not there",
+    "55P03": "waited too long for a lock that somebody else holds (a lock timeout)",
     "57014": "was cancelled: it took longer than the database allows (a statement timeout), or somebody stopped it",
 }
 """What a SQLSTATE says of a query."""
@@ -114,6 +115,11 @@ def unreachable(said: str, query: Query) -> str:
         return f"the database server refuses user or password. Give them in the environment, as {user} and {password}."
     if re.search(r"database .* does not exist", said):
         return "the server has no database of the name that its url gives. Correct it."
+    if re.search(r"\bSSL\b|sslmode|certificate", said):
+        return (
+            "the connection is not secured as its url asks (sslmode, sslrootcert, sslcert, sslkey): the server has no "
+            "TLS, a certificate does not fit or is not there, or the url has no such setting. Correct whichever it is."
+        )
     return (
         f"the database cannot be reached, or refuses to connect. See whether it runs, whether its url is right, and "
         f"whether {user} and {password} are in the environment."

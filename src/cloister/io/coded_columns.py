@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.io.columns import as_text
+from cloister.io.header import listed, nearest_column
 
 ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
 CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
@@ -42,7 +43,7 @@ class Header:
     def listed(self) -> str:
         """Return a sentence that lists the columns, where that gives no patient away."""
         if self._are_names():
-            return f"Its columns: {', '.join(self.present)}."
+            return f"Its columns: {listed(self.present)}."
         return f"Its first line must name the columns, as in: {self.example}."
 
     def check(self, *asked: str | None) -> None:
@@ -50,7 +51,7 @@ class Header:
         column = next((name for name in asked if name is not None and name not in self.present), None)
         if column is None:
             return
-        hint = did_you_mean(column, self.present, repr) if self._are_names() else ""
+        hint = nearest_column(column, self.present) if self._are_names() else ""
         message = f"Column {column!r} was asked for, but {self.file} has no such column.{hint} {self.listed()}"
         raise InputError(message, file=self.file, column=column)
 

@@ -45,7 +45,8 @@ def _is_pattern(name: str) -> bool:
 def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
     """``frame`` with plain types, and null as the only missing value.
 
-    Categories and bytes become text, an empty text and NaN become null, a column of nulls alone is text.
+    Categories and bytes become text, an empty text and NaN become null, a column of nulls alone is text. -0.0 becomes
+    0.0, as rows that are sorted by equal texts would otherwise keep the order of the input.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def _plain(series: pl.Series, file: str | None) -> pl.Series:
         raise _not_plain(series, "lists, structs or other things that are not one value a cell", file)
     if series.dtype == pl.String:
         return series.set(series == "", None)
-    return series.fill_nan(None) if series.dtype.is_float() else series
+    return series.fill_nan(None).set(series == 0, 0.0) if series.dtype.is_float() else series
 
 
 def _not_plain(series: pl.Series, found: str, file: str | None) -> InputError:

@@ -1,7 +1,7 @@
 """A query -> columns of plain types, by the driver that its address asks for; in a transaction that only reads."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -23,10 +23,12 @@ class Call:
     ----------
     cancel : asks the database to stop; set once there is something to stop
     doing : what was being done last, for messages
+    notes : what the user should know about the database
     """
 
     cancel: Callable[[], None] | None = None
     doing: str = "connect"
+    notes: list[str] = field(default_factory=list)
 
     def stop(self) -> None:
         """Ask the database to stop."""
@@ -34,7 +36,7 @@ class Call:
             self.cancel()
 
 
-def read_query(query: Query) -> pl.DataFrame:
+def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
     """The table that a query gives; types are kept where a release can hold them, others become text.
 
     Raises
@@ -43,7 +45,7 @@ def read_query(query: Query) -> pl.DataFrame:
         The driver or the database is not there, refuses us or the query, or goes away; there are no records; a column
         has no name of its own, or holds what is not one value a cell.
     """
-    call = Call()
+    call = Call() if call is None else call
     refusal = InputError(f"What the database gives for {query.name} cannot be read.", file=query.name)
     frame = call_foreign(lambda: waited_for(lambda: _read(query, call), call.stop), refusal)
     check_names(frame.columns, query.name)

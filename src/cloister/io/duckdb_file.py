@@ -1,6 +1,7 @@
-"""A DuckDB file, opened for reading."""
+"""DuckDB, closed to all but its own file; and such a file, opened for reading."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,15 @@ from cloister.io.database import Call
 from cloister.io.foreign import call_foreign
 from cloister.io.query import Query, quoted
 
-SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+Setting = str | bool | int | float | list[str]
+SETTINGS: dict[str, Setting] = {
     "temp_directory": "",
     "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "allowed_configs": ["TimeZone"],
 }
-"""Nothing of the data goes to temporary files, and nothing is fetched from a network."""
+"""Nothing of the data goes to temporary files, no extension is fetched or loaded, no variable of Python is a table."""
 KEPT = re.compile(
     r"VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG)?INT(EGER)?|UINTEGER|FLOAT|DOUBLE|DECIMAL\(.*|DATE|TIMESTAMP(_S|_MS|_NS)?"
     r"|TIMESTAMP WITH TIME ZONE|TIME|BLOB|ENUM\(.*"
@@ -28,6 +33,7 @@ REASONS = {
     "CatalogException": "names a table or function that is not there",
     "BinderException": "names a column that is not there, or joins types that do not fit",
     "OutOfMemoryException": "needs more memory than there is",
+    "PermissionException": "reads something outside its file: another file, an address or an extension",
 }
 
 
@@ -39,26 +45,45 @@ def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
     InputError
         The file cannot be opened, or the query fails.
     """
-    import duckdb  # loaded only where it is asked for
-
     path = query.file()
-    connection = call_foreign(lambda: _opened(duckdb, str(path)), cannot_open(path, query))
+    connection = call_foreign(lambda: _opened(str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt
     try:
-        connection.execute("SET TimeZone = 'UTC'").fetchall()
         return _answer(connection, query)
     finally:
         connection.close()
 
 
-def _opened(duckdb: Any, path: str) -> Any:
+def _opened(path: str) -> Any:
     """A connection that only reads; to a file that this process is writing, too, which DuckDB opens one way alone."""
+    import duckdb  # loaded only where it is asked for
+
     try:
-        return duckdb.connect(path, read_only=True, config=SETTINGS)
+        return connect(path, read_only=True)
     except duckdb.ConnectionException:
         pass
-    connection = duckdb.connect(path, config=SETTINGS)
+    connection = connect(path)
     connection.execute("BEGIN TRANSACTION READ ONLY").fetchall()
+    return connection
+
+
+def connect(path: str, *, read_only: bool = False, reads: Sequence[str] = (), **settings: Setting) -> Any:
+    """A connection to a database whose SQL reaches nothing else: views and macros of a file are programs of its maker.
+
+    Parameters
+    ----------
+    path : of the file; `:memory:` for none
+    reads : names of the other files that may be read, as they are written in SQL and as they are
+    settings : of DuckDB, beside or in place of `SETTINGS`
+    """
+    import duckdb
+
+    connection = duckdb.connect(path, read_only=read_only, config=SETTINGS | settings)
+    connection.execute("SET TimeZone = 'UTC'").fetchall()
+    # Connections of a process to one file share its settings: the first has closed them for the others.
+    if not connection.execute("SELECT current_setting('lock_configuration')").fetchall()[0][0]:
+        connection.execute("SET allowed_paths = ?", [list(reads)]).fetchall()
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true").fetchall()
     return connection
 
 

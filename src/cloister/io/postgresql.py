@@ -16,6 +16,15 @@ KEPT = {"text", "varchar", "name", "int2", "int4", "int8", "float4", "float8", "
 KEPT |= {"date", "timestamp", "timestamptz", "time", "bytea"}
 """Types that come over as they are."""
 TYPE = b"POSTGRESQL:type"
+POWERFUL = (
+    "SELECT count(*) FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND rolname IN "
+    "('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')"
+)
+"""How many of the roles that reach beyond the database this account has; a superuser has all."""
+TOO_POWERFUL = (
+    "the account may read files or run programs of the database server, and so may every function that the query "
+    "calls, views of others included; use a role with SELECT on what is read"
+)
 PATIENCE_S = 15
 """Seconds until a server that does not answer at all counts as not there."""
 
@@ -38,12 +47,20 @@ def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
 def _answer(cursor: Any, query: Query, call: Call) -> pl.DataFrame:
     # before any query of the transaction; afterwards the server lets nobody take it back
     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    note_power(cursor, call)
     schema = cursor.adbc_execute_schema(query.select)
     check_names(schema.names, query.name)
     words = [selected(column, query) for column in schema]
     call.doing = "fetch"
     cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n) AS cloister_query")  # noqa: S608
     return fetched(cursor, query)
+
+
+def note_power(cursor: Any, call: Call) -> None:
+    """Note an account whose rights reach beyond the database: no transaction that only reads takes them back."""
+    cursor.execute(POWERFUL)
+    if cursor.fetchone()[0]:
+        call.notes.append(TOO_POWERFUL)
 
 
 def selected(column: Any, query: Query) -> str:

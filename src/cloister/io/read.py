@@ -8,7 +8,7 @@ from typing import Literal
 import polars as pl
 
 from cloister.io.csv import read_csv
-from cloister.io.database import read_query
+from cloister.io.database import Call, read_query
 from cloister.io.disk import shown_name
 from cloister.io.parquet import is_parquet, read_parquet
 from cloister.io.query import Query
@@ -68,7 +68,9 @@ def read_table(
     (';', [('1', '001'), ('2', None)])
     """
     if isinstance(path, Query):
-        return Source(without_texts(read_query(path), missing), "csv", None, None, path.name)
+        call = Call()
+        frame = without_texts(read_query(path, call), missing)
+        return Source(frame, "csv", None, None, path.name, tuple(call.notes))
     path = Path(path)
     if is_parquet(path):
         return Source(without_texts(read_parquet(path), missing), "parquet", None, None, shown_name(path))

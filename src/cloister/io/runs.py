@@ -5,23 +5,27 @@ counts on from one to the next. A file is read as the tally of its runs in their
 records: whether records are sorted, and ids are the numbers of the records, can be told from runs as from records.
 """
 
+import hashlib
+import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.csv import header_of
+from cloister.io.csv import header_of, read_csv
 from cloister.io.delimiter import check_delimiter, detect_delimiter
-from cloister.io.disk import private_file
+from cloister.io.disk import private_file, sha256
 from cloister.io.foreign import call_foreign
 from cloister.io.parquet import is_parquet
 from cloister.io.read import without_texts
 from cloister.io.tally import RECORDS, records_of, table_columns, tallied
 from cloister.io.text import head_of
-from cloister.io.write import csv_pieces, is_csv_of, is_plain_parquet, write_parquet_of
+from cloister.io.write import csv_pieces, write_parquet_of
 
 ROWS_AT_ONCE = 1 << 20
 """Records that are held while a file is written or read."""
@@ -178,13 +182,60 @@ def _joined(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) ->
     yield pl.concat([last.with_columns(pl.col(RECORDS) + first[RECORDS][0]), after.slice(1)])
 
 
-def runs_as_written_failures(path: Path, runs: pl.DataFrame, delimiter: str | None) -> list[str]:
-    """Return whether a file holds more than its table, as `cloister.io.as_written_failures` does for tables."""
-    if delimiter is None:
-        holds = is_plain_parquet(path, runs.select(table_columns(runs)))
+class _Digest(io.BytesIO):
+    """Takes what is written and keeps only the hash of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hash = hashlib.sha256()
+
+    def write(self, content: Any, /) -> int:
+        self.hash.update(content)
+        return len(content)
+
+
+def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
+    """Yield the records of a released file in its order, some at a time where they are many.
+
+    Parameters
+    ----------
+    delimiter : of a CSV file; None for Parquet
+
+    Raises
+    ------
+    InputError : the file cannot be read
+    """
+    if delimiter is not None and not is_large(path):
+        return iter([read_csv(path, encoding="utf-8", delimiter=delimiter).frame])
+    return _frames_of(path, delimiter)
+
+
+def is_as_written(path: Path, delimiter: str | None) -> bool:
+    """Whether a released file holds the bytes that are written of the table in it: one table has one file.
+
+    Anything else that reads as the same table could carry a message: other spellings of cells, empty texts and NaN for
+    missing values, bytes that no reader looks at, statistics, metadata, borders of row groups.
+
+    Parameters
+    ----------
+    delimiter : of a CSV file; None for Parquet
+
+    Raises
+    ------
+    InputError : the file cannot be read
+    """
+    again, frames = _Digest(), released_frames(path, delimiter)
+    first = next(frames, None)
+    if first is None:
+        raise InputError(f"{path.name} has columns but no records.", file=path.name)
+    whole = chain([first], frames)
+    if delimiter is not None:
+        for piece in csv_pieces(whole, first.columns, delimiter):
+            again.write(piece)
     else:
-        holds = is_csv_of(path, _frames_of(path, delimiter), table_columns(runs), delimiter)
-    return [] if holds else [f"{path.name} is not written in the one way there is"]
+        refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
+        write_parquet_of(register_io_source(lambda *_: whole, schema=first.schema), again, refusal)
+    return again.hash.hexdigest() == sha256(path)
 
 
 def read_tally(

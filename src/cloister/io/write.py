@@ -3,7 +3,6 @@
 Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
 """
 
-import hashlib
 import io
 import os
 import re
@@ -18,7 +17,7 @@ from polars.exceptions import PanicException
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.delimiter import CANDIDATES, check_delimiter
-from cloister.io.disk import private_file, sha256
+from cloister.io.disk import private_file
 from cloister.io.foreign import call_foreign
 
 _ROWS_AT_ONCE = 1 << 18
@@ -43,41 +42,6 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
         file.write(header)
         for piece in pieces:
             file.write(piece)
-
-
-def as_written_failures(path: Path, frame: pl.DataFrame, delimiter: str | None = None) -> list[str]:
-    """Return whether a released file holds more than its table, as other spellings of the same cells would.
-
-    Parameters
-    ----------
-    frame : what was read from the file
-    delimiter : what separates the cells; None where it is not CSV
-    """
-    is_csv = path.suffix == ".csv"
-    holds = is_csv_of(path, iter([frame]), frame.columns, delimiter or ",") if is_csv else is_plain_parquet(path, frame)
-    return [] if holds else [f"{path.name} is not written in the one way there is"]
-
-
-def is_csv_of(path: Path, frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> bool:
-    """Whether a file holds the bytes that `write_csv` writes of these frames together: one table has one text."""
-    found = hashlib.sha256()
-    for piece in csv_pieces(frames, names, delimiter):
-        found.update(piece)
-    return found.hexdigest() == sha256(path)
-
-
-def is_plain_parquet(path: Path, frame: pl.DataFrame) -> bool:
-    """Whether a file has no more metadata than `write_parquet` writes beside such columns.
-
-    What they say depends on the version of Polars, so that their names and lengths are compared.
-    """
-    buffer = io.BytesIO()
-    refusal = InputError("The table cannot be written as Parquet.", file=path.name)
-    call_foreign(lambda: plain_columns(frame.clear()).write_parquet(buffer, statistics=False), refusal)
-    buffer.seek(0)
-    expected = call_foreign(lambda: pl.read_parquet_metadata(buffer), refusal)
-    found = call_foreign(lambda: pl.read_parquet_metadata(path), refusal)
-    return {name: len(text) for name, text in found.items()} == {name: len(text) for name, text in expected.items()}
 
 
 def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> Iterator[bytes]:

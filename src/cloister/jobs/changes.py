@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import CloisterError
-from cloister.release_folder import CODEBOOK, is_of_this_version, read_manifest, same
+from cloister.release_folder import CODEBOOK, any_manifest, same
 from cloister.results import Manifest
 
 from .folder import is_job, part_names
@@ -20,10 +20,10 @@ LIMIT = "whoever has both releases can compare them (see known limits)"
 def earlier_parts(folder: Path) -> dict[str, Manifest]:
     """Return the manifests of the parts of a release that is there, by name; none where there is none to read."""
     try:
-        manifest = read_manifest(folder)
+        manifest = any_manifest(folder)
         if not is_job(manifest):
             return {}
-        return {name: read_manifest(folder / name) for name in part_names(manifest)}
+        return {name: any_manifest(folder / name) for name in part_names(manifest)}
     except (CloisterError, OSError):
         return {}
 
@@ -31,7 +31,7 @@ def earlier_parts(folder: Path) -> dict[str, Manifest]:
 def earlier_release(folder: Path) -> Manifest | None:
     """Return the manifest of a release of one part that is there; None where there is none to read."""
     try:
-        manifest = read_manifest(folder)
+        manifest = any_manifest(folder)
     except (CloisterError, OSError):
         return None
     return None if is_job(manifest) else manifest
@@ -49,7 +49,7 @@ def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
         if _data(before) == _data(after):
             return []
         is_other = _records(before) != _records(after)
-        if is_other or (is_of_this_version(before) and _same_settings(before, after)):
+        if is_other or _same_settings(before, after):
             return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
     except (KeyError, TypeError, AttributeError):
         return []  # of another version, or by another hand
@@ -67,5 +67,5 @@ def _records(manifest: Manifest) -> Any:
 
 
 def _same_settings(before: Manifest, after: Manifest) -> bool:
-    told = ("method", "seed", "settings")
+    told = ("cloister", "method", "seed", "settings")
     return all(name in before and same(before[name], after[name]) for name in told)

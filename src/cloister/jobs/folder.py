@@ -6,7 +6,7 @@ from typing import Any
 from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.release import is_internal
-from cloister.release_folder import FIGURES, MANIFEST, REPORT, is_release, read_manifest
+from cloister.release_folder import FIGURES, MANIFEST, REPORT, any_manifest, is_release
 from cloister.results import Manifest
 
 JOB = "job"
@@ -31,15 +31,19 @@ def part_names(manifest: Manifest) -> list[str]:
 def is_job_release(folder: Path) -> bool:
     """Whether a folder is the release of a job and holds nothing else."""
     try:
-        manifest = read_manifest(folder)
+        manifest = any_manifest(folder)
     except CloisterError:
         return False
     names = part_names(manifest)
     if not is_job(manifest) or not names:
         return False
     there = {entry.name for entry in folder.iterdir()}
-    return there <= {MANIFEST, REPORT, FIGURES, *names} and all(
-        is_release(folder / name) for name in names if name in there
+    parts = there & {*names}
+    own = [folder / name for name in there - parts]
+    return (
+        there <= {MANIFEST, REPORT, FIGURES, *names}
+        and all(is_release(folder / name) for name in parts)
+        and all(path.is_file() and not path.is_symlink() for path in own)
     )
 
 

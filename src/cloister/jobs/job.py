@@ -78,6 +78,7 @@ class TablePart:
     ids: str | None = key(None, "number or drop")
     crosswalk: str | None = key(None, FILE)
     keep_suppressed: bool | None = key(None, YES_OR_NO)
+    escape_formulas: bool | None = key(None, YES_OR_NO)
     values_to: str | None = key(None, FILE)
     table: str | None = key(None, "the name of a table to be made in the database")
     engine: str | None = key(None, ENGINE)

@@ -11,18 +11,20 @@ from cloister.results import Manifest
 from .folder import JOB
 from .in_short import loss_of, promise_of, risk_of
 
-SENTENCES = (
-    "Each part keeps its own promise, and was verified by itself",
-    "No row of one part leads to fewer than k rows of another by an id, by the order of rows, or by columns that both "
-    "have; to patients of claims by their quasi-identifiers, as the risk of claims says",
+UNLINKABLE = (
+    "No row of one part leads to fewer than k rows of another by an id, by the order of rows, or by any set of columns "
+    "that have one name in both and one value a patient; to patients of claims by quasi-identifiers alone, only as the "
+    "risk of claims says"
 )
+"""The one sentence on what joins no parts: in the manifest, the report, on the screen and in docs/jobs.md."""
+
+SENTENCES = ("Each part keeps its own promise, and was verified by itself", UNLINKABLE)
 NOT_PROMISED = (
     "That parts promise together what each promises alone: what is known of one patient from several parts can be put "
     "together, as a class of one part and a cluster of another can meet in one patient",
     "That numbers which a part keeps back stay so beside the others: where one part leaves out few patients, the rows "
     "of another can tell how many, and by columns that both generalize alike of which group",
 )
-HOW = "every part from its files, by another algorithm; columns that two parts have under one name were compared"
 
 
 def describe_job(
@@ -49,7 +51,6 @@ def describe_job(
             "sentences": list(SENTENCES),
             "not_promised": list(NOT_PROMISED),
             "verified": True,
-            "verified_how": HOW,
         },
         "files": dict(files),
         "seconds": {"total": seconds},

@@ -11,8 +11,8 @@ from cloister.release_folder import (
     FIGURES,
     MANIFEST,
     REPORT,
-    is_of_this_version,
     json_bytes,
+    manifest_failures,
     read_manifest,
     same,
     stated,
@@ -21,7 +21,8 @@ from cloister.report import render_job
 from cloister.results import Manifest, Verdict
 
 from .folder import files_of_parts, part_names
-from .manifest import describe_job, job_contents
+from .manifest import UNLINKABLE, describe_job, job_contents
+from .shared_columns_check import leading_to_few
 from .unlinkable import joinable
 
 HOW = "every part from its files, and the manifest of the job"
@@ -53,10 +54,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         checks += [f"{name}: {check}" for check in verdict.checks]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
-    checks += [
-        "the manifest and the report of the job say what its parts say",
-        "no row leads to fewer than k of another part by columns that both have (quasi-identifiers of claims aside)",
-    ]
+    checks += ["the manifest and the report of the job say what its parts say", UNLINKABLE]
     return Verdict(not failures, HOW, tuple(checks), tuple(failures))
 
 
@@ -66,16 +64,16 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     files = files_of_parts(folder, list(manifests))
     if manifest["files"] != files:
         failures.append(f"{MANIFEST} does not list the files of the parts as they are")
-    if is_of_this_version(manifest) and not same(manifest, _expected(manifest, manifests, files)):
+    if not same(manifest, _expected(manifest, manifests, files)):
         failures.append(f"{MANIFEST} does not say what the parts say")
-    failures += _report_failures(folder, manifest, manifests)
-    return failures + stated(lambda: joinable(folder, manifests), "a part")
+    failures += manifest_failures(folder, manifest) + _report_failures(folder, manifest, manifests)
+    return failures + stated(lambda: joinable(folder, manifests, leading_to_few), "a part")
 
 
 def _report_failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
     names = (REPORT, FIGURES)
     missing = [name for name in names if (folder / name).is_symlink() or not os.path.isfile(folder / name)]
-    if missing or not is_of_this_version(manifest):
+    if missing:
         return [f"{name} is missing" for name in missing]
     expected = _rendered(folder, manifest, manifests)
     changed = [name for name, content in zip(names, expected, strict=True) if (folder / name).read_bytes() != content]
@@ -100,5 +98,5 @@ def _rendered(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     try:
         contents = job_contents(folder, manifest, manifests)
         return render_job(manifest, contents["parts"]).encode(), json_bytes(contents)
-    except Exception:  # a manifest that cannot be rendered was not written by this version
+    except Exception:  # a manifest that cannot be rendered was not written by us
         return b"", b""

@@ -9,11 +9,13 @@ from cloister.io import write_private
 from cloister.release_folder import FIGURES, MANIFEST, REPORT, json_bytes
 from cloister.report import render_job
 from cloister.results import Manifest
+from cloister.stopwatch import DIGITS
 
 from .folder import files_of_parts
 from .job import Job
 from .job_checks import APART
 from .manifest import describe_job, job_contents
+from .shared_columns import leading_to_few
 from .unlinkable import joinable
 
 
@@ -31,14 +33,15 @@ def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], second
     NoSafeRelease
         Rows of two parts can be joined.
     """
-    found = joinable(folder, manifests)
+    found = joinable(folder, manifests, leading_to_few)
     if found:
         raise NoSafeRelease(
             f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
         )
     created = datetime.now(UTC).isoformat(timespec="seconds")
     files = files_of_parts(folder, list(manifests))
-    manifest = describe_job(job.name, manifests, seed=job.seed, created=created, seconds=round(seconds, 6), files=files)
+    seconds = round(seconds, DIGITS)
+    manifest = describe_job(job.name, manifests, seed=job.seed, created=created, seconds=seconds, files=files)
     contents = job_contents(folder, manifest, manifests)
     write_private(folder / REPORT, render_job(manifest, contents["parts"]).encode())
     write_private(folder / FIGURES, json_bytes(contents))

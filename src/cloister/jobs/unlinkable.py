@@ -5,7 +5,7 @@ anything of another part. What is left are columns that stand in two parts under
 one part in another by them must find none, or at least k.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -21,8 +21,9 @@ from cloister.results import Manifest
 QUASI = "quasi-identifier"
 RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
 FULL_DOMAIN = "full-domain"
-MOST = 3
-"""Columns that somebody looks a row up by, if not by all."""
+
+Search = Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
+"""Why rows of two tables lead to each other by values of the same columns; protect and verify have one each."""
 
 AS_RECORDED_OF_CLAIMS = "keep"
 CHUNKS = "disassociation"
@@ -50,13 +51,14 @@ class Shown:
     is_overlapping: bool = False
 
 
-def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
+def joinable(folder: Path, manifests: Mapping[str, Manifest], search: Search) -> list[str]:
     """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
 
     Parameters
     ----------
     folder : of the job; its parts are folders in it
     manifests : of the parts, by name
+    search : compares values of shared columns
     """
     inside = {name: manifest for name, manifest in manifests.items() if TABLE in manifest}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
@@ -69,7 +71,7 @@ def joinable(folder: Path, manifests: Mapping[str, Manifest]) -> list[str]:
         + [
             f"rows of {own} and {other} can be joined by what both release: {why}"
             for (own, one), (other, two) in combinations(there, 2)
-            for why in _why(one, two)
+            for why in _why(one, two, search)
         ]
     )
 
@@ -106,14 +108,28 @@ def has_whole_histories(manifest: Manifest) -> bool:
     return bool(manifest["shape"] == "claims" or (manifest["shape"] == "codes" and manifest["method"] != CHUNKS))
 
 
-def _why(one: Shown, two: Shown) -> list[str]:
+def _why(one: Shown, two: Shown, search: Search) -> list[str]:
     """Return why rows of two parts can be joined, in words; none if they cannot."""
     columns = [column for column in one.frame.columns if column in two.frame.columns]
-    generalized = one.generalized & two.generalized
-    for subset in subsets(columns):
-        if not generalized.issuperset(subset) and leads_to_few(one, two, list(subset)):
-            return [f"values of {', '.join(subset)} lead to fewer than {max(one.k, two.k)}"]
+    texts = one.frame.select(columns), two.frame.select(columns)
+    plain = tuple(frame.select(_plain(pl.col(column)) for column in columns) for frame in texts)
+    forms = [texts] if all(map(pl.DataFrame.equals, texts, plain)) else [texts, plain]
+    for own, other in forms:
+        found = search(own, other, max(one.k, two.k), one.generalized & two.generalized)
+        if found is not None:
+            return [found]
     return _narrowed(one, two, columns)
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    """Texts without white space around them, and numbers in one form, so that 7, 7.0 and 07 are one value.
+
+    Values that are told apart as they are written may be one to whoever joins; and the other way round. Rows must not
+    lead to few rows in either form.
+    """
+    stripped = text.str.strip_chars()
+    number = stripped.cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number.cast(pl.String)).otherwise(stripped).alias(text.meta.output_name())
 
 
 def _narrowed(one: Shown, two: Shown, columns: Sequence[str]) -> list[str]:
@@ -144,14 +160,6 @@ def _is_telling(one: Shown, two: Shown, column: str) -> bool:
     return have_values_in_common(one, two, column)
 
 
-def subsets(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Return what somebody looks a row up by: up to three columns, and all."""
-    for size in range(1, min(MOST, len(columns)) + 1):
-        yield from combinations(columns, size)
-    if len(columns) > MOST:
-        yield tuple(columns)
-
-
 def have_values_in_common(one: Shown, two: Shown, column: str) -> bool:
     """Whether some value of a column stands in both parts."""
     return not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
@@ -167,19 +175,11 @@ def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
     return labels[0] <= labels[1] or labels[1] <= labels[0]
 
 
-def leads_to_few(one: Shown, two: Shown, columns: list[str]) -> bool:
-    """Whether values of these columns that occur in both are those of fewer than k patients in one of them."""
-    counts = [part.frame.group_by(columns).agg(pl.len().alias(" n")) for part in (one, two)]
-    both = counts[0].join(counts[1], on=columns, how="inner", nulls_equal=True, suffix=" of the other")
-    k = max(one.k, two.k)
-    return bool(both.select((pl.min_horizontal(" n", " n of the other") < k).any()).item())
-
-
 def shown_of(folder: Path, manifest: Manifest) -> Shown | None:
     """Return what a part releases of each patient; None where it has no row a patient, or nothing besides an id.
 
-    Of files beside trajectories only what is released as recorded; of code sets nothing, as their records need not be
-    patients.
+    Of files beside trajectories only what is released as recorded; of generalized code sets the terms of a record, of
+    disassociated ones nothing, as their records are nobody's.
     """
     found = _columns(folder, manifest)
     if found is None or not found[1]:
@@ -208,6 +208,8 @@ def _columns(folder: Path, manifest: Manifest) -> tuple[Path, dict[str, str]] | 
         roles = {name: told["role"] for name, told in columns.items() if name != codes}
         named = {name: role for name, role in roles.items() if role in RELEASED_OF_TABLE}
         return folder / str(data_file(manifest)), named
+    if shape == "codes" and manifest["method"] != CHUNKS:
+        return folder / str(data_file(manifest)), {"codes": "terms"}
     if shape == "trajectories" and "side" in manifest:
         return folder / SIDE, dict.fromkeys(manifest["side"]["columns"], "side")
     if shape == "claims":

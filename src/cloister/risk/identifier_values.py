@@ -108,8 +108,9 @@ class Values:
 
     def n_like(self, regex: str) -> int:
         """Return the number of records whose value has this form."""
-        return self.n_where(self.texts.str.contains(regex))
+        found = self.texts.str.contains(regex)
+        return self.n_where(found) if found.any() else 0
 
     def n_where(self, chosen: pl.Series) -> int:
         """Return the number of records whose value is chosen; what is null is not."""
-        return int(self.records.filter(chosen.fill_null(False)).sum())
+        return int(self.records.filter(chosen).sum())

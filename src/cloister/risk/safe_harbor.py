@@ -129,6 +129,8 @@ def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Finding
     n = values.n_records
     fine = values.n_like(ZIP)
     if not is_named_zip(column):
+        if not fine:
+            return
         plus_four = values.n_like(r"^\d{5}-\d{4}$")
         leading = values.n_like(r"^0\d{4}$")
         if plus_four >= MOSTLY * n:

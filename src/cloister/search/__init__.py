@@ -53,6 +53,12 @@ SINGLE: dict[str, Callable[..., SearchResult]] = {
 
 SEARCHES = ("optimal", *SINGLE)
 
+GREEDY = ("datafly", "datafly:arx", "igreedy", "igreedy:arx")
+"""Searches that take one way through the lattice, however large it is."""
+
+MOST_POLICIES = 10**30
+"""Of a lattice that is searched without a time limit: proofs over larger ones need not end within a human life."""
+
 
 def check_search(name: str) -> None:
     """Refuse the name of a search that does not exist."""
@@ -74,11 +80,17 @@ def search(
     Raises
     ------
     InputError
-        There is no such search, or it cannot be used with these rules.
+        There is no such search, or it cannot be used with these rules, or the lattice is too large to search it to the
+        end.
     NoSafeRelease
         No safe policy exists, or none was found in time.
     """
     check_search(name)
+    if time_limit is None and name not in GREEDY and problem.lattice > MOST_POLICIES:
+        raise InputError(
+            f"{len(problem.names)} quasi-identifiers have more than 10^30 combinations of levels, too many for the "
+            f"search {name} to end. Give a time limit, the search datafly or igreedy, or fewer quasi-identifiers."
+        )
     if name == "optimal":
         return optimal(problem, threads=threads, time_limit=time_limit, report=report)
     return SINGLE[name](problem, time_limit=time_limit, report=report)

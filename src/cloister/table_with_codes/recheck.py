@@ -18,8 +18,8 @@ from cloister.codesets.disassociation.recheck import (
     utility_agrees,
 )
 from cloister.codesets.disassociation.recheck_settings import method_agreements
+from cloister.codesets.disassociation.shown import counted
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.disassociation.verify_figures import recounted_codes
 from cloister.codesets.expectation import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
@@ -85,7 +85,7 @@ def recheck_with_codes(
         lambda frame: with_presence(frame, column, missing) if column in frame.columns else frame,
         lambda book: codebook_with_codes(book, column, released),
         column,
-        lambda found: replace(found, columns=(*found.columns, recounted_codes(released, column))),
+        lambda found: replace(found, columns=(*found.columns, counted(released, column))),
     )
     read = _read(folder, manifest)
     table = recheck(folder, manifest, expectation, original, hierarchies, populations, around, read)
@@ -202,8 +202,7 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         "patients are not counted as they are": same(part["patients"], patients_of(released, records)),
         "guarantee does not say what the clusters promise": guarantee["verified"] is True
         and same({name: guarantee[name] for name in promised}, promised)
-        and guarantee.keys() == {*promised, "verified", "checks"}
-        and _are_texts(guarantee["checks"]),
+        and guarantee.keys() == {*promised, "verified"},
         "clusters are not counted as they are": same(
             part["clusters"], clusters_of(released) | {"classes": len(released.classes)}
         ),
@@ -214,10 +213,6 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
     }
     return [f"{WITH_CODES} of release.json {failure}" for failure, holds in agreements.items() if not holds]
-
-
-def _are_texts(checks: Any) -> bool:
-    return isinstance(checks, list) and all(isinstance(check, str) for check in checks)
 
 
 def _class_size(manifest: Manifest) -> Any:

@@ -74,6 +74,7 @@ class TableRequest:
     id, drop, sensitive, keep, rest : roles of the other columns; ``rest`` is error, drop or keep
     ids, id_key : what becomes of the id; a secret of at least 32 bytes where ids are keyed hashes
     keep_suppressed : write suppressed records as rows of ``*`` instead of leaving them out
+    escape_formulas : put a quote before cells that a spreadsheet would run
     threads : at least 1; never changes the answer
     """
 
@@ -97,6 +98,7 @@ class TableRequest:
     ids: Ids = Ids.NUMBER
     id_key: bytes | None = field(default=None, repr=False)
     keep_suppressed: bool = False
+    escape_formulas: bool = False
     threads: int = 1
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import Ladder
-from cloister.io import as_text, distinct_values, n_records, records_of
+from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
 from cloister.search.problem import Problem
@@ -40,6 +40,8 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
+    if request.escape_formulas:
+        frame = without_formulas(frame)
     roles = resolve_roles(frame.columns, request, file, unique_share_in(frame))
     if request.id is not None:
         ids = frame[request.id]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from cloister.hierarchy import names_hierarchy
 from cloister.io import n_records
 from cloister.privacy import Rule, rule_of
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
@@ -67,9 +68,7 @@ def describe(
             "rules": [rule.describe() for rule in request.rules],
             "sentences": _sentences(request.rules),
             "verified": verdict.holds,
-            "verified_how": verdict.how,
-            "checks": list(verdict.checks),
-            "one_row_per_patient": _one_row(request.id),
+            "one_row_per_patient": _one_row(has_ids=request.id is not None),
         },
         "utility": _utility(utility, withheld),
         "risk": _risk(risk),
@@ -89,14 +88,14 @@ def method_name(request: TableRequest) -> str:
     return MERGED if request.method == FULL_DOMAIN and request.merge_bound is not None else request.method
 
 
-def _one_row(ids: str | None) -> str:
-    return "assumed" if ids is None else f"ids in {ids!r} are unique"
+def _one_row(*, has_ids: bool) -> str:
+    return "ids are unique" if has_ids else "assumed"
 
 
 def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
-    """What the manifest keeps back where few records were suppressed; for the custodian."""
+    """What the manifest does not say; for the custodian."""
     search = protected.search
-    proof = {} if search is None else {"bound": search.bound, "gap": search.gap}
+    proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
     return {"records": records, "suppressed": protected.suppressed, "loss": protected.loss} | proof
 
 
@@ -124,6 +123,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role]) -> dict[str, Any
         "rest": request.rest,
         "ids": str(request.ids) if request.id is not None else None,
         "keep_suppressed": request.keep_suppressed,
+        "escape_formulas": request.escape_formulas,
         "hierarchies": {column: wanted.hierarchy.spec for column, wanted in request.quasi_identifiers.items()},
         "level_bounds": {
             column: [wanted.lowest, wanted.highest]
@@ -203,13 +203,11 @@ def _risk(risk: Risk) -> dict[str, Any]:
 
 
 def _proof(search: SearchResult, utility: Utility, hidden: bool) -> dict[str, float | None]:
-    """Return bound and gap; in hundredths, to the safe side, where the exact loss is not told."""
+    """Return bound and gap; in hundredths, to the safe side, where the search did not prove the loss optimal."""
     if search.optimal:
         return {"bound": None if hidden else utility.loss, "gap": 0.0}
     if hidden:
         return {"bound": None, "gap": None}
-    if utility.exact:
-        return {"bound": search.bound, "gap": search.gap}
     return {"bound": math.floor(search.bound * ROUNDED) / ROUNDED, "gap": math.ceil(search.gap * ROUNDED) / ROUNDED}
 
 
@@ -217,7 +215,7 @@ def _search(search: SearchResult, roles: Mapping[str, Role], proof: Mapping[str,
     return {
         "levels": {column: search.levels[column] for column in roles if column in search.levels},
         "lattice": search.lattice,
-        "checked": search.checked,
+        "checked": None,  # how long a search takes depends on records that are not released
         "optimal": search.optimal,
     } | dict(proof)
 
@@ -302,8 +300,15 @@ def contradictions(manifest: Manifest, promise: Promise) -> list[str]:
         "settings.rules are not the rules of the guarantee": settings["rules"] == _words(rules),
         "guarantee.rules are about columns that are not sensitive": _columns_agree(manifest, rules),
         "settings.ids are not those of the id column": _ids_agree(manifest, promise),
+        "settings.weights or settings.level_bounds name other columns than quasi-identifiers": (
+            {*settings["weights"]} | {*settings["level_bounds"]} <= promise.levels.keys()
+        ),
         "settings.hierarchies are not those of the quasi-identifiers": settings["hierarchies"].keys()
-        == promise.levels.keys(),
+        == promise.levels.keys()
+        and all(
+            names_hierarchy(str(spec), manifest["columns"][column]["hierarchy"])
+            for column, spec in settings["hierarchies"].items()
+        ),
         "settings.not_released names released columns": not {*settings["not_released"]} & {*promise.columns},
         "columns have roles that no released column has": all(role in RELEASED for role in roles),
         "several columns are the id": roles.count(Role.IDENTIFIER) <= 1,
@@ -353,10 +358,8 @@ def _ids_agree(manifest: Manifest, promise: Promise) -> bool:
 
 
 def _one_row_agrees(manifest: Manifest, promise: Promise) -> bool:
-    said = manifest["guarantee"]["one_row_per_patient"]
-    if promise.id is not None:
-        return bool(said == _one_row(promise.id))
-    return bool(said == "assumed") == (manifest["settings"]["ids"] is None)
+    has_ids = promise.id is not None or manifest["settings"]["ids"] is not None
+    return bool(manifest["guarantee"]["one_row_per_patient"] == _one_row(has_ids=has_ids))
 
 
 def _records_agree(manifest: Manifest, promise: Promise) -> bool:

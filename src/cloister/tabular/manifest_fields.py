@@ -27,8 +27,8 @@ OF_ROLE: dict[str, frozenset[str]] = {
 OF_PART: dict[str, frozenset[str]] = {
     "settings": frozenset({"source", "delimiter", "k", "rules", "suppression", "loss", "weights", "search"})
     | {"local_recoding", "merge_bound", "microaggregate", "time_limit", "rest", "ids", "keep_suppressed", "hierarchies"}
-    | {"level_bounds", "not_released"},
-    "guarantee": frozenset({"rules", "sentences", "verified", "verified_how", "checks", "one_row_per_patient"}),
+    | {"level_bounds", "not_released", "escape_formulas"},
+    "guarantee": frozenset({"rules", "sentences", "verified", "one_row_per_patient"}),
     "search": frozenset({"levels", "lattice", "checked", "optimal", "bound", "gap"}),
 }
 """What is said of the rest."""
@@ -149,6 +149,7 @@ KINDS: Mapping[str, Callable[[Any], bool]] = {
     "time_limit": lambda value: value is None or (_is_number(value) and value > 0),
     "rest": lambda value: value in REST,
     "keep_suppressed": _is_switch,
+    "escape_formulas": _is_switch,
     "hierarchies": lambda value: _is_by_column(value, lambda spec: isinstance(spec, str)),
     "level_bounds": lambda value: _is_by_column(value, _is_bounds),
     "not_released": _are_texts,
@@ -169,8 +170,8 @@ def _search_failures(manifest: Manifest) -> Iterator[str]:
         yield "has a search.gap that is not between 0 and 1"
     if optimal is True and not _is_within(gap, 0.0):
         yield "has a search.gap that is not 0, though search.optimal is true"
-    if not all(_is_count(search.get(name)) for name in ("lattice", "checked")):
-        yield "has a search.lattice or search.checked that counts nothing"
+    if not _is_count(search.get("lattice")) or search.get("checked") is not None:
+        yield "has a search.lattice that counts nothing, or a search.checked"
 
 
 def _highest_bound(manifest: Manifest) -> float:

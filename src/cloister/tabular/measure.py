@@ -74,10 +74,10 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     """Information lost, as far as a recipient may know it.
 
     Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
-    that only they have, or how they are spread over classes. Where they would, the figures are worked out from the
-    released records alone (hierarchies bound anew to their values), with k - 1 suppressed records where a number below
-    k is kept back. Non-uniform entropy would tell how the values of a class are spread: it is always worked out as if
-    they were spread evenly over what their label covers.
+    that only they have, or how they are spread over classes. So figures always follow from the released records alone
+    (hierarchies bound to their values), with k - 1 suppressed records where a number below k is masked. Choosing by
+    whether that changes anything would itself say so. Non-uniform entropy would tell how the values of a class are
+    spread: it is always computed as if they were spread evenly over what their label covers.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     shown = protected.frame.filter(protected.originals.is_not_null())
     losses = _losses(columns, class_sizes(shown, list(table.ladders)), suppressed, request)
     told = exact.losses.keys() - losses.keys() if protected.suppressed or request.loss is ENTROPY else set()
-    is_exact = not withheld and not told and columns == exact.columns
+    is_exact = not withheld and not told
     n = n_records(labels)
     for name in exact.losses.keys() - losses.keys():
         alone = _loss_of_released(table, protected, request) if told else exact.losses[name]

@@ -1,39 +1,32 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
-import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import as_written_failures, n_records, records_of, table_columns
+from cloister.io import as_text, n_records, table_columns, without_formulas
 from cloister.release_folder import CODEBOOK, TABLE, check_files, read_data, stated
-from cloister.report_check import Recount, report_failures
+from cloister.report_figures import Shown, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook_of
 from .manifest import allowed_suppression, contradictions, promise_of, rules_of
-from .manifest_fields import field_failures, losses_told
+from .manifest_fields import field_failures
 from .recheck_data import columns_that_stayed, data_file_of, read_released, said_of_database
-from .recheck_report import recount
+from .recheck_figures import figure_failures, is_exact
 from .roles import check_columns
+from .shown import shown_of_records
 from .verification.promise import Original, Population, Promise, bound_ladders
 from .verify import OTHERS_AS_RECORDED, class_sizes, released_texts, verify
 
 T = TypeVar("T")
-
-AGREEMENT = 1e-9
-"""How far a figure may be from the one recomputed."""
-
-BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
-"""Lower ends of the class sizes that are told together."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class Around:
     reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
     codebook: Callable[[pl.DataFrame], pl.DataFrame] = lambda book: book
     column: str | None = None
-    shown: Callable[[Recount], Recount] = lambda recount: recount
+    shown: Callable[[Shown], Shown] = lambda shown: shown
 
 
 PLAIN = Around()
@@ -101,13 +94,15 @@ def recheck(
         if TABLE in manifest:
             raise
         return Verdict(False, "the data file was read", (), (*failures, error.message.rstrip(".")))
-    failures += released.failures
-    frame, source, stayed = around.reduced(released.frame), None, columns_that_stayed(manifest)
+    frame, source, ladders, stayed = around.reduced(released), None, None, columns_that_stayed(manifest)
     if original is not None:
+        if manifest["settings"].get("escape_formulas"):
+            original = without_formulas(original)
         original = original.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
         source = source_of(around.reduced(original), manifest, promise, hierarchies or {})
         limit = _stated(lambda: allowed_suppression(manifest, n_records(original)))
         promise = replace(promise, limit=limit)
+        ladders = _ladders_of_released(frame, source, manifest, promise, hierarchies or {})
     people = _populations(populations or {}, manifest, promise, hierarchies or {})
     verdict = verify(frame, promise, source, people)
     check_columns(expectation.quasi_identifiers, frame.columns, "the release")
@@ -118,12 +113,16 @@ def recheck(
         )
     if tuple(table_columns(frame)) == promise.columns and not any("roles" in failure for failure in failures):
         failures += _stated(lambda: _codebook_failures(folder, frame, manifest, around))
-        failures += _stated(lambda: _figure_failures(frame, manifest, promise, source))
-        if found := recount(frame, promise, source, around.column):
-            failures += report_failures(folder, manifest, around.shown(found))
+        failures += _stated(lambda: figure_failures(frame, manifest, promise, ladders))
+        records = released_texts(frame, promise)
+        if records.height:
+            hidden = {promise.id if promise.numbered else None, around.column}
+            skipped = {around.column, *promise.averaged}
+            shown = shown_of_records(records, list(promise.levels), skipped, promise.k, hidden)
+            failures += report_failures(folder, manifest, around.shown(shown))
         failures += _expectation_failures(frame, manifest, promise, expectation)
     checks = (
-        verdict.checks if failures else (*verdict.checks, *_checked(_is_exact(manifest, promise), source is not None))
+        verdict.checks if failures else (*verdict.checks, *_checked(is_exact(manifest, promise), ladders is not None))
     )
     how = said_of_database(verdict.how) if TABLE in manifest else verdict.how
     if unseen := [column for column in stayed if column != promise.id]:
@@ -201,6 +200,32 @@ def _ladders(
     return ladders
 
 
+def _ladders_of_released(
+    frame: pl.DataFrame,
+    source: Original,
+    manifest: Manifest,
+    promise: Promise,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Mapping[str, Ladder] | None:
+    """Ladders bound to the values of those original records that were released; None where it is not known which."""
+    if promise.suppressed == 0:
+        return source.ladders
+    if promise.recoded or promise.averaged or tuple(table_columns(frame)) != promise.columns:
+        return None
+    labels = []
+    for column, level in promise.levels.items():
+        ladder = source.ladders[column]
+        rung = pl.DataFrame(
+            {column: ladder.values, "label": ladder.labels[level]}, schema={column: pl.String, "label": pl.String}
+        )
+        values = as_text(source.frame[column]).alias(column).to_frame()
+        labels.append(values.join(rung, column, "left", nulls_equal=True, maintain_order="left")["label"].alias(column))
+    classes = released_texts(frame, promise).select(list(promise.levels)).unique()
+    every = pl.DataFrame(labels).with_row_index("record")
+    rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)["record"]
+    return _ladders(source.frame[rows.sort()], manifest, promise, hierarchies)
+
+
 def _built(manifest: Manifest, column: str) -> Hierarchy:
     """The hierarchy of a column by the words of the manifest, which may name a builder but no file of this machine."""
     settings = manifest.get("settings")
@@ -235,7 +260,7 @@ def _codebook_failures(folder: Path, frame: pl.DataFrame, manifest: Manifest, ar
     if listed.columns != expected.columns:
         return [f"{CODEBOOK} lacks its columns"]
     if listed.equals(expected):
-        return as_written_failures(book, listed)
+        return []
     failures = []
     for column, described in manifest["columns"].items():
         released, told = (set(rows.filter(pl.col("column") == column)["label"]) for rows in (expected, listed))
@@ -245,133 +270,6 @@ def _codebook_failures(folder: Path, frame: pl.DataFrame, manifest: Manifest, ar
                 f"{described.get('level')}, and lacks {len(told - released)} that it lists"
             )
     return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
-
-
-def _figure_failures(frame: pl.DataFrame, manifest: Manifest, promise: Promise, source: Original | None) -> list[str]:
-    """Figures of the manifest that are not those of the released records, by their names."""
-    sizes = class_sizes(frame, promise, list(promise.levels))
-    if not len(sizes):
-        return []
-    threshold = manifest["risk"]["threshold"]
-    if not 0 < threshold <= 1:
-        raise ValueError("not a risk")
-    wrong = [*_differences(manifest["risk"], _risk(sizes, threshold), "risk")]
-    wrong += _differences(manifest["utility"], _utility(frame, manifest, promise, source), "utility")
-    return [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
-
-
-def _differences(found: Any, expected: Any, name: str) -> Iterator[str]:
-    """Names of the figures that are missing, too many or not as expected."""
-    if isinstance(expected, dict):
-        if not isinstance(found, dict) or found.keys() != expected.keys():
-            yield name
-            return
-        for key, value in expected.items():
-            yield from _differences(found[key], value, f"{name}.{key}")
-    elif isinstance(expected, float):
-        # Compared before the difference is taken: a whole number of the manifest may be larger than any float.
-        if isinstance(found, bool) or not expected - AGREEMENT <= found <= expected + AGREEMENT:
-            yield name
-    elif type(found) is not type(expected) or found != expected:
-        yield name
-
-
-def _risk(sizes: pl.Series, threshold: float) -> dict[str, Any]:
-    """Risk of the released records by the sizes of their classes, smallest first."""
-    records, smallest, largest = int(sizes.sum()), int(sizes[0]), int(sizes[-1])
-    bands = {"1" if high == low + 1 else f"{low}-{high - 1}": (low, high) for low, high in pairwise(BANDS)}
-    bands[f"{BANDS[-1]} and more"] = (BANDS[-1], largest + 1)
-    return {
-        "highest": 1 / smallest,
-        "average": len(sizes) / records,
-        "share_above_threshold": int(sizes.filter(1 / sizes > threshold + AGREEMENT).sum()) / records,
-        "threshold": threshold,
-        "classes": len(sizes),
-        "smallest_class": smallest,
-        "largest_class": largest,
-        "records_by_class_size": {
-            band: int(sizes.filter((sizes >= low) & (sizes < high)).sum()) for band, (low, high) in bands.items()
-        },
-    }
-
-
-def _utility(frame: pl.DataFrame, manifest: Manifest, promise: Promise, source: Original | None) -> dict[str, Any]:
-    """Losses as they must be stated: those that cannot be recomputed without the original are taken as they are."""
-    stated, settings = manifest["utility"], manifest["settings"]
-    exact = _is_exact(manifest, promise)
-    shown = released_texts(frame, promise)
-    columns = {}
-    for column, level in promise.levels.items():
-        top, loss = stated["columns"][column]["top"], _share(stated["columns"][column]["loss"])
-        if source is not None and exact and column not in promise.averaged:
-            ladder, levels = source.ladders[column], promise.recoded.get(column, (level,))
-            top, loss = ladder.n_levels - 1, _column_loss(shown, column, ladder, levels, promise.suppressed or 0)
-        if not level <= top:
-            raise ValueError("a level above the top")
-        columns[column] = {"loss": loss, "top": top, "labels": shown[column].n_unique()}
-        if column in promise.averaged:
-            columns[column]["variance_lost"] = _share(stated["columns"][column]["variance_lost"])
-    # A loss that is not stated fails where what is stated is compared.
-    losses = {name: _share(stated["losses"].get(name, 0)) for name in losses_told(manifest)}
-    if promise.suppressed is not None:
-        weights = [float(settings["weights"].get(column, 1)) for column in columns]
-        losses |= _recomputed(columns, weights, promise, class_sizes(frame, promise, list(promise.levels)))
-    return {"loss": losses[settings["loss"]], "exact": exact, "losses": losses, "columns": columns}
-
-
-def _recomputed(
-    columns: Mapping[str, Mapping[str, Any]], weights: Sequence[float], promise: Promise, sizes: pl.Series
-) -> dict[str, float]:
-    """Losses that follow from those of the columns, from levels and from class sizes."""
-    released, suppressed = int(sizes.sum()), promise.suppressed or 0
-    records = released + suppressed
-    by_leaf = [column["loss"] for column in columns.values()]
-    by_level = [
-        (released * level / max(1, columns[column]["top"]) + suppressed) / records
-        for column, level in promise.levels.items()
-    ]
-    # Where levels differ between classes, labels alone do not tell at which they are.
-    precision = {} if promise.recoded else {"precision": _mean(by_level, weights, geometric=False)}
-    return precision | {
-        "iyengar": _mean(by_leaf, weights, geometric=False),
-        "arx": _mean(by_leaf, weights, geometric=True),
-        "discernibility": (sum(size * size for size in sizes) + suppressed * records) / records**2,
-        "average_class_size": 1 / (len(sizes) + (suppressed > 0)),
-    }
-
-
-def _is_exact(manifest: Manifest, promise: Promise) -> bool:
-    """Whether losses are exact; where a number is kept back, they can be no more than estimates."""
-    return bool(manifest["utility"]["exact"]) and promise.suppressed is not None
-
-
-def _share(number: Any) -> float:
-    if not 0 <= number <= 1:
-        raise ValueError("not a share")
-    return float(number)
-
-
-def _column_loss(shown: pl.DataFrame, column: str, ladder: Ladder, levels: Sequence[int], suppressed: int) -> float:
-    """Mean over all records of (leaves covered - 1) / (leaves of the domain - 1); 1 where suppressed.
-
-    A label that stands for several sets counts as the largest.
-    """
-    schema = {"label": pl.String, "leaves": pl.Int64}
-    rungs = [pl.DataFrame({"label": ladder.labels[at], "leaves": ladder.leaves[at]}, schema=schema) for at in levels]
-    covered = pl.concat(rungs).group_by("label").agg(pl.col("leaves").max())
-    labels = pl.DataFrame([shown[column].alias("label"), records_of(shown).alias("records")])
-    joined = labels.join(covered, on="label", how="left", nulls_equal=True)
-    domain = max(1, ladder.n_leaves - 1)
-    lost = int(((joined["leaves"] - 1) * joined["records"]).sum()) / domain
-    return (lost + suppressed) / (n_records(shown) + suppressed)
-
-
-def _mean(losses: Sequence[float], weights: Sequence[float], *, geometric: bool) -> float:
-    """Weighted mean, or geometric mean of 1 + loss, minus 1."""
-    pairs, whole = list(zip(losses, weights, strict=True)), math.fsum(weights)
-    if geometric:
-        return math.exp(math.fsum(weight / whole * math.log(1 + loss) for loss, weight in pairs)) - 1
-    return math.fsum(weight / whole * loss for loss, weight in pairs)
 
 
 def _expectation_failures(

@@ -1,32 +1,16 @@
 """The records of a released table as they are read back: whole, as runs, or counted in a database."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import as_written_failures, is_tally
-from cloister.io.runs import is_large, read_runs, runs_as_written_failures
+from cloister.io.runs import is_large, read_runs
 from cloister.release_folder import TABLE, data_file, read_data, stated
 from cloister.results import Manifest
 
 from .verification.promise import Promise
-
-
-@dataclass(frozen=True)
-class Read:
-    """The records of a release.
-
-    Attributes
-    ----------
-    frame : as read, or their tally
-    failures : how the file differs from the one way to write it
-    """
-
-    frame: pl.DataFrame
-    failures: tuple[str, ...] = ()
 
 
 def data_file_of(folder: Path, manifest: Manifest) -> Path | None:
@@ -35,8 +19,8 @@ def data_file_of(folder: Path, manifest: Manifest) -> Path | None:
     return None if name is None or not os.path.isfile(folder / name) else folder / name
 
 
-def read_released(folder: Path, manifest: Manifest, promise: Promise, read: pl.DataFrame | None) -> Read:
-    """Return the records of a release, and whether its file is written as it must be.
+def read_released(folder: Path, manifest: Manifest, promise: Promise, read: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the records of a release, or their tally.
 
     Parameters
     ----------
@@ -48,15 +32,13 @@ def read_released(folder: Path, manifest: Manifest, promise: Promise, read: pl.D
         The file cannot be read, or the records are in a database and were not counted there.
     """
     if TABLE in manifest:
-        return Read(_in_database(manifest, read))
+        return _in_database(manifest, read)
     path = data_file_of(folder, manifest)
     assert path is not None
     delimiter = delimiter_of(manifest, path.name)
     if read is None and is_large(path):
         read = read_runs(path, delimiter, promise.id if promise.numbered else None)
-    read = read_data(path, delimiter) if read is None else read
-    check = runs_as_written_failures if is_tally(read) else as_written_failures
-    return Read(read, tuple(check(path, read, delimiter)))
+    return read_data(path, delimiter) if read is None else read
 
 
 def columns_that_stayed(manifest: Manifest) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
+from cloister.io.header import listed, nearest_column
 
 from .data import Role, TableRequest
 
@@ -44,7 +45,7 @@ def resolve_roles(
             )
         roles[column] = role
     rest = [column for column in columns if column not in roles]
-    roles |= dict.fromkeys(rest, _role_of_rest(unique_share, rest, request.rest, file))
+    roles |= dict.fromkeys(rest, _role_of_rest(unique_share, rest, columns, request.rest, file))
     return {column: roles[column] for column in columns}
 
 
@@ -82,21 +83,22 @@ def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> N
     """Refuse a column that is not there, naming the nearest that is."""
     for column in wanted:
         if column not in present:
-            hint = did_you_mean(column, present, repr)
             raise InputError(
-                f"Column {column!r} was asked for, but {file} has no such column.{hint} "
-                f"Its columns: {', '.join(present)}.",
+                f"Column {column!r} was asked for, but {file} has no such column."
+                f"{nearest_column(column, present)} Its columns: {listed(present)}.",
                 file=file,
                 column=column,
             )
 
 
-def _role_of_rest(unique_share: UniqueShare, rest: Sequence[str], settled: str, file: str) -> Role:
+def _role_of_rest(
+    unique_share: UniqueShare, rest: Sequence[str], columns: Sequence[str], settled: str, file: str
+) -> Role:
     if not rest or settled == "drop":
         return Role.DROPPED
     if settled != "keep":
         raise InputError(
-            f"Every column needs a role, but {file} has {len(rest)} without one: {', '.join(rest)}. "
+            f"Every column needs a role, but {file} has {len(rest)} without one: {listed(rest, columns)}. "
             "Name each with --qi, --sensitive, --keep or --drop, or settle them all with --rest drop.",
             file=file,
             column=rest[0],

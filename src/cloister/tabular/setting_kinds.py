@@ -59,6 +59,7 @@ SINGLE: dict[str, tuple[Kind, str]] = {
     "seed": (_is_whole, "a whole number"),
     "local_recoding": (_is_switch, "True or False"),
     "keep_suppressed": (_is_switch, "True or False"),
+    "escape_formulas": (_is_switch, "True or False"),
 }
 """Settings of one value."""
 

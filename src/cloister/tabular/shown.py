@@ -1,6 +1,8 @@
 """What the report shows of a table beside its manifest: labels of the quasi-identifiers, and classes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -8,7 +10,7 @@ from cloister.hierarchy import Ladder
 from cloister.io import as_text, records_of, table_columns, with_records_of
 from cloister.report_figures import Counted, Counts, Shown, label_counts
 
-from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
+from .data import EncodedTable, ProtectedTable, TableRequest
 from .measure import class_sizes
 
 DATA = "data"
@@ -17,37 +19,53 @@ DATA = "data"
 def shown_of(
     table: EncodedTable, protected: ProtectedTable, request: TableRequest, without: str | None = None
 ) -> Shown:
-    """Return what is shown of a table.
+    """Return what is shown of a table, and what of its original the custodian sees.
 
     Parameters
     ----------
     without : a column of which nothing is shown, as another part of the report does
     """
     released = protected.frame.filter(protected.originals.is_not_null())
-    suppressed, k = protected.suppressed, request.k
-    columns = [column for column in table.ladders if column not in (without, *request.microaggregate)]
-    counted = tuple(
-        Counted(DATA, column, "records", _counts(released, column), _before(table, protected, request, column))
-        for column in columns
+    skipped = {without, *request.microaggregate}
+    shown = shown_of_records(released, list(table.ladders), skipped, request.k, {request.numbered_id, without})
+    columns = tuple(
+        replace(column, before=partial(_before, table, protected, column.column)) for column in shown.columns
     )
-    numbered = request.numbered_id
-    texts = [as_text(released[column]) for column in table_columns(released) if column not in (numbered, without)]
+    has_before = request.has_one_policy and not request.microaggregate
+    return replace(
+        shown, columns=columns if has_before else shown.columns, sizes_before=lambda: _sizes_as_recorded(table)
+    )
+
+
+def shown_of_records(
+    released: pl.DataFrame,
+    quasi: Sequence[str],
+    skipped: Collection[str | None],
+    k: int,
+    hidden: Collection[str | None],
+) -> Shown:
+    """Return what is shown of released records, or of their tally.
+
+    Parameters
+    ----------
+    quasi : the quasi-identifiers; of those in ``skipped`` no labels are counted
+    hidden : columns in which no identifiers are looked for
+    """
+    texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
     return Shown(
         k=k,
-        sizes=class_sizes(released, list(table.ladders)),
+        sizes=class_sizes(released, list(quasi)),
         of="records",
         by="the size of their class",
-        columns=counted,
+        columns=tuple(
+            Counted(DATA, column, "records", _counts(released, column)) for column in quasi if column not in skipped
+        ),
         files={DATA: with_records_of(pl.DataFrame(texts), released)},
-        suppressed=None if is_withheld(suppressed, k) else suppressed,
-        sizes_before=lambda: _sizes_as_recorded(table),
     )
 
 
-def _before(table: EncodedTable, protected: ProtectedTable, request: TableRequest, column: str) -> Counts | None:
-    """Labels of all records at the released level; None where there is no one level."""
-    if not request.has_one_policy or request.microaggregate:
-        return None
+def _before(table: EncodedTable, protected: ProtectedTable, column: str) -> Counts:
+    """Labels of all records at the released level."""
     (level,) = protected.levels[column]
     return labelled(_counts(table.frame, column), table.ladders[column], level)
 

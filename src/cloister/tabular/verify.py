@@ -112,8 +112,8 @@ def _places(promise: Promise) -> dict[str, str]:
 
 def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
     """The columns that have a place, as text; those that are not there left out."""
-    there = [column for column in places if column in frame.columns]
-    placed = pl.DataFrame([as_text(frame.get_column(column)).alias(places[column]) for column in there])
+    columns = {series.name: series for series in frame.get_columns()}
+    placed = pl.DataFrame([as_text(columns[name]).alias(place) for name, place in places.items() if name in columns])
     return with_records_of(placed, frame)
 
 

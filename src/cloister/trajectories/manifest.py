@@ -39,8 +39,6 @@ def describe(
             "rules": rules_of(request.k, request.diversity),
             "sentences": sentences_of(request.k, request.diversity),
             "verified": verdict.holds,
-            "verified_how": verdict.how,
-            "checks": list(verdict.checks),
             "one_row_per_patient": one_row(given.columns.id, given.trajectories.ids is not None),
         },
         "utility": dict(figures["utility"]),

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, parse_hierarchy
-from cloister.io import as_text, as_written_failures
+from cloister.hierarchy import Hierarchy, names_hierarchy, parse_hierarchy
+from cloister.io import as_text
 from cloister.release_folder import CODEBOOK, SIDE, WITH_SIDE, check_files, data_file, read_data, stated
-from cloister.report_check import report_failures
+from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
@@ -21,9 +21,10 @@ from .data_file import COLUMNS, ID, WrittenTrajectories
 from .domain import fitted
 from .manifest import columns_of, one_row, records_of, rules_of, sentences_of, side_of
 from .request import GivenTrajectories
+from .shown import shown_of
 from .stated import PROMISER, Stated, input_agreements, read_stated
-from .verify import Promise, as_when_released, verify
-from .verify_figures import figures_agree, recount_of, risk_of
+from .verify import Promise, verify
+from .verify_figures import figures_agree, risk_of
 from .verify_original import Integers, Secret
 
 CHECKED = (
@@ -33,7 +34,6 @@ CHECKED = (
     "the codebook lists what was released, and nothing else",
 )
 NO_FIGURES = "utility does not follow from the data file"
-BUILDERS = ("icd9", "icd10", "interval", "prefix", "suppress", "date")
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,9 @@ def recheck_trajectories(
     secret = None if original is None else _secret(original, asked, released)
     promise = Promise.of(asked.k, asked.diversity, drop_empty=asked.drop_empty)
     verdict = verify(released, promise, secret)
-    alone = verdict if secret is None else verify(released, promise)
-    told = as_when_released(alone, promise)
-    failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released, told)]
+    failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released)]
     failures += [] if failures or _figures_agree(manifest, asked, released, secret) else [NO_FIGURES]
-    failures += report_failures(folder, manifest, recount_of(released, asked.k))
+    failures += report_failures(folder, manifest, shown_of(released, asked.k))
     if k is not None and k > asked.k:
         more = verify(released, replace(promise, k=k))
         failures += [f"as asked, with k = {k}: {failure}" for failure in more.failures]
@@ -107,10 +105,7 @@ def _read(folder: Path, name: str, manifest: Manifest) -> WrittenTrajectories:
 
 
 def _table(path: Path, delimiter: str | None) -> pl.DataFrame:
-    frame = read_data(path, delimiter)
-    if failures := as_written_failures(path, frame, delimiter):
-        raise InputError(f"{failures[0]}.")
-    return frame.cast(pl.String)
+    return read_data(path, delimiter).cast(pl.String)
 
 
 def _numbers(column: pl.Series, name: str) -> pl.Series:
@@ -120,9 +115,7 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _contradictions(
-    folder: Path, manifest: Manifest, asked: Stated, released: WrittenTrajectories, told_checks: tuple[str, list[str]]
-) -> list[str]:
+def _contradictions(folder: Path, manifest: Manifest, asked: Stated, released: WrittenTrajectories) -> list[str]:
     """What the manifest or the codebook says that the files do not."""
 
     def found() -> list[str]:
@@ -137,7 +130,7 @@ def _contradictions(
             is (data_file(manifest) == "data.csv"),
             "columns are not those of a release of trajectories": manifest["columns"] == columns_of(*asked.kinds),
             "the hierarchies are not of the kinds that columns states": all(
-                _is_of_kind(spec, kind)
+                names_hierarchy(spec, kind)
                 for spec, kind in zip((asked.code_hierarchy, asked.age_hierarchy), asked.kinds, strict=True)
             ),
             f"{WITH_SIDE} does not name the columns of {SIDE}": json.dumps(manifest.get(WITH_SIDE))
@@ -146,9 +139,6 @@ def _contradictions(
             "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
             == sentences_of(asked.k, asked.diversity),
             "guarantee.verified is not true": guarantee["verified"] is True,
-            "guarantee.verified_how and guarantee.checks are not those of this version": (
-                (guarantee["verified_how"], guarantee["checks"]) == told_checks
-            ),
             "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
             in {one_row(asked.id_column, has_ids) for has_ids in (False, True)},
             "records are not those of the data file": _same_numbers(manifest["records"], records_of(n_patients)),
@@ -186,25 +176,12 @@ def _same_numbers(told: Any, expected: Any) -> bool:
     )
 
 
-def _is_of_kind(spec: str, kind: str) -> bool:
-    """Whether the words for a hierarchy are those of a builder of this kind, or may be the name of a file."""
-    if kind == "file":
-        return "/" not in spec
-    if kind not in BUILDERS:
-        return False
-    try:
-        return parse_hierarchy(spec).kind == kind and parse_hierarchy(spec).spec == spec
-    except InputError:
-        return False
-
-
 def _codebook_agrees(folder: Path, asked: Stated, released: WrittenTrajectories) -> bool:
     try:
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    right = listed.equals(codebook(released, *asked.kinds))
-    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
+    return listed.equals(codebook(released, *asked.kinds))
 
 
 def _secret(original: TrajectoriesOriginal, asked: Stated, released: WrittenTrajectories) -> Secret:

@@ -10,6 +10,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_text, read_table
 from cloister.io.coded_columns import ID_NAMES
+from cloister.io.header import listed
 
 from .data import Side
 
@@ -154,7 +155,7 @@ def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> 
         return Side(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:
         raise InputError(
-            f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: {', '.join(table.frame.columns)}.",
+            f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: {listed(table.frame.columns)}.",
             file=table.name,
             column=sensitive,
         )

@@ -14,7 +14,7 @@ from cloister.results import Verdict
 
 from .data import Diversity
 from .data_file import AGE, CODE, COLUMNS, ID, WrittenTrajectories
-from .verify_original import COMPARED_WITH_ORIGINAL, Secret, check_original, labels_of
+from .verify_original import Secret, check_original, labels_of
 
 BETWEEN = "\0"
 """Stands between the cells of a trajectory written in one text. No cell holds it, and it comes before all else."""
@@ -92,19 +92,6 @@ def _compared(secret: Secret) -> str:
     if secret.position is None:
         return ", and every trajectory was compared with its patient's in the original"
     return EVERY_PAIR
-
-
-def as_when_released(verdict: Verdict, promise: Promise) -> tuple[str, list[str]]:
-    """Return how a release is verified before it is written, and what is checked of it then.
-
-    Parameters
-    ----------
-    verdict : on the files alone
-    """
-    beyond = list(COMPARED_WITH_ORIGINAL)
-    if promise.codes:
-        beyond += [NO_SENSITIVE_LABEL, _of_sensitive_codes(promise)]
-    return COUNTED + EVERY_PAIR, [*verdict.checks, *beyond]
 
 
 def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:

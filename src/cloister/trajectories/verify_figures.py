@@ -13,7 +13,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
-from cloister.report_check import Recount, Recounted
 
 from .data_file import AGE, CODE, ID, WrittenTrajectories
 from .request import GWAS_SETS, is_made_of_data
@@ -62,16 +61,6 @@ def risk_of(released: WrittenTrajectories) -> dict[str, float | int]:
         "smallest": min(copies),
         "largest": max(copies),
     }
-
-
-def recount_of(released: WrittenTrajectories, k: int) -> Recount:
-    """Return what the figures of the report follow from."""
-    frame, side = released.frame, released.side
-    columns = [Recounted("data", column, "pairs", frame[column].to_list()) for column in (CODE, AGE)]
-    files = {"data": frame.select(CODE, AGE)}
-    if side is not None and len(side.columns) > 1:
-        files["side"] = side.drop(ID)
-    return Recount(k, _copies(released), "patients", "how many share their trajectory", columns, files)
 
 
 CONSTRAINTS = ("constraints", "constraints_kept")

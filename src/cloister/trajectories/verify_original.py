@@ -30,9 +30,6 @@ PLACED = "every pair of the original that is not suppressed stands where it was 
 CODES_COVER = "every released code covers the code it replaces"
 AGES_COVER = "every released age covers the age it replaces"
 
-COMPARED_WITH_ORIGINAL = (AS_MANY, BESIDE, EACH_ONCE, IN_ORDER, ONE_FOR_ONE, PLACED, CODES_COVER, AGES_COVER)
-"""What is checked, in this order, where the place of every pair is known."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Secret:

@@ -10,8 +10,9 @@ from cloister.claims.data import PATIENT as NUMBER
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.io import EventSource, Source, as_text
+from cloister.io.header import nearest_column
 from cloister.risk.histories import PATIENT, Attackers, HistoriesAssessment, cells_of, known_of, of_patients
 from cloister.trajectories.sequences import Trajectories
 
@@ -104,7 +105,7 @@ def _of_claims(patients: pl.DataFrame, claims: pl.DataFrame, attackers: Attacker
 def _check_there(source: Source, wanted: Sequence[str]) -> None:
     for column in wanted:
         if column not in source.frame.columns:
-            hint = did_you_mean(column, source.frame.columns, repr)
+            hint = nearest_column(column, source.frame.columns)
             raise InputError(
                 f"The plan names {column!r}, but {source.name} has no such column.{hint}",
                 file=source.name,

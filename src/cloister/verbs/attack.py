@@ -27,7 +27,7 @@ from cloister.codesets.generalization.data import Method, VisitsFile
 from cloister.codesets.request import GivenCodes
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native
+from cloister.io import from_native, without_formulas
 from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
 from cloister.release import Release
 from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
@@ -193,15 +193,17 @@ def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, s
 
 
 def _frame(original: Any, manifest: Manifest, words: Words) -> pl.DataFrame:
-    if not isinstance(original, str | Path):
-        return from_native(original).frame
-    return read_table(
-        original,
-        missing=words.missing,
-        encoding=words.encoding,
-        delimiter=words.delimiter,
-        usual_delimiter=delimiter_told(manifest),
-    ).frame
+    if isinstance(original, str | Path):
+        frame = read_table(
+            original,
+            missing=words.missing,
+            encoding=words.encoding,
+            delimiter=words.delimiter,
+            usual_delimiter=delimiter_told(manifest),
+        ).frame
+    else:
+        frame = from_native(original).frame
+    return without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
 
 
 def _codes(folder: Path, manifest: Manifest, original: Any, known: Known) -> Opened:

@@ -54,6 +54,7 @@ def anonymize(
     ids: str = "number",
     id_key: bytes | None = None,
     keep_suppressed: bool = False,
+    escape_formulas: bool = False,
     seed: int = 0,
     threads: int | None = None,
     report: Report | None = None,
@@ -91,6 +92,7 @@ def anonymize(
     level_bounds : lowest and highest level of a column; None for its top
     ids, id_key : ``"number"``, ``"drop"`` or ``"hmac"`` with a secret of at least 32 bytes
     keep_suppressed : keep suppressed records as rows of ``*``
+    escape_formulas : put ``'`` before cells of text that a spreadsheet would run
     seed : written to the manifest; nothing that protects a table is random
     threads : all cores unless given; never changes the answer
     report : called now and then with the progress of the search
@@ -131,6 +133,7 @@ def anonymize(
     check_kinds(
         {"quasi_identifiers": quasi_identifiers, "rules": rules, "id": id, "id_key": id_key, "ids": ids, "rest": rest}
         | {"sensitive": sensitive, "drop": drop, "keep": keep, "keep_suppressed": keep_suppressed}
+        | {"escape_formulas": escape_formulas}
         | {"loss": loss, "weights": weights, "search": search, "time_limit": time_limit, "levels": levels}
         | {"method": method, "local_recoding": local_recoding, "microaggregate": microaggregate}
         | {"level_bounds": level_bounds, "seed": seed, "threads": threads}
@@ -162,6 +165,7 @@ def anonymize(
         ids=parse_ids(ids),
         id_key=id_key,
         keep_suppressed=keep_suppressed,
+        escape_formulas=escape_formulas,
         threads=available_cores() if threads is None else int(threads),
     )
     if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):

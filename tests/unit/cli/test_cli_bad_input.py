@@ -374,3 +374,78 @@ def test_a_full_standard_output(data, tmp_path):
 def test_json_errors_are_utf8(protect):
     """Names with letters beyond ASCII stay readable."""
     assert json.loads(protect("--json", "--keep", "größe").out)["error"]["column"] == "größe"
+
+
+RECORDS = "M00000,Maria Mustermann0,30,F,HIV\nM00001,Erika Beispiel,31,M,flu\nM00002,Otto Normal,32,F,flu\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("protect", "table", "lines.csv", "--qi", "age", "-k", "2", "--out", "out"),
+        ("protect", "table", "lines.csv", "--qi", "Maria Mustermann", "-k", "2", "--out", "out"),
+        ("protect", "table", "lines.csv", "--qi", "F=suppress", "-k", "2", "--out", "out"),
+        ("protect", "table", "lines.csv", "--qi", "age", "-k", "2", "--out", "out", "--json"),
+        ("protect", "table", "lines.csv", "--qi", "age", "-k", "2", "--out", "out", "--engine", "duckdb"),
+        ("protect", "codes", "lines.csv", "-k", "2", "-m", "2", "--codes", "codes", "--out", "out"),
+        ("protect", "trajectories", "lines.csv", "-k", "2", "--code", "code", "--out", "out"),
+        ("explore", "table", "lines.csv", "--qi", "age", "--grid", "k=2,3", "--out", "out"),
+        ("hierarchy", "check", "interval:5", "lines.csv"),
+        ("hierarchy", "preview", "interval:5", "lines.csv", "--column", "age"),
+        ("init", "table", "lines.csv", "--out", "job.toml"),
+        ("init", "claims", "lines.csv", "lines.csv", "--out", "plan.toml"),
+        ("assess", "table", "lines.csv"),
+        ("assess", "table", "lines.csv", "--qi", "age", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_without_header_shows_no_patient(cloister, tmp_path, words):
+    """What stands in the first line may be a record: columns go by position until a header is known to be one."""
+    (tmp_path / "lines.csv").write_text(RECORDS)
+    refused = cloister(*words)
+    said = refused.out + refused.err
+
+    assert refused.code == 2
+    assert not any(word in said.replace("'Maria Mustermann'", "").replace("'F'", "") for word in ("M0", "Maria", "HIV"))
+    assert "first line" in said
+
+
+def test_columns_with_names_are_listed(cloister, tmp_path):
+    """A header that is one is shown whole, cut only where it is very long."""
+    (tmp_path / "few.csv").write_text("mrn,age\n1,2\n")
+    wide = ",".join(f"feature_{place}" for place in range(60))
+    (tmp_path / "many.csv").write_text(f"{wide}\n{wide}\n")
+    few, many = (
+        cloister("protect", "table", name, "--qi", "sex", "-k", "2", "--out", "out").err
+        for name in ("few.csv", "many.csv")
+    )
+
+    assert "Its columns: mrn, age." in few
+    assert "feature_49 and 10 more." in many
+
+
+ENDLESS = {
+    "arrays": "name = " + "[" * 20_000,
+    "tables": "[" + ".".join("a" * 20_000) + "]\n",
+    "sections": "\n".join("[" + ".".join("a" * depth) + "]" for depth in range(200, 2_000, 600)),
+    "inline tables": "name = " + "{a=" * 20_000,
+    "a long number": f"k = {'9' * 5_000}",
+    "a number": f"k = {'9' * 4_000}",
+    "a number of a plan": f"seed = {'9' * 4_000}",
+    "a hexadecimal number": f"k = 0x{'f' * 40_000}",
+    "a fraction": f"k = 0.{'9' * 50_000}",
+    "a power": "k = 1e999999999",
+}
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_toml_without_end_is_refused(cloister, tmp_path, text):
+    """Settings nested deeper, or numbers longer, than can be read are the file's fault, said in one line."""
+    (tmp_path / "odd.toml").write_text(text + "\n")
+    (tmp_path / "lines.csv").write_text("mrn,age\n1,2\n")
+    claims = ("protect", "claims", "lines.csv", "lines.csv", "--plan", "odd.toml", "--out", "out")
+
+    for words in (("run", "odd.toml"), ("run", "odd.toml", "--dry-run"), claims):
+        refused = cloister(*words)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert "odd.toml" in refused.err

@@ -47,7 +47,6 @@ def test_no_text_of_ones_own_can_be_told(release, cloister):
         manifest["utility"]["labels"]["P0017"] = 1
         manifest["records"]["in"] = "P0017 is row 1"
         manifest["records"]["suppressed"] = "P0017"
-        manifest["guarantee"]["checks"] = ["P0017"]
         manifest["representativeness"]["variables"]["sex"]["shares"]["P0017"] = [0.1, 0.2]
         manifest["settings"]["plan"]["note"] = "P0017"
         manifest["risk"]["as_released"]["note"] = "P0017"
@@ -58,7 +57,6 @@ def test_no_text_of_ones_own_can_be_told(release, cloister):
     assert found.code == 1
     for part in ("steps", "choice", "sensitivity", "utility", "records", "representativeness"):
         assert f"{part} hold" in found.err, part
-    assert "guarantee does not say what was checked" in found.err
     assert "settings.plan is no plan" in found.err
     assert "risk.as_released has unknown keys" in found.err
     assert "P0017" not in found.err
@@ -195,19 +193,18 @@ def test_a_patient_whom_the_plan_leaves_out(release, cloister, tmp_path):
 
 
 def test_figures_of_the_search_are_those_there_are(release, cloister):
-    """Sentences, nodes counted and neighbours, by the manifest and the files alone."""
+    """Sentences and levels, by the manifest and the files alone."""
 
     def elsewhere(manifest):
         line = next(line for line in manifest["steps"] if line["step"] == "10 search")
-        line["done"] = line["done"].replace(" of ", "9 of ", 1)
-        manifest["choice"]["around"][1]["levels"]["claims"]["dx"] = 99
-        manifest["choice"]["tried"][0]["checked"] = 10**9
+        line["done"] = line["done"].replace(" nodes", "9 nodes", 1)
+        manifest["choice"]["levels"]["claims"]["dx"] = 99
 
     restated(release, elsewhere)
     found = cloister("verify", release)
 
     assert found.code == 1
-    for said in ("10 search", "is no neighbour", "more nodes than there are"):
+    for said in ("10 search", "choice.levels are not those of columns"):
         assert said in found.err, said
 
 

@@ -10,6 +10,7 @@ from tests.claims_files import PLAN, write_files
 from tests.tampering import resealed, restated
 
 import cloister as cl
+from cloister.release_folder import json_bytes
 
 KEY = b"k" * 40
 GIVEN = ("patients.csv", "claims.csv", "--plan", "plan.toml", "-q", "--out")
@@ -125,7 +126,7 @@ def test_a_key_in_a_release_is_refused(cloister, files):
     """Any folder around the key that has a manifest makes it no secret."""
     (files / "old").mkdir()
     manifest = {"schema": 1, "shape": "claims", "files": {}}
-    (files / "old" / "release.json").write_text(json.dumps(manifest))
+    (files / "old" / "release.json").write_bytes(json_bytes(manifest))
     (files / "old" / "secret.key").write_bytes(KEY)
     (files / "plan.toml").write_text((files / "plan.toml").read_text().replace("hmac:", "hmac:old/"))
     ran = cloister("protect", "claims", *GIVEN, "release")

@@ -11,6 +11,7 @@ from tests.tampering import report_rewritten, resealed
 
 from cloister.cli.main import run
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
+from cloister.release_folder import json_bytes
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),
@@ -565,7 +566,7 @@ def test_a_manifest_that_says_other_things_does_not_pass(release, cloister, chan
     """What the manifest says must be what the clusters say."""
     manifest = json.loads((release / "release.json").read_text())
     change(manifest)
-    (release / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    (release / "release.json").write_bytes(json_bytes(manifest))
 
     assert cloister("verify", "release").code == 1
 
@@ -575,7 +576,7 @@ def test_a_manifest_that_lacks_a_part_is_refused(release, cloister, key):
     """A manifest without what a release must promise is none."""
     manifest = json.loads((release / "release.json").read_text())
     del manifest[key]
-    (release / "release.json").write_text(json.dumps(manifest))
+    (release / "release.json").write_bytes(json_bytes(manifest))
 
     assert cloister("verify", "release").code in (1, 2)
 
@@ -653,7 +654,7 @@ def test_there_is_one_text_for_one_table(release, cloister, name, change):
     assert path.read_bytes() != before.encode()
     manifest = json.loads((release / "release.json").read_text())
     manifest["files"][name] = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-    (release / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    (release / "release.json").write_bytes(json_bytes(manifest))
     report_rewritten(release)
     refused = cloister("verify", release)
 

@@ -99,28 +99,6 @@ def test_a_policy_of_suppressed_codes_is_checked_with_the_original(protect, cloi
     assert cloister("verify", "release", "--privacy", "rare.json", "--original", "data.csv").code == 0
 
 
-CHECKS = {
-    "another check": lambda m: m["guarantee"]["checks"].append("all is well"),
-    "a check less": lambda m: m["guarantee"]["checks"].pop(),
-    "none": lambda m: m["guarantee"].update(checks=[]),
-    "how": lambda m: m["guarantee"].update(verified_how="by hand"),
-}
-
-
-@pytest.mark.parametrize("words", [(), ("--policy", "level:1"), ("--method", "apriori"), ("--repeats",)], ids=" ".join)
-@pytest.mark.parametrize("change", CHECKS.values(), ids=CHECKS)
-def test_the_manifest_names_the_checks_that_are_made(protect, cloister, change, words):
-    """``guarantee.checks`` and ``verified_how`` are compared with what is checked of such a release."""
-    assert protect("-q", *words).code == 0
-    assert cloister("verify", "release").code == 0
-    restated_checks = cloister_folder(protect)
-    restated(restated_checks, change)
-    refused = cloister("verify", "release")
-
-    assert refused.code == 1
-    assert "guarantee.checks or guarantee.verified_how" in refused.err
-
-
 def cloister_folder(protect):
     """The folder that was written."""
     from pathlib import Path

@@ -46,7 +46,8 @@ def test_help_names_every_option_of_the_contract(cloister):
     said = cloister("protect", "table", "--help").out
     options = (
         "--qi --hierarchies -k --rule --suppression --loss --weight --search --time-limit --levels --like --id --drop "
-        "--sensitive --keep --rest --out --missing --missing-as --ids --crosswalk --keep-suppressed --overwrite "
+        "--sensitive --keep --rest --out --missing --missing-as --ids --crosswalk --keep-suppressed --escape-formulas "
+        "--overwrite "
         "--internal --values-to --encoding --seed --threads --engine --json --quiet --verbose"
     )
     assert [option for option in options.split() if option not in said] == []

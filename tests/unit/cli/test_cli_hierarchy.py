@@ -62,11 +62,14 @@ def test_a_column_must_be_named(cloister, ladder, data):
 
 
 def test_preview(cloister, ladder, data):
-    """A preview shows groups and sizes of every level."""
-    ran = cloister("hierarchy", "preview", "interval:10/top=90/bottom=0", data, "--column", "age")
+    """A preview shows groups and sizes of every level; labels only where they are asked for."""
+    words = ("hierarchy", "preview", "interval:10/top=90/bottom=0", data, "--column", "age")
+    ran = cloister(*words, "--show-values")
 
     assert ran.code == 0
     assert "[30-39]" in ran.out
+    assert "[30-39]" in cloister(*words, "--show-values", "--json").out
+    assert "[30-39]" not in cloister(*words).out + cloister(*words, "--json").out
     levels = cloister("hierarchy", "preview", ladder, "--json").json["levels"]
     assert [level["level"] for level in levels] == [0, 1, 2]
     assert [level["n_groups"] for level in levels] == [4, 3, 1]

@@ -7,6 +7,8 @@ import pytest
 from tests.patients import COMMON, HEADER
 from tests.tampering import report_rewritten
 
+from cloister.release_folder import json_bytes
+
 SPREAD = [
     f"M8{i:02d},Name 8{i},{52 + 3 * i},{'FM'[i % 2]},{('02140', '02151', '02162', '03199')[i % 4]},V51\n"
     for i in range(12)
@@ -50,7 +52,7 @@ def forge(folder, change):
     manifest["files"] = {
         name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
     }
-    path.write_text(json.dumps(manifest))
+    path.write_bytes(json_bytes(manifest))
     report_rewritten(folder)
 
 

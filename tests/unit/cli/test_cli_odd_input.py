@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from tests.patients import COMMON, HEADER
 
+from cloister.release_folder import json_bytes
+
 LONG = "x" * 300
 DIGITS = "9" * 5000
 
@@ -74,7 +76,7 @@ def test_a_loop_among_hierarchies(bare, refused, tmp_path):
 def test_like_a_release_without_levels(protect, release, search):
     """``--like`` needs the levels of the other release."""
     manifest = json.loads((release / "release.json").read_bytes())
-    (release / "release.json").write_text(json.dumps(manifest | {"search": search}))
+    (release / "release.json").write_bytes(json_bytes(manifest | {"search": search}))
     ran = protect("--like", "release", out="second")
 
     assert ran.code == 2
@@ -86,7 +88,7 @@ def test_like_a_release_with_odd_levels(protect, release, level):
     """A level is a whole number that the hierarchy has."""
     manifest = json.loads((release / "release.json").read_bytes())
     manifest["search"]["levels"]["age"] = level
-    (release / "release.json").write_text(json.dumps(manifest))
+    (release / "release.json").write_bytes(json_bytes(manifest))
     ran = protect("--like", "release", out="second")
 
     assert (ran.code, ran.err.count("\n")) == (2, 1)
@@ -208,6 +210,7 @@ def test_an_error_without_number_is_ours(protect, refused, monkeypatch):
 PANIC = """
 import os, sys
 from cloister.cli import main
+from cloister.release_folder import json_bytes
 def noisy(_):
     os.write(2, b"a value")
     print("ours", file=sys.stderr)
@@ -319,3 +322,40 @@ def test_a_column_with_an_at_sign(equals, data):
     data.write_text(EQUALS.replace("a=b", "a@1", 1))
 
     assert equals("--qi", "a@1")["settings"]["level_bounds"] == {}
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_negative_zero_keeps_no_order(cloister, tmp_path, engine):
+    """Values that differ in nothing but the sign of zero are one, so that they do not tell the order of the input."""
+    people = [{"sex": sex, "lab": value} for sex in "FM" for value in (0.0, -0.0, 1.5)] * 5
+    written = []
+    for name, rows in (("one", people), ("two", people[::-1])):
+        source = tmp_path / f"{name}.parquet"
+        pl.DataFrame(rows).write_parquet(source)
+        columns = ("--qi", "sex", "--keep", "lab", "--engine", engine)
+        assert cloister("protect", "table", source, *columns, "-k", "5", "--out", tmp_path / name).code == 0
+        written.append((tmp_path / name / "data.parquet").read_bytes())
+
+    assert written[0] == written[1]
+    assert "-0.0" not in str(pl.read_parquet(tmp_path / "one" / "data.parquet")["lab"].to_list())
+
+
+def test_a_lattice_without_end_is_refused(cloister, tmp_path):
+    """What no search can finish is said before it begins; searches that take one way through the lattice go on."""
+    names = [f"feature_{place}" for place in range(110)]
+    lines = [",".join(names), *(",".join(str((row + place) % 2) for place in range(110)) for row in range(20))]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
+    words = (
+        "protect",
+        "table",
+        "wide.csv",
+        "-k",
+        "5",
+        *(word for name in names for word in ("--qi", f"{name}=suppress")),
+    )
+    refused = cloister(*words, "--out", "one")
+
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "110 quasi-identifiers" in refused.err
+    assert "Give a time limit" in refused.err
+    assert cloister(*words, "--search", "datafly", "--out", "two").code == 0

@@ -12,6 +12,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from tests.patients import COMMON, HEADER, RARE
+from tests.tampering import report_rewritten
+
+from cloister.release_folder import read_figures
 
 
 def mode(path):
@@ -31,7 +34,7 @@ KEYS = {
     "": "schema cloister shape method settings seed created machine columns records guarantee utility risk files "
     "seconds search",
     "records": "in released suppressed",
-    "guarantee": "rules verified verified_how",
+    "guarantee": "rules verified",
     "utility": "loss",
     "risk": "highest average share_above_threshold",
     "files": "data.csv",
@@ -309,6 +312,35 @@ def test_formulas_are_told(bare, data):
 
     assert "run cells of a, d as formulas" in ran.err
     assert "F,=1+1,-5,x,+x\n" in (data.parent / "release" / "data.csv").read_text()
+
+
+def test_formulas_are_escaped_where_that_is_asked(bare, data, cloister):
+    """With ``--escape-formulas`` no cell would be run; the release is verified, also with the original."""
+    data.write_text("id,sex,a,b\n" + "".join(f"{n},F,=1+{n % 2},-5\n" for n in range(12)))
+    asked = ("--id", "id", "--qi", "sex", "--sensitive", "a", "--rest", "keep", "--escape-formulas")
+    ran = bare("-k", "5", *asked, "--attack")
+    folder = data.parent / "release"
+
+    assert (ran.code, "as formulas" in ran.err) == (0, False), ran.err
+    assert "F,'=1+0,-5\n" in (folder / "data.csv").read_text()
+    assert cloister("verify", folder, "--original", data).code == 0
+    assert cloister("attack", folder, "--original", data).code == 0
+
+
+def test_formulas_are_told_to_the_recipient(bare, data, cloister):
+    """The report says of which columns a cell or the name would be run; a report that does not is refused."""
+    data.write_text("sex,-2+3|x,c\n" + "F,1,-2+3+cmd|' /C calc'!A0\n" * 6)
+    ran = bare("-k", "5", "--qi", "sex", "--rest", "keep")
+    folder = data.parent / "release"
+
+    assert "run cells of -2+3|x, c as formulas" in ran.err
+    assert "A spreadsheet would run cells of -2+3|x, c as formulas" in (folder / "report.html").read_text()
+    assert cloister("verify", folder).code == 0
+    figures = read_figures(folder)
+    assert figures["formulas"] == {"data.csv": ["-2+3|x", "c"], "codebook.csv": ["column"]}
+    report_rewritten(folder, figures | {"formulas": {}})
+    ran = cloister("verify", folder)
+    assert (ran.code, "report.json does not say" in ran.err) == (1, True)
 
 
 def test_a_time_limit_gives_an_answer_with_its_gap(protect, manifest):

@@ -88,7 +88,7 @@ def test_ids_can_be_dropped(protect, manifest, tmp_path):
 
     assert table(tmp_path / "release" / "data.csv")[0] == ["age", "sex", "zip", "diagnosis"]
     assert "mrn" not in manifest()["columns"]
-    assert manifest()["guarantee"]["one_row_per_patient"] == "ids in 'mrn' are unique"
+    assert manifest()["guarantee"]["one_row_per_patient"] == "ids are unique"
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
 from cloister.cli import run_job
 from cloister.cli.main import run
 from cloister.release import Release
+from cloister.release_folder import json_bytes
 from cloister.testing import hospital as hospital_of_testing
 
 PARTS = ["patients", "diagnoses", "visits", "both"]
@@ -214,6 +215,19 @@ def test_a_changed_job_does_not_hold(cloister, place, name, old, new):
         path.write_text(path.read_text().replace(old, new, 1) if path.exists() else new)
 
     assert cloister("verify", "release", "-q").code == 1
+
+
+def test_a_job_of_another_version_is_refused_by_name(cloister, place):
+    """Nothing is said of a job of another version, whatever its manifest and its report say."""
+    path = place / "release" / "release.json"
+    manifest = json.loads(path.read_text()) | {"cloister": "9.9.9"}
+    manifest["guarantee"]["sentences"] = ["k = 500"]
+    path.write_bytes(json_bytes(manifest))
+    (place / "release" / "report.html").write_text("<script>alert('it holds')</script>")
+    ran = cloister("verify", "release")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "cloister '9.9.9' wrote it" in ran.err
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.processes import handled
+from tests.renames import before_each_rename
 
 N_COLUMNS, N_RECORDS = 24, 6000
 
@@ -32,18 +34,10 @@ def start(hard, folder, *more):
     """Start the command in the middle of whose search the test will stop it."""
     qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'ladder.csv'}")]
     command = ["protect", "table", str(hard / "data.csv"), *qi, "-k", "5", "--out", str(folder / "release"), *more]
-    return subprocess.Popen(
-        [sys.executable, "-m", "cloister", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_interruptions,
-    )
-
-
-def heed_interruptions():
-    """Take SIGINT again, which the tests were started to ignore if they run in the background of a shell."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with handled(signal.SIGINT), handled(signal.SIGHUP, signal.SIG_DFL):
+        return subprocess.Popen(
+            [sys.executable, "-m", "cloister", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
 
 def let_it_work(process, seconds=3.0):
@@ -59,11 +53,12 @@ def let_it_work(process, seconds=3.0):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "how"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "terminated")],
 )
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
 def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, more):
-    """Ctrl-C is 130, a request to end is 143; both within seconds, and no file is left."""
+    """Ctrl-C is 130, a request to end is 143, a closed terminal 129; both within seconds, and no file is left."""
     process = start(hard, tmp_path, *more)
     let_it_work(process)
     process.send_signal(number)
@@ -113,14 +108,13 @@ def test_interrupted_between_two_renames(protect, tmp_path, monkeypatch, words, 
     """Exact figures and crosswalk are never left alone: the release is there as well, and that is what is said."""
     if words:
         assert protect("-q", "--internal", tmp_path / "secrets").code == 0
-    rename, handler = Path.rename, signal.signal(signal.SIGINT, signal.default_int_handler)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def interrupted(path, to):
+    def interrupted(_path, to):
         if to.name == name:
             os.kill(os.getpid(), signal.SIGINT)
-        return rename(path, to)
 
-    monkeypatch.setattr(Path, "rename", interrupted)
+    before_each_rename(monkeypatch, interrupted)
     try:
         ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--internal", tmp_path / "secrets")
     finally:
@@ -151,14 +145,12 @@ def test_exact_figures_are_not_left_behind(protect, tmp_path, monkeypatch, words
     if words:
         assert protect("-q", "--internal", tmp_path / "secrets").code == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    rename = Path.rename
 
     def refuse(path, to):
-        if to.name == "release" and ".partial-" in path.name:
+        if to.name == "release":
             raise PermissionError(13, "Permission denied", str(path))
-        return rename(path, to)
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    before_each_rename(monkeypatch, refuse)
     ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--internal", tmp_path / "secrets")
 
     assert ran.code == 2

@@ -1,5 +1,7 @@
 """``protect table --codes`` from the words of the command to the folder, and ``verify`` on what it wrote."""
 
+import re
+
 import polars as pl
 import pytest
 from tests.tampering import resealed, restated
@@ -101,6 +103,17 @@ def test_clusters_of_another_kind_are_rejected(protect, cloister, tmp_path, pati
     )
 
     assert "clusters.json is not that of a table with codes" in cloister("verify", tmp_path / "release").err
+
+
+def test_a_cluster_without_its_class_is_refused(protect, cloister, tmp_path):
+    """Clusters of which some name no class are a release that does not hold, and no defect of ours."""
+    assert protect("-q").code == 0
+    clusters = (tmp_path / "release" / "clusters.json").read_text()
+    without = re.sub(r', "class": \[[^]]*\]|"class": \{[^}]*\}, |"class": \[[^]]*\], ', "", clusters, count=1)
+    assert without != clusters
+    resealed(tmp_path / "release", "clusters.json", without)
+
+    assert cloister("verify", tmp_path / "release").code == 1
 
 
 def test_another_original_is_rejected(protect, cloister, tmp_path, patients):

@@ -73,9 +73,8 @@ def folder(cloister, tmp_path):
 
 
 SENTENCES = {
-    "no checks": lambda told: told["guarantee"].update(checks=[]),
-    "other checks": lambda told: told["guarantee"]["checks"].append("all is well"),
-    "how": lambda told: told["guarantee"].update(verified_how="certified by NIST"),
+    "other sentences": lambda told: told["guarantee"]["sentences"].append("All is well"),
+    "more said": lambda told: told["guarantee"].update(verified_how="certified by NIST"),
     "blocks that are off": lambda told: (told["settings"].update(block="off"), told["clustering"].update(blocks=2)),
     "blocks of all": lambda told: (told["settings"].update(block=9), told["clustering"].update(blocks=2)),
     "sets of a builder": lambda told: (
@@ -120,13 +119,11 @@ def test_losses_are_compared_with_the_original(cloister, folder, tmp_path, chang
 
 def _sensitive(told):
     rule = {"model": "frequency l-diversity", "l": 3, "codes": ["250.00"]}
-    words = "a released code stands for a sensitive one of at most one in 3 patients who share a trajectory"
     told["settings"].update(sensitive_codes=["250.00"], diversity=3)
     told["guarantee"]["rules"].append(rule)
     told["guarantee"]["sentences"].append(
         "Of the patients who share a trajectory, a released code stands for a sensitive one of at most one in 3"
     )
-    told["guarantee"]["checks"] += ["no released code stands for sensitive codes alone", words]
 
 
 def test_a_promise_of_sensitive_codes_is_looked_at(cloister, folder, tmp_path):

@@ -6,6 +6,8 @@ import json
 import pytest
 from tests.tampering import report_rewritten
 
+from cloister.release_folder import json_bytes
+
 RULES = (
     *("--rule", "l-diversity:diagnosis=2", "--rule", "entropy-l-diversity:diagnosis=1.5"),
     *("--rule", "alpha-k-anonymity:diagnosis=0.7,3", "--rule", "recursive-l-diversity:diagnosis=3,2"),
@@ -43,7 +45,7 @@ def forge(folder, change):
     manifest["files"] = {
         name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
     }
-    path.write_text(json.dumps(manifest))
+    path.write_bytes(json_bytes(manifest))
     report_rewritten(folder)
 
 
@@ -138,7 +140,7 @@ def test_no_rule_breaks_the_verifier(ruled, data, census, more):
                 changed.pop(key) if odd == "missing" else changed.update({key: odd})
                 if changed == rule:
                     continue
-                (ruled / "release.json").write_text(json.dumps(manifest))
+                (ruled / "release.json").write_bytes(json_bytes(manifest))
                 with pytest.raises((GuaranteeViolation, InputError)):
                     verify_folder(ruled, original=frame, populations=populations)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+from sqlglot import parse_one
+from tests.renames import before_each_rename
 from tests.unit.engines.test_tables_on_engines import TABLE, N, patients, request_of
 
 from cloister.cli.main import run
@@ -21,6 +23,7 @@ from cloister.flow.database_tables import protect_table_in_database
 from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
+from cloister.release_folder import json_bytes
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
 WORDS = (
@@ -154,7 +157,7 @@ def test_what_fails_on_our_side_undoes_the_table(hospital, tmp_path, monkeypatch
 
 def test_a_folder_that_cannot_appear_takes_the_table_back(hospital, tmp_path, monkeypatch):
     """When the folder cannot get its name after the table was committed, the table is removed again."""
-    monkeypatch.setattr("cloister.io.folder.os.rename", _refuse)
+    before_each_rename(monkeypatch, _refuse)
 
     assert command(hospital, tmp_path, "--table", TABLE) != 0
 
@@ -297,16 +300,10 @@ def test_nothing_is_left_in_temporary_folders(tmp_path, monkeypatch):
 
     with duckdb_file(tmp_path / "patients.parquet") as engine:
         seen = [(path.name, path.stat().st_mode & 0o777) for path in (tmp_path / "own").iterdir()]
-        engine.fetch(_select_one())
+        engine.fetch(parse_one("select 1 as one"))
 
     assert [mode for _, mode in seen] == [0o700]
     assert os.listdir(tmp_path / "own") == []
-
-
-def _select_one():
-    from sqlglot import parse_one
-
-    return parse_one("select 1 as one")
 
 
 def test_names_that_differ_in_case_alone(tmp_path):
@@ -426,7 +423,7 @@ def test_what_stays_cannot_be_expected_anything_of(hospital, tmp_path, capsys):
     assert "were not counted" in capsys.readouterr().err
     manifest = json.loads((folder / "release.json").read_text())
     manifest["table"]["not_counted"] = ["mrn", "n", "weight"]
-    (folder / "release.json").write_text(json.dumps(manifest))
+    (folder / "release.json").write_bytes(json_bytes(manifest))
     assert run(["verify", str(folder), *verify]) == 2
 
 
@@ -438,3 +435,24 @@ def test_a_full_disk_is_called_so_whatever_writes():
         write_parquet_of(frame, full, InputError("The table cannot be written."))
 
     assert caught.value.errno == errno.ENOSPC
+
+
+def test_what_does_not_fit_into_memory_is_set_aside(tmp_path, monkeypatch):
+    """More different records than memory holds are counted all the same, by way of the disk."""
+    monkeypatch.setattr(duckdb_files, "MEMORY_LIMIT", "24MiB")
+    n, path = 600_000, tmp_path / "many[1]*.parquet"
+    write_parquet(pl.DataFrame({"age": [f"{i:012}" for i in range(n)]}), path)
+
+    with duckdb_file(path) as engine:
+        found = engine.fetch(parse_one("select count(*) as n from (select distinct age from cloister_source) as t"))
+
+    assert found.item() == n
+
+
+def test_a_file_that_is_counted_is_the_only_one_that_is_read(tmp_path):
+    """The connection that counts a file reads no other."""
+    write_parquet(patients(), tmp_path / "patients.parquet")
+    write_csv(patients(), tmp_path / "other.csv")
+
+    with duckdb_file(tmp_path / "patients.parquet") as engine, pytest.raises(InputError):
+        engine.fetch(parse_one(f"select * from read_text('{tmp_path}/other.csv')", dialect="duckdb"))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloister.engines.duckdb_database import duckdb_database
 from cloister.errors import InputError
 from cloister.io import Query, as_text, is_address, read_table
 
@@ -37,6 +38,12 @@ def in_duckdb(path, statements):
     with duckdb.connect(str(path)) as connection:
         connection.execute(statements)
     return f"duckdb:{path}"
+
+
+def open_there(query):
+    """Open a table that is to be protected in its file."""
+    with duckdb_database(query):
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +104,9 @@ def test_types_of_duckdb_become_plain_ones(address):
         ("SELECT * INTO u FROM t", "writes and locks nothing"),
         ("SELECT * FROM t FOR UPDATE", "writes and locks nothing"),
         ("PRAGMA database_list", "must be one SELECT"),
+        ("ATTACH 'hunter2.db' AS other", "must be one SELECT"),
+        ("LOAD httpfs", "must be one SELECT"),
+        ("SELECT getenv('HOME')", "names a table or function that is not there"),
     ],
 )
 def test_what_cannot_be_read_is_refused(address, query, words, capfd):
@@ -106,6 +116,52 @@ def test_what_cannot_be_read_is_refused(address, query, words, capfd):
     assert "patients" in message
     assert words in message
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("hidden", ["read_text('{0}')", "'{0}'", "read_csv('{0}')", "glob('{0}')", "read_blob('{0}')"])
+@pytest.mark.parametrize("where", ["a view", "a macro", "a query"])
+@pytest.mark.parametrize("opened", [read_table, open_there])
+def test_nothing_outside_a_duckdb_file_is_read(opened, where, hidden, tmp_path, capfd):
+    """A file of DuckDB is data: no view, macro or query reads another file, whether read or protected there."""
+    (tmp_path / "other.csv").write_text("name,code\nhunter2,001\n")
+    hidden = f"SELECT * FROM {hidden.format(tmp_path / 'other.csv')}"
+    url = in_duckdb(tmp_path / "received.duckdb", f"CREATE VIEW v AS {hidden}; CREATE MACRO m() AS TABLE {hidden}")
+    query = Query(url, {"a view": "FROM v", "a macro": "FROM m()", "a query": hidden}[where], "patients")
+
+    assert "reads something outside its file" in refusal(lambda: opened(query))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_variables_of_a_program_are_no_tables(address):
+    """A query reads no dataframe of the Python program that asks."""
+    frame = pl.DataFrame({"a": [1]})
+
+    assert "a table or function that is not there" in refusal(lambda: read_table(Query(address, "SELECT * FROM frame")))
+    assert frame.height == 1
+
+
+def test_a_file_of_duckdb_is_read_while_it_is_protected(address):
+    """A second connection to a file that is open here already is as closed as the first."""
+    with duckdb_database(Query(address, "SELECT code FROM t", "t")):
+        assert read_table(Query(address, "SELECT code, moment FROM t")).frame.height == 1
+        assert "outside its file" in refusal(lambda: read_table(Query(address, "FROM read_text('/proc/self/environ')")))
+
+
+@pytest.mark.parametrize("reads", ["load_extension('hunter2')", "readfile('hunter2')"])
+def test_nothing_outside_a_sqlite_file_is_read(reads, tmp_path):
+    """A view or query of SQLite loads no extension, reads no file, and attaches none."""
+    with sqlite3.connect(tmp_path / "received.db") as connection:
+        connection.execute(f"CREATE VIEW v AS SELECT {reads} AS a")
+    connection.close()
+
+    for query in ("SELECT * FROM v", f"SELECT {reads} AS a"):
+        assert "failed in the database" in refusal(lambda query=query: read_table(Query(url_of(tmp_path), query, "x")))
+    assert "must be one SELECT" in refusal(lambda: read_table(Query(url_of(tmp_path), "ATTACH 'x' AS y", "x")))
+
+
+def url_of(folder):
+    """The address of the SQLite file."""
+    return f"sqlite:{folder}/received.db"
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path):

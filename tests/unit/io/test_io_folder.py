@@ -5,15 +5,14 @@ import os
 import shutil
 import signal
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
+from tests.renames import before_each_rename
 
 from cloister.errors import InputError
-from cloister.io import Place, appearing, disk, folder, release_folder, repair, sha256, write_private
+from cloister.io import Place, appearing, disk, release_folder, sha256, write_private
 
 
 def is_release(path: Path) -> bool:
@@ -40,19 +39,6 @@ def names(path: Path) -> set[str]:
     return {entry.name for entry in path.iterdir()}
 
 
-def dead_process() -> int:
-    """The number of a process that is no more."""
-    return int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=subprocess.PIPE).stdout)
-
-
-def left_behind(target: Path, purpose: str, process: int, content: str = "old") -> Path:
-    """What a process that crashed leaves beside ``target``."""
-    path = target.with_name(f".{target.name}.{purpose}-{folder._machine()}-{process}-abcdef01-12345678")
-    path.mkdir()
-    (path / "release.json").write_text(content)
-    return path
-
-
 def test_it_appears_at_the_end(tmp_path):
     """Until the block ends the target is not there; then it is, whole, and nothing else."""
     target = tmp_path / "release"
@@ -61,9 +47,9 @@ def test_it_appears_at_the_end(tmp_path):
         (partial / "sub").mkdir()
         (partial / "sub" / "data.csv").write_text("x")
         assert not target.exists()
-        assert partial.parent == tmp_path
-        assert partial.name.startswith(".release.partial-")
-        assert stat.S_IMODE(partial.stat().st_mode) == 0o700
+        assert partial.parent.parent == tmp_path
+        assert partial.parent.name.startswith(".release.partial-")
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (partial.parent, partial)] == [0o700, 0o700]
 
     assert names(tmp_path) == {"release"}
     assert (target / "sub" / "data.csv").read_text() == "x"
@@ -182,18 +168,6 @@ def test_a_relative_target(tmp_path, monkeypatch):
     assert names(tmp_path) == {"release"}
 
 
-def test_names_with_odd_characters(tmp_path):
-    """A name that looks like a pattern is a name."""
-    target = tmp_path / "r*[a]?"
-    partial = left_behind(target, "partial", dead_process())
-    other = left_behind(tmp_path / "rxa", "partial", dead_process())
-
-    make(target)
-
-    assert not partial.exists()
-    assert other.exists()
-
-
 PROBLEMS = [
     (errno.ENOSPC, "disk is full"),
     (errno.EDQUOT, "quota"),
@@ -221,8 +195,8 @@ def test_a_disk_that_refuses_from_the_start(tmp_path, monkeypatch, number, words
 @pytest.mark.parametrize(("number", "words"), PROBLEMS)
 def test_a_disk_that_refuses_on_the_way(tmp_path, monkeypatch, number, words):
     """A disk that fills up while the release is written is the same error, and nothing is left."""
-    monkeypatch.setattr(folder.secrets, "token_hex", lambda _size: "x")
-    partial = folder._beside(tmp_path / "release", "partial")
+    monkeypatch.setattr("cloister.io.partial.secrets.token_hex", lambda _size: "x")
+    partial = tmp_path / ".release.partial-x"
 
     with pytest.raises(InputError, match=words):
         fail(tmp_path / "release", OSError(number, os.strerror(number), str(partial / "data.csv")))
@@ -250,14 +224,11 @@ def test_a_rename_that_fails(tmp_path, monkeypatch, overwrite):
     target = tmp_path / "release"
     if overwrite:
         make(target, "old")
-    rename = Path.rename
 
-    def refuse(path: Path, to: Path) -> Path:
-        if ".partial-" in path.name:
-            raise OSError(errno.EACCES, "Permission denied", str(path))
-        return rename(path, to)
+    def refuse(path: Path, _to: Path) -> None:
+        raise OSError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    before_each_rename(monkeypatch, refuse)
 
     with pytest.raises(InputError, match="permission"):
         make(target, overwrite=overwrite)
@@ -270,97 +241,6 @@ def test_a_target_that_appears_meanwhile(tmp_path):
     with pytest.raises(InputError, match="exists already"), release_folder(tmp_path / "release"):
         (tmp_path / "release").mkdir()
 
-    assert names(tmp_path) == {"release"}
-
-
-def test_a_crash_before_the_rename_is_repaired(tmp_path):
-    """An earlier release that was moved aside by a process that is no more is moved back."""
-    target = tmp_path / "release"
-    left_behind(target, "replaced", dead_process())
-    left_behind(target, "partial", dead_process(), "half")
-
-    repair(target)
-
-    assert names(tmp_path) == {"release"}
-    assert (target / "release.json").read_text() == "old"
-
-
-def test_a_crash_after_the_rename_is_repaired(tmp_path):
-    """An earlier release that was replaced is removed by the next run."""
-    target = tmp_path / "release"
-    make(target, "new")
-    left_behind(target, "replaced", dead_process())
-
-    repair(target)
-
-    assert names(tmp_path) == {"release"}
-    assert (target / "release.json").read_text() == "new"
-
-
-def test_the_next_run_repairs(tmp_path):
-    """A run whose target is missing after a crash finds the earlier release there again."""
-    target = tmp_path / "release"
-    left_behind(target, "replaced", dead_process())
-
-    with pytest.raises(InputError, match="exists already"):
-        make(target)
-    make(target, "new", overwrite=True)
-
-    assert names(tmp_path) == {"release"}
-    assert (target / "release.json").read_text() == "new"
-
-
-def test_what_others_are_writing_is_left_alone(tmp_path):
-    """Folders of a living process, of another machine, of another target or of no known form stay."""
-    target = tmp_path / "release"
-    mine = left_behind(target, "partial", os.getpid())  # another run that had our number: gone
-    kept = {
-        left_behind(target, "partial", os.getppid()).name,
-        left_behind(target, "replaced", os.getppid()).name,
-        left_behind(tmp_path / "other", "partial", dead_process()).name,
-        ".release.partial-00000000-999999-abcdef01-12345678",
-        f".release.partial-{folder._machine()}-x",
-        f".release.partial-{folder._machine()}-{10**30}-a-b",
-    }
-    for name in kept:
-        (tmp_path / name).mkdir(exist_ok=True)
-
-    with release_folder(target) as partial:
-        repair(target)
-        assert partial.exists()
-
-    assert not mine.exists()
-    assert names(tmp_path) == kept | {"release"}
-
-
-def test_a_process_of_another_user_is_alive(tmp_path, monkeypatch):
-    """A process that may not be signalled lives."""
-
-    def refuse(_process: int, _signal: int) -> None:
-        raise PermissionError
-
-    partial = left_behind(tmp_path / "release", "partial", dead_process())
-    monkeypatch.setattr(os, "kill", refuse)
-
-    repair(tmp_path / "release")
-
-    assert partial.exists()
-
-
-def test_a_killed_process_is_cleaned_up_after(tmp_path):
-    """What a killed process leaves is private, and is gone after the next run."""
-    program = (
-        "import os, sys; from pathlib import Path; from cloister.io import release_folder\n"
-        "with release_folder(Path(sys.argv[1])) as partial:\n"
-        "    (partial / 'data.csv').write_text('x'); os.kill(os.getpid(), 9)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "release")])
-    [left] = tmp_path.iterdir()
-
-    assert done.returncode == -signal.SIGKILL
-    assert left.name.startswith(".release.partial-")
-    assert stat.S_IMODE(left.stat().st_mode) == 0o700
-    make(tmp_path / "release")
     assert names(tmp_path) == {"release"}
 
 
@@ -448,14 +328,12 @@ def test_several_appear_or_none(tmp_path, monkeypatch, failing, overwrite):
     if overwrite:
         together(tmp_path, "1")
     before = names(tmp_path)
-    rename = Path.rename
 
-    def refuse(path: Path, to: Path) -> Path:
-        if to.name == failing and ".partial-" in str(path):
+    def refuse(path: Path, to: Path) -> None:
+        if to.name == failing:
             raise OSError(errno.EACCES, "Permission denied", str(path))
-        return rename(path, to)
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    before_each_rename(monkeypatch, refuse)
     with pytest.raises(InputError, match=f"{failing} cannot be written"):
         together(tmp_path, "2", overwrite=overwrite)
 
@@ -467,19 +345,18 @@ def test_several_appear_or_none(tmp_path, monkeypatch, failing, overwrite):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_between_two_renames(tmp_path, monkeypatch, name, number):
     """A request to stop waits until all are in their places, and has its effect then."""
-    rename, ended = Path.rename, []
+    ended = []
 
     def end(_number: int, _frame: object) -> None:
         ended.append(names(tmp_path))
         raise KeyboardInterrupt
 
-    def interrupted(path: Path, to: Path) -> Path:
+    def interrupted(_path: Path, to: Path) -> None:
         if to.name == name:
             os.kill(os.getpid(), number)
-        return rename(path, to)
 
     handlers = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    monkeypatch.setattr(Path, "rename", interrupted)
+    before_each_rename(monkeypatch, interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
             together(tmp_path, "2")

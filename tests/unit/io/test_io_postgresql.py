@@ -171,3 +171,57 @@ def test_text_of_any_kind_comes_over(postgresql):
     postgresql.load("odd", given)
 
     assert texts(given) == texts(read_table(Query(postgresql.url, "SELECT * FROM odd")).frame)
+
+
+@pytest.fixture
+def reader(postgresql, monkeypatch):
+    """A server with an account that may read one table and make tables in a schema of its own, and nothing else."""
+    postgresql.run(
+        "DROP SCHEMA IF EXISTS research CASCADE; DROP TABLE IF EXISTS visits, letters; DROP ROLE IF EXISTS reader;"
+        "CREATE ROLE reader LOGIN PASSWORD 'only to read'; CREATE SCHEMA research AUTHORIZATION reader;"
+        "CREATE TABLE visits AS SELECT i AS mrn, 20 + i % 40 AS age FROM generate_series(1, 400) AS i;"
+        "CREATE TABLE letters AS SELECT 'hunter2' AS letter; GRANT SELECT ON visits TO reader"
+    )
+    monkeypatch.setenv("PGUSER", "reader")
+    monkeypatch.setenv("PGPASSWORD", "only to read")
+    yield postgresql
+    postgresql.run("DROP SCHEMA research CASCADE; DROP TABLE visits, letters; DROP ROLE reader")
+
+
+POWERS = ("SUPERUSER", "IN ROLE pg_read_server_files", "IN ROLE pg_write_server_files, pg_execute_server_program")
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_an_account_that_reaches_the_server_is_noted(reader, power, tmp_path, capsys, monkeypatch):
+    """Rights to read files or run programs of the server are told of on the screen, read or protected there."""
+    reader.run(f"CREATE ROLE strong LOGIN PASSWORD 'hunter2' {power}; GRANT reader TO strong")
+    asked = Query(reader.url, "SELECT mrn, age FROM visits", "visits")
+    words = ("protect", "table", reader.url, "--query", asked.query, "--engine", reader.url, "--table", "research.v")
+    try:
+        assert read_table(asked).notes == ()
+        monkeypatch.setenv("PGUSER", "strong")
+        monkeypatch.setenv("PGPASSWORD", "hunter2")
+        (note,) = read_table(asked).notes
+        assert run([*words, "--qi", "age=interval:20", "--drop", "mrn", "-k", "5", "--out", str(tmp_path / "r")]) == 0
+    finally:
+        reader.run("DROP TABLE IF EXISTS research.v; DROP ROLE strong")
+
+    said = capsys.readouterr().err
+    assert "files or run programs of the database server" in note
+    assert note in " ".join(said.split())
+    assert "strong" not in said
+    assert not any(note in path.read_text() for path in (tmp_path / "r").iterdir())
+
+
+def test_the_least_rights_suffice(reader, tmp_path, capsys):
+    """SELECT on the source and a schema of its own are all that an account needs to protect and verify there."""
+    where = ("--engine", reader.url)
+    words = ("protect", "table", reader.url, "--query", "SELECT mrn, age FROM visits", *where, "-k", "5", "-q")
+
+    assert (
+        run([*words, "--qi", "age=interval:20", "--id", "mrn", "--table", "research.v", "--out", f"{tmp_path}/r"]) == 0
+    )
+    assert run(["verify", str(tmp_path / "r"), *where, "-q"]) == 0
+    assert reader.run("SELECT count(*) FROM research.v") == [["400"]]
+    assert capsys.readouterr().err == ""
+    assert "(SQLSTATE 42501)" in refusal(reader, "SELECT letter FROM letters")

@@ -37,8 +37,6 @@ def describe(
             "rules": rules_of(released, request.method.diversity),
             "sentences": sentences_of(released, request.method.diversity),
             "verified": verdict.holds,
-            "verified_how": verdict.how,
-            "checks": list(verdict.checks),
             "one_row_per_patient": one_row(given.columns.id, given.codes.ids is not None),
         },
         "utility": dict(utility),

@@ -11,19 +11,18 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import as_text, as_written_failures, sha256
+from cloister.io import as_text, sha256
 from cloister.release_folder import (
     CLUSTERS,
     CODEBOOK,
     DATA,
     MANIFEST,
     check_files,
-    is_of_this_version,
     read_data,
     same,
     stated,
 )
-from cloister.report_check import report_failures
+from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from ..data import CodeSets
@@ -37,8 +36,9 @@ from .data import Disassociation, Safe
 from .manifest import METHOD, clusters_of, rules_of, sentences_of
 from .places import codes_counted_exactly, supports_told
 from .recheck_settings import CONSTRAINTS, constraints_agree, setting_agreements
-from .verify import HOW_COMPARED, Secret, checks_compared, verify
-from .verify_figures import item_chunk_share, recount_of, ties_in, ties_of_repeats
+from .shown import shown_of
+from .verify import Secret, verify
+from .verify_figures import item_chunk_share, ties_in, ties_of_repeats
 
 T = TypeVar("T")
 
@@ -70,9 +70,9 @@ def recheck_codes(
     verdict = verify(released, secret, diversity)
     failures += verdict.failures
     if verdict.holds:
-        failures += _stated(lambda: _contradictions(folder, manifest, released) + _check_failures(manifest, verdict))
-        failures += _reconstruction_failures(folder, manifest, released)
-        failures += report_failures(folder, manifest, recount_of(released))
+        failures += _stated(lambda: _contradictions(folder, manifest, released))
+        failures += _stated(lambda: _reconstruction_failures(folder, manifest, released))
+        failures += report_failures(folder, manifest, shown_of(released))
         failures += expectation_failures(released, expectation)
     checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
     return Verdict(not failures, verdict.how, checks, tuple(failures))
@@ -119,16 +119,6 @@ def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) 
         f"{CLUSTERS} is not written as a release is": is_as_written(folder, released),
     }
     return [failure for failure, holds in agreements.items() if not holds]
-
-
-def _check_failures(manifest: Manifest, verdict: Verdict) -> list[str]:
-    """Whether the manifest names the checks that were made before the release; other versions make others."""
-    if not is_of_this_version(manifest):
-        return []
-    guarantee = manifest["guarantee"]
-    if same((guarantee["verified_how"], guarantee["checks"]), (HOW_COMPARED, checks_compared(verdict))):
-        return []
-    return ["guarantee.checks or guarantee.verified_how are not what is checked of a release"]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:
@@ -178,8 +168,7 @@ def _codebook_agrees(folder: Path, manifest: Manifest, released: Disassociation)
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    right = listed.equals(codebook(released, numbered=manifest["settings"]["ids"] == "number"))
-    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
+    return listed.equals(codebook(released, numbered=manifest["settings"]["ids"] == "number"))
 
 
 def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
@@ -192,7 +181,7 @@ def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disasso
     if frame.columns != list(manifest["columns"]):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
-    failures = as_written_failures(folder / DATA[0], frame, delimiter)
+    failures = []
     if frame.height != released.n_records:
         records = "record" if frame.height == 1 else "records"
         failures.append(f"{DATA[0]} has {frame.height} {records}, but the clusters have {released.n_records}")

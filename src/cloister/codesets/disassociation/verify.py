@@ -16,8 +16,8 @@ from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation
 from .verify_chunks import rare_chunks
 from .verify_order import orders
-from .verify_original import COMPARED, differences
 from .verify_original import Secret as Secret
+from .verify_original import differences
 from .verify_tree import Layout, is_forest, lay_out
 
 HOW = "sets of codes were counted anew in every chunk"
@@ -62,12 +62,6 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
                 checks.require(holds, promise)
     how = HOW if secret is None else HOW_COMPARED
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
-
-
-def checks_compared(verdict: Verdict) -> tuple[str, ...]:
-    """Return the checks of a verdict with those that a comparison with the original makes."""
-    made = verdict.checks[-len(COMPARED) :] == COMPARED
-    return verdict.checks if made else (*verdict.checks, *COMPARED)
 
 
 def _rises(offsets: Integers, end: int) -> bool:
@@ -139,6 +133,7 @@ def _check_form(checks: Checks, released: Disassociation) -> bool:
             _inside_domains(released.record_chunks) and _inside_domains(released.shared_chunks),
             "subrecords hold the codes of their chunk, each at least once",
         )
+        and _check_class_form(checks, released)
     )
 
 
@@ -257,12 +252,11 @@ def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
     return np.bincount(pairs // max(1, unit.size), minlength=len(chunks))
 
 
-def _check_classes(checks: Checks, released: Disassociation, layout: Layout) -> None:
-    """Classes are told apart, in order, each with clusters; joint clusters are inside of one."""
+def _check_class_form(checks: Checks, released: Disassociation) -> bool:
     class_of, labels = released.class_of, released.classes
     if not (released.class_columns or labels or class_of.size):
-        return
-    sound = checks.require(
+        return True
+    return checks.require(
         class_of.size == released.n_clusters
         and all(len(label) == len(released.class_columns) > 0 for label in labels)
         and len(set(released.class_columns)) == len(released.class_columns)
@@ -270,7 +264,12 @@ def _check_classes(checks: Checks, released: Disassociation, layout: Layout) -> 
         and np.array_equal(np.unique(class_of), np.arange(len(labels))),
         "every cluster is in a class, and classes are told apart, in order",
     )
-    if not sound:
+
+
+def _check_classes(checks: Checks, released: Disassociation, layout: Layout) -> None:
+    """Joint clusters are inside of one class."""
+    class_of = released.class_of
+    if not class_of.size:
         return
     of_position = np.empty(class_of.size, dtype=np.int64)
     of_position[layout.position] = class_of

@@ -7,10 +7,8 @@ from itertools import chain, groupby, pairwise, permutations
 
 import numpy as np
 
-from cloister.report_check import Recount, Recounted
-
 from ..data import Integers
-from ..encode import MARK, plain_code
+from ..encode import plain_code
 from .data import Chunks, Disassociation
 from .verify_chunks import codes_by_holders
 from .verify_tree import lay_out
@@ -28,29 +26,6 @@ class CountedTies:
 
     pairs: int
     codes: int
-
-
-def recount_of(released: Disassociation) -> Recount:
-    """Return what the figures of the report follow from."""
-    sizes = released.sizes.tolist()
-    return Recount(released.k, sizes, "patients", "the size of their cluster", [recounted_codes(released, "codes")], {})
-
-
-def recounted_codes(released: Disassociation, column: str) -> Recounted:
-    """Return how many patients have each code in a record or shared chunk, and which codes item chunks name, too."""
-    held: Counter[int] = Counter(dict.fromkeys(range(len(released.vocabulary)), 0))
-    for chunks in (released.record_chunks, released.shared_chunks):
-        held.update(chunks.items.tolist())
-    rare = set(released.item_chunks.tolist())
-    counts: dict[str, int] = {}
-    least: set[str] = set()
-    for place, code in enumerate(released.vocabulary):
-        name = plain_code(code, repeats=released.repeats)
-        if name in counts and not (released.repeats and code == f"{name}{MARK}1"):
-            continue
-        counts[name] = held[place]
-        least = least | {name} if place in rare else least - {name}
-    return Recounted("clusters", column, "patients", counts, least=frozenset(least))
 
 
 def ties_in(released: Disassociation, threshold: float) -> CountedTies:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cloister.codesets.manifest import columns_of, input_settings, one_row
-from cloister.codesets.policy import GWAS
+from cloister.codesets.policy import is_built
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.results import Manifest, Verdict
 
@@ -43,8 +43,6 @@ def describe(
             "rules": rules_of(released, request.method.privacy.spec),
             "sentences": sentences_of(released, request.method.privacy.spec),
             "verified": verdict.holds,
-            "verified_how": verdict.how,
-            "checks": list(verdict.checks),
             "one_row_per_patient": one_row(given.columns.id, given.codes.ids is not None),
         },
         "utility": dict(figures["utility"]),
@@ -96,10 +94,10 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
 def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[ConstraintOutcome, ...]:
     """Return what became of the sets of a utility policy, of those that may be counted.
 
-    Everybody knows the diseases of `GWAS`: one that is counted, and of which no code is released, would be found among
-    the few that are missing.
+    Sets that a builder makes of the data's own codes are counted if one of their codes is released. How many others
+    there are tells which suppressed codes belong together, and everybody knows the diseases of ``gwas``.
     """
-    if policy != GWAS:
+    if not is_built(policy):
         return figures.outcomes
     return tuple(outcome for outcome in figures.outcomes if outcome.suppressed < outcome.codes)
 

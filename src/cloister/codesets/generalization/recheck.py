@@ -17,18 +17,17 @@ from cloister.codesets.policy import is_built
 from cloister.codesets.policy_words import policy_words
 from cloister.codesets.recheck_settings import INPUT, input_agreements
 from cloister.errors import InputError
-from cloister.io import as_text, as_written_failures
+from cloister.io import as_text
 from cloister.release_folder import (
     CODEBOOK,
     MANIFEST,
     check_files,
     data_file,
-    is_of_this_version,
     read_data,
     same,
     stated,
 )
-from cloister.report_check import report_failures
+from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
@@ -38,9 +37,10 @@ from .manifest import rules_of, sentences_of
 from .privacy_files import ALL, StatedSets
 from .recheck_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .sets import Integers, Sets
+from .shown import shown_of
 from .stated import Stated, read_stated
-from .verify import HOW_COMPARED, Promise, Secret, checks_before_release, verify
-from .verify_figures import figures_agree, rarity_of, recount_of
+from .verify import Promise, Secret, verify
+from .verify_figures import figures_agree, rarity_of
 from .written import data_frame, order_in_file, read_released, record_texts
 
 CHECKED = (
@@ -88,7 +88,7 @@ def recheck_generalized(
     policy = known_policy(asked, released, expectation.policy, codes)
     privacy = known_privacy(asked, expectation, codes)
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
-    failures += report_failures(folder, manifest, recount_of(released))
+    failures += report_failures(folder, manifest, shown_of(released))
     promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
     promise = Promise(promised, policy if asked.by_sets else None, asked.uncovered_together)
     counted = tuple(_counted(privacy, released, codes))
@@ -124,8 +124,6 @@ def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
     delimiter = manifest["settings"].get("delimiter")
     delimiter = delimiter if isinstance(delimiter, str) else None
     frame = read_data(path, delimiter)
-    if failures := as_written_failures(path, frame, delimiter):
-        raise InputError(f"{failures[0]}.")
     if frame.columns != list(manifest["columns"]) or CODES not in frame.columns:
         raise InputError(f"{path.name} does not have the columns that {MANIFEST} declares.")
     return frame.cast(pl.String)
@@ -152,13 +150,6 @@ def _contradictions(
             "settings.policy names no policy that there is": not is_built(str(asked.policy))
             or policy_words(str(asked.policy)) is not None,
             "guarantee.verified is not true": guarantee["verified"] is True,
-            "guarantee.checks or guarantee.verified_how are not what is checked of a release": not is_of_this_version(
-                manifest
-            )
-            or same(
-                (guarantee["verified_how"], guarantee["checks"]),
-                (HOW_COMPARED, checks_before_release(released, by_sets=asked.by_sets)),
-            ),
             "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
             in {one_row(manifest["settings"]["input_columns"]["id"], has_ids) for has_ids in (False, True)},
             "records do not add up, or tell a number that must be kept back": counts_agree(manifest, released),
@@ -175,8 +166,7 @@ def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> b
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    right = listed.equals(codebook(released, numbered=asked.numbered))
-    return bool(right and not as_written_failures(folder / CODEBOOK, listed))
+    return listed.equals(codebook(released, numbered=asked.numbered))
 
 
 def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[str]:

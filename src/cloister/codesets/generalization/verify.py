@@ -60,18 +60,6 @@ COMPARED = (
 )
 
 
-def checks_before_release(released: Generalization, *, by_sets: bool) -> tuple[str, ...]:
-    """Return the checks that a release passes before it is one, with its policies and its original at hand.
-
-    Parameters
-    ----------
-    by_sets : whether terms keep to the sets of a utility policy
-    """
-    counted = _by_policy(released.k) if released.m is None else _by_size(released.k, released.m)
-    nested, inside = ((NESTED,) if released.repeats else ()), ((INSIDE,) if by_sets else ())
-    return (*FORM, *nested, _empty(released.k), KNOWN, ENOUGH, counted, *inside, *COMPARED)
-
-
 def _empty(k: int) -> str:
     return f"records without any term are none, or {k} or more"
 

@@ -9,11 +9,10 @@ from math import fsum
 from typing import Any, Protocol
 
 from cloister.codesets.encode import plain_code
-from cloister.codesets.policy import CLASSIFICATIONS, GWAS
+from cloister.codesets.policy import CLASSIFICATIONS, is_built
 from cloister.hierarchy.classification import CodePath, load_classification
-from cloister.report_check import Recount, Recounted
 
-from .data import Generalization, term_text
+from .data import Generalization
 from .stated import Stated
 
 AGREEMENT = 1e-9
@@ -63,21 +62,6 @@ def rarity_of(released: Generalization) -> dict[str, int]:
         "terms_below_k": sum(count < released.k for count in held.values()),
         "unique_records": sum(count == 1 for count in Counter(records).values()),
     }
-
-
-def recount_of(released: Generalization) -> Recount:
-    """Return what the figures of the report follow from."""
-    texts = [term_text(codes) for codes in released.named_terms()]
-    plain = [
-        term_text([plain_code(code, repeats=released.repeats) for code in codes]) for codes in released.named_terms()
-    ]
-    held = Counter(term for record in released.named_records() for term in record)
-    counts: dict[str, int] = {}
-    for text, name in zip(texts, plain, strict=True):
-        counts[name] = max(counts.get(name, 0), held[text])
-    column = Recounted("data", "codes", "patients", counts)
-    by = "the number of patients who have them"
-    return Recount(released.k, [*held.values()], "terms", by, [column], {}, members=False)
 
 
 def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:
@@ -153,10 +137,10 @@ def _constraints_agree(utility: dict[str, Any], asked: Stated, released: General
         return False
     if policy is None:
         return True
-    constraints = _with_a_term(released, policy.constraints) if asked.policy == GWAS else policy.constraints
+    constraints = _with_a_term(released, policy.constraints) if is_built(asked.policy) else policy.constraints
     kept, whole = constraints_kept(released, constraints)
     unseen = sets - len(constraints)
-    if unseen and asked.policy == GWAS:
+    if unseen and is_built(asked.policy):
         return False
     if released.suppressed.size:
         return bool(unseen == 0 and (satisfied, preserved) == (kept, whole))
@@ -164,7 +148,7 @@ def _constraints_agree(utility: dict[str, Any], asked: Stated, released: General
 
 
 def _with_a_term(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """Sets of which a code is released: of public sets no others are counted."""
+    """Sets of which a code is released: of sets that a builder makes no others are counted."""
     present = {plain_code(code, repeats=released.repeats) for term in released.named_terms() for code in term}
     return tuple(each for each in constraints if each & present)
 

@@ -14,8 +14,8 @@ from cloister.errors import CloisterError, InputError
 Result = TypeVar("Result")
 
 FAILED = (
-    "Spark could not finish the work: a worker died or failed, or memory or disk was full. Nothing was released. See "
-    "the logs of the cluster; give the workers more memory or disk."
+    "Spark could not finish the work: a worker died or failed, memory or disk was full, or the cluster gave no worker "
+    "for a minute. Nothing was released. See the logs of the cluster; give the workers more memory or disk."
 )
 WITH_HANDLERS_OF_OTHERS = ("py4j", "pyspark")
 WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")

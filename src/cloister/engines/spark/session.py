@@ -19,10 +19,13 @@ from cloister.errors import InputError
 from ..words import SPARK, is_spark
 from .failures import call_spark, quiet, unwarned
 from .gateway import close_gateway, open_gateway
+from .patience import impatient
 
-REMOTE = "sc://"
+REMOTE, MASTER = "sc://", "spark://"
 WAIT_S = 10.0
 """Seconds until a server that does not answer is given up."""
+PATIENCE_S = 60.0
+"""Seconds until work is ended for which a cluster gives no worker."""
 
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105  (the name of a variable)
 MISSING = 'Spark is not installed here. Install it: pip install "cloister[spark]", and Java 17 or later.'
@@ -49,6 +52,7 @@ def spark_session(word: str = SPARK) -> Iterator[Any]:
     """
     if not is_spark(word):
         raise InputError(f"{word!r} is no engine of Spark. Give spark, local[2], spark://host:port or sc://host:port.")
+    _check_address(word)
     _need_pyspark(word)
     active = active_session()
     with quiet(), nullcontext(active) if active is not None and _is_meant(active, word) else _opened(word) as session:
@@ -115,8 +119,6 @@ def _is_meant(active: Any, word: str) -> bool:
 
 @contextmanager
 def _remote(url: str) -> Iterator[Any]:
-    _check_url(url)
-    _check_answers(url, 15002)
     from pyspark.sql.connect.session import SparkSession as Remote
 
     refusal = "The Spark Connect server cannot be used. See whether it runs, and whether its version fits pyspark's."
@@ -133,11 +135,13 @@ def _begun(session: Any) -> Any:
     return session
 
 
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    secrets = ("token=", "password=", "secret=")
-    if "@" in parts.netloc or any(word in parts.path.lower() for word in secrets):
+def _check_address(word: str) -> None:
+    """Refuse an address that holds a secret, or where nobody answers."""
+    secrets = ("@", "token=", "password=", "secret=")
+    if any(secret in word.lower() for secret in secrets):
         raise InputError(f"An engine's address must hold no secret. Give the token in the variable {TOKEN}.")
+    if word.startswith((REMOTE, MASTER)):
+        _check_answers(word, 15002 if word.startswith(REMOTE) else 7077)
 
 
 def _check_answers(url: str, usual: int) -> None:
@@ -163,8 +167,6 @@ def _classic(master: str) -> Iterator[Any]:
     """A classic session of ours, with a Java process of its own that ends with it."""
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise InputError(NO_JAVA)
-    if master.startswith("spark://"):
-        _check_answers(master, 7077)
     folder = Path(tempfile.mkdtemp(prefix="cloister-spark-"))  # 0700; what Spark sets aside on disk lies here
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -173,7 +175,8 @@ def _classic(master: str) -> Iterator[Any]:
             "Spark could not be started. See whether Java 17 or later runs, and whether there is memory and disk.",
         )
         _handle(signal.SIGINT, handler)  # Spark has put one of its own there, which calls Java while it is called
-        yield session
+        with nullcontext() if master.startswith("local") else impatient(session, PATIENCE_S):
+            yield session
     finally:
         close_gateway()
         _handle(signal.SIGINT, handler)

@@ -7,6 +7,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, from_native
+from cloister.io.header import listed
 from cloister.privacy import Rule
 
 
@@ -48,7 +49,7 @@ def population_texts(rule: Rule, columns: Sequence[str]) -> dict[str, pl.Series]
     if absent:
         raise InputError(
             f"The population of the rule {rule.words()} lacks quasi-identifiers: {', '.join(absent)}. "
-            f"Its columns: {', '.join(frame.columns)}.",
+            f"Its columns: {listed(frame.columns)}.",
             column=absent[0],
         )
     return {column: as_text(frame[column]) for column in columns}

@@ -77,16 +77,26 @@ def test_another_session_is_not_taken(classic, codes):
         cl.disassociate(codes, k=3, engine="local[7]")
 
 
+@pytest.fixture(params=[True, False], ids=["as it is", "without pyspark"])
+def anywhere(request, monkeypatch):
+    """This environment, and one without pyspark."""
+    if not request.param:
+        monkeypatch.setitem(sys.modules, "pyspark", None)
+
+
+@pytest.mark.usefixtures("anywhere")
 def test_a_server_that_does_not_answer(codes):
     """A server of Spark Connect that is not there is said at once."""
     with pytest.raises(InputError, match="No Spark answers at port 1 "):
         cl.disassociate(codes, k=3, engine="sc://127.0.0.1:1")
 
 
-def test_secrets_in_an_address(codes):
+@pytest.mark.usefixtures("anywhere")
+@pytest.mark.parametrize("address", ["sc://127.0.0.1:1/;token=SECRET", "sc://SECRET@127.0.0.1", "spark://a:SECRET@b:1"])
+def test_secrets_in_an_address(codes, address):
     """An address with a token is refused, and not repeated."""
     with pytest.raises(InputError, match="must hold no secret") as refusal:
-        cl.disassociate(codes, k=3, engine="sc://127.0.0.1:1/;token=SECRET")
+        cl.disassociate(codes, k=3, engine=address)
 
     assert "SECRET" not in refusal.value.message
 

@@ -1,0 +1,54 @@
+"""The law of equal outputs: what two originals release as the same data, they release as the same folder."""
+
+import itertools
+import json
+from unittest import mock
+
+import pytest
+from tests.equal_outputs import CASES, differences
+
+from cloister.attacks.figures import Attack
+
+PAIRS, TRIES = 5, 60
+"""Pairs that are compared of each case, and the most seeds that are tried for them; `make soak` tries many more."""
+
+
+def compared(case, folder):
+    """What differs between pairs with equal data, pair by pair."""
+    found = (differences(CASES[case], seed, folder / str(seed)) for seed in range(TRIES))
+    return list(itertools.islice((pair for pair in found if pair is not None), PAIRS))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_equal_data_are_released_in_equal_folders(case, tmp_path):
+    """Manifest, codebook and report are functions of the data files, the settings and what is declared as evidence."""
+    found = compared(case, tmp_path)
+
+    assert len(found) == PAIRS
+    assert found == [[]] * PAIRS
+
+
+@pytest.mark.parametrize("case", ["table attacked", "disassociation attacked"])
+def test_the_law_sees_an_attack_that_says_more(case, tmp_path):
+    """With the steps of knowledge and the targets that there were in the release, as once, folders differ."""
+
+    def section(attack):
+        """How many were looked for, at all steps together."""
+        return {"targets": attack.targets + sum(one.released.targets for one in attack.levels), "holds": True}
+
+    with mock.patch.object(Attack, "as_manifest", section):
+        assert any(compared(case, tmp_path))
+
+
+def test_an_attack_does_not_say_how_many_codes_somebody_has(tmp_path):
+    """Whether one of five patients has three codes must not be seen, or one candidate is left of three."""
+    from cloister.cli.main import run
+
+    for name, rows in (("with", "250.00 401.9 272.4"), ("without", "250.00 401.9")):
+        (tmp_path / f"{name}.csv").write_text(
+            "id,codes\n1," + rows + "\n2,272.4 401.9\n3,272.4 401.9\n4,272.4 401.9\n5,250.00\n"
+        )
+        out = str(tmp_path / name)
+        words = ["protect", "codes", f"{out}.csv", "-k", "3", "-m", "2", "--out", out, "--attack", "--quiet"]
+        assert run(words) == 0
+        assert json.loads((tmp_path / name / "release.json").read_text())["attack"] == {"targets": 1000, "holds": True}

@@ -1,0 +1,51 @@
+"""What a release says that its files cannot tell: the releaser's word, as nobody can recompute it without the original.
+
+A change of it informs wrongly, but breaks no promise. A change of anything else must be refused, or leave a release
+that keeps its promise: of a column that is released as recorded, or of which of two ways a chunk is shared in, the
+files cannot tell what was recorded.
+"""
+
+from fnmatch import fnmatchcase
+
+EVIDENCE = (
+    "created",
+    "cloister",
+    "machine*",
+    "seconds*",
+    "seed",
+    "*settings.*",
+    "*search.*",
+    "search",
+    "utility.columns.*",
+    "utility.losses.*",
+    "utility.exact*",
+    "utility.loss",
+    "clustering.*",
+    "attack.targets",
+    "risk.*missed",
+    "risk.as_released.draws",
+    "risk.threshold",
+    "risk.tolerant.highest",
+    "choice.*",
+    "representativeness.*",
+    "sensitivity.*",
+    "steps.*",
+)
+PROMISED = {"k", "m", "threshold", "power", "rules", "diversity", "sensitive", "privacy", "roles", "qi", "codes"}
+"""Settings that say what is promised, or of which columns, are no evidence."""
+
+RECORDED = ("bytes of data.*", "bytes of patients.*", "bytes of claims.*", "clusters.json *")
+"""What may be changed into another release that keeps the same promise."""
+
+
+def is_evidence(what):
+    """Whether a change, as ``release.json seconds.search``, is of the releaser's word."""
+    file, _, place = what.partition(" ")
+    keys = place.partition("settings.")[2].split(".")
+    of_settings = not PROMISED.isdisjoint(keys if keys[0] == "plan" else keys[:1])
+    return file == "release.json" and not of_settings and any(fnmatchcase(place, one) for one in EVIDENCE)
+
+
+def may_be_recorded(what):
+    """Whether a change may have led to another release that keeps its promise."""
+    return any(fnmatchcase(what, one) for one in RECORDED)

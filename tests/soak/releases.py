@@ -1,0 +1,22 @@
+"""Random releases of every shape and method against their definitions, and against `cloister verify`."""
+
+from .command import check, check_holds, cloister
+from .made import SHAPES
+
+
+def releases(draw, folder):
+    """Protect random data; what comes out keeps its promise, or nothing does."""
+    for name, make in SHAPES.items():
+        for number in range(1 if name == "claims" else 4):
+            place = folder / f"{name}-{number}"
+            place.mkdir()
+            made, release = make(draw, place), place / "release"
+            attack = draw.choice(((), (), ("--attack",)))
+            said = cloister("protect", *made.words, "--out", release, *attack, "-q")
+            check(release.exists() == (said.code == 0), f"{name}: exit code {said.code}, but the folder says otherwise")
+            if said.code == 0:
+                try:
+                    made.keeps(release)
+                finally:
+                    check(list(place.glob(".*")) == [], f"{name}: something was left beside the release")
+                check_holds(release)

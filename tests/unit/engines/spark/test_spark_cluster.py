@@ -1,0 +1,96 @@
+"""A standalone cluster of two workers: the bytes of memory, also when a worker is lost; an end when all are."""
+
+import filecmp
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests.patients_with_codes import wide
+from tests.spark_cluster import serving
+
+from cloister.cli.main import run
+from cloister.testing import hospital
+
+# Runs in a process of its own, as there is one session in each; what is lost is lost by the worker that works.
+DRIVER = """
+import json, os, pathlib, signal, sys
+from cloister.cli.main import run
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import DisassociationRequest
+from cloister.codesets.request import CodesRequest
+from cloister.engines.spark import session
+from cloister.errors import InputError
+from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+
+url, groups, commands, folder = sys.argv[1], *map(json.loads, sys.argv[2:])
+marker, session.PATIENCE_S = pathlib.Path(folder, "lost"), 3.0
+
+def lose_one(_):
+    if not marker.exists():
+        marker.touch()
+        os.killpg(os.getsid(0), signal.SIGKILL)
+        os._exit(9)
+
+def lose_all(_):
+    for group in set(groups) - {os.getsid(0)}:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os.killpg(os.getsid(0), signal.SIGKILL)
+    os._exit(9)
+
+def release(before):
+    codes = CodeSets.read(pathlib.Path(folder, "codes.csv"))
+    ask = lambda _: CodesRequest(DisassociationRequest(3, 2))
+    return protect_codes_on_spark(CodesOnSpark(codes), ask, url, before=before)
+
+with session.spark_session(url):
+    told = [run([*command, "--engine", url]) for command in commands]
+    release(lose_one).write(pathlib.Path(folder, "one-lost"))
+    try:
+        release(lose_all)
+    except InputError as error:
+        told.append(error.message)
+print(json.dumps(told))
+"""
+
+
+def test_a_cluster_and_the_loss_of_its_workers(tmp_path, capfd):
+    """Tables and codes are those of memory; with one worker lost, too; with all, a sentence ends it."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        pytest.skip("Java is not here")
+    wide().write_csv(tmp_path / "codes.csv")
+    hospital(seed=3, n=300).patients.write_csv(tmp_path / "patients.csv")
+    codes = ["protect", "codes", f"{tmp_path}/codes.csv", "-k", "3", "-m", "2", "-q", "--out"]
+    table = ["protect", "table", f"{tmp_path}/patients.csv", "--qi", "age=interval:10,20", "--qi", "sex"]
+    table += ["--rest", "drop", "-k", "3", "--suppression", "0.2", "-q", "--out"]
+    (tmp_path / "cluster").mkdir()
+
+    with serving(tmp_path / "cluster") as cluster:
+        commands = [[*codes, f"{tmp_path}/codes-there"], [*table, f"{tmp_path}/table-there"]]
+        words = [cluster.url, json.dumps(cluster.groups), json.dumps(commands), json.dumps(str(tmp_path))]
+        ran = subprocess.run(
+            [sys.executable, "-c", DRIVER, *words],
+            env=cluster.environment,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    *exits, message = json.loads(ran.stdout)
+    assert exits == [0, 0]
+    assert "gave no worker" in message
+    assert [run([*codes, f"{tmp_path}/codes-here"]), run([*table, f"{tmp_path}/table-here"])] == [0, 0]
+    same = [("codes-there", "clusters.json"), ("codes-there", "data.csv"), ("table-there", "data.csv")]
+    same += [("one-lost", "clusters.json"), ("one-lost", "data.csv")]
+    for folder, name in same:
+        here = tmp_path / ("table-here" if folder.startswith("table") else "codes-here") / name
+        assert filecmp.cmp(here, tmp_path / folder / name, shallow=False)
+    assert tuple(capfd.readouterr()) == ("", "")
