@@ -21,6 +21,7 @@ EVIDENCE = (
     "utility.exact*",
     "utility.loss",
     "clustering.*",
+    "attack",  # whether attacks were tried at all; the same data without --attack are released without it
     "attack.targets",
     "risk.*missed",
     "risk.as_released.draws",
