@@ -8,6 +8,7 @@ same, byte for byte. Clocks are stopped, so that nothing but `machine` is left t
 import csv
 import datetime
 import json
+import math
 import random
 import re
 import time
@@ -66,23 +67,41 @@ def released(folder: Path, files: Files, words: tuple[str, ...]) -> dict[str, by
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
 
-def differences(case: Case, seed: int, folder: Path) -> list[str] | None:
-    """Return the names of files that differ between two releases with equal data files; None where these differ.
+def differences(case: Case, seed: int, folder: Path, others: int = 1) -> tuple[int, list[str]]:
+    """Count the pairs of different originals with equal data, and name the files in which their releases differ.
 
-    What a manifest says of the original as the releaser's word (`evidence`) is taken as part of the data.
+    One original is made and `others` from its release. Releases with equal data are alike two by two if each is like
+    the first of them, so that n of them are n (n - 1) / 2 pairs. What a manifest says of the original as the
+    releaser's word (`evidence`) is taken as part of the data.
     """
     draw = random.Random(seed)
     first = case.first(draw)
     one = released(folder / "one", first, case.words)
     if one is None:
-        return None
-    second = case.second(draw, first, folder / "one")
-    two = released(folder / "two", second, case.words)
-    if two is None or evidence(one) != evidence(two):
-        return None
-    if any(content != two.get(name) for name, content in one.items() if Path(name).name in DATA):
-        return None
-    return sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
+        return 0, []
+    originals, releases = [first], [one]
+    for number in range(others):
+        other = case.second(draw, first, folder / "one")
+        made = None if other in originals else released(folder / str(number), other, case.words)
+        if made is not None:
+            originals.append(other)
+            releases.append(made)
+    alike: dict[str, list[dict[str, bytes]]] = {}
+    for release in releases:
+        alike.setdefault(repr((_data(release), evidence(release))), []).append(release)
+    differ = {
+        name
+        for group in alike.values()
+        for other in group[1:]
+        for name in {*group[0], *other}
+        if group[0].get(name) != other.get(name)
+    }
+    return sum(math.comb(len(group), 2) for group in alike.values()), sorted(differ)
+
+
+def _data(release: dict[str, bytes]) -> dict[str, bytes]:
+    """The data files of a release."""
+    return {name: content for name, content in release.items() if Path(name).name in DATA}
 
 
 def evidence(folder: dict[str, bytes]) -> list[object]:
@@ -395,10 +414,10 @@ def several(draw: random.Random) -> Files:
 
 def other_several(draw: random.Random, first: Files, folder: Path) -> Files:
     """Both made again, each from what its part released."""
-    (folder / "table").mkdir()
-    (folder / "codes").mkdir()
-    (folder / "table" / "release").symlink_to(folder / "release" / "people")
-    (folder / "codes" / "release").symlink_to(folder / "release" / "sets")
+    for name, part in (("table", "people"), ("codes", "sets")):
+        if not (folder / name).exists():
+            (folder / name).mkdir()
+            (folder / name / "release").symlink_to(folder / "release" / part)
     table, codes = other_people(draw, first, folder / "table"), reconstructed_sets(draw, first, folder / "codes")
     return table | codes | {"job.toml": JOB}
 
