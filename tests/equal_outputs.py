@@ -118,6 +118,9 @@ LOSSES = ("loss", "losses", "ilm", "alm", "ilm_exact", "alm_exact")
 EVIDENCE = (
     lambda manifest: manifest.get("records"),
     lambda manifest: [manifest.get("utility", {}).get(name) for name in LOSSES],
+    lambda manifest: {
+        name: column.get("loss") for name, column in manifest.get("utility", {}).get("columns", {}).items()
+    },
     lambda manifest: manifest["risk"] if manifest["shape"] == "claims" else None,
     lambda manifest: manifest.get("sensitivity", {}).get("attacks"),
 )
