@@ -54,7 +54,7 @@ def _seconds_of(words):
 def _check_end(code, number, err, before, release):
     """The exit code says what happened, in one sentence, and what it says is so."""
     check(code in (0, *STOPS[number]), f"stopped by {number.name}, the exit code is {code}: {err}")
-    check(code == -2 or "Traceback" not in err, f"a traceback after {number.name}")
+    check(code == -2 or "Traceback" not in err, f"a traceback after {number.name}: {err}")
     after = json.loads((release / "release.json").read_bytes())["created"]
     if code == 0 or "was written before" in err:
         check(after != before, "said to be written, but it is not")

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from io import TextIOWrapper
@@ -31,13 +32,13 @@ from cloister.cli import (
 )
 from cloister.cli import run as run_verb
 from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
+from cloister.cli.memory_limit import TOO_LARGE, is_shortage, watched_child
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
 
 INTERRUPTED = 130
 PANIC = "PanicException"
 """What Polars raises where it has a defect; no `Exception`, and known by name as Polars is loaded only when needed."""
-TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
 
 app = typer.Typer(
     name="cloister",
@@ -123,11 +124,11 @@ def run(arguments: list[str]) -> int:
         return _stopped(stop, as_json)
     except StoppedLate as late:
         return _stopped(late.stop, as_json, late.what)
-    except MemoryError:
-        return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
     except OSError as error:
         return complain(refused_by_system(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
     except BaseException as error:
+        if is_shortage(error):
+            return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
         return complain(unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
@@ -168,9 +169,21 @@ def _prepare_streams() -> None:
     os.dup2(nowhere, 2)
 
 
+def _stop_again(dropped: "sys.UnraisableHookArgs") -> None:
+    """Send a stop again that came in a destructor, where Python drops it; what else is dropped may quote values."""
+    stop = dropped.exc_value
+    if isinstance(stop, KeyboardInterrupt | Terminated):
+        number = stop.number if isinstance(stop, Terminated) else signal.SIGINT
+        threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
+
+
 def main() -> None:
     """Run the command line of this process."""
     _prepare_streams()
+    sys.unraisablehook = _stop_again
+    code = watched_child()
+    if code is not None:
+        sys.exit(code)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _terminate)

@@ -25,6 +25,9 @@ _RECORD, _EARLIER = ".cloister-run", ".cloister-earlier"
 _NAME = re.compile(r"\.(?P<target>.+)\.partial-[0-9a-f]{8}", re.DOTALL)
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
+watcher: int | None = None
+"""A pipe on which a process that watches this one, if any, hears of folders that it would have to clean."""
+
 
 @dataclass(frozen=True)
 class Partial:
@@ -64,6 +67,8 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
     OSError : it cannot be made; nothing is left
     """
     path = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
+    if watcher is not None:
+        os.write(watcher, os.fsencode(path.parent.absolute()) + b"\0")
     path.mkdir(mode=0o700)
     try:
         path.chmod(0o700)

@@ -10,6 +10,7 @@ import time
 import pytest
 from tests.processes import handled
 
+from cloister.cli.memory_limit import TOO_LARGE, TOO_LITTLE
 from cloister.testing import hospital
 
 PROTECT = [
@@ -146,3 +147,73 @@ def test_a_clock_that_jumps(place, cloister, monkeypatch):
     seconds = json.loads((place / "release" / "release.json").read_text())["seconds"]
     assert all(value is None or value >= 0 for value in seconds.values())
     assert cloister("verify", "release", "-q").code == 0
+
+
+@pytest.mark.parametrize("gigabytes", [0.7, 1.5])
+def test_a_limit_on_memory(place, gigabytes):
+    """Where the shell leaves too little memory, that is one sentence, exit code 2, and nothing is left."""
+    before = set(os.listdir(place))
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({int(gigabytes * 2**30)},) * 2); "
+    main = f"import sys; sys.argv[1:] = {[*PROTECT, '--quiet']}; from cloister.cli.main import main; main()"
+    process = subprocess.run([sys.executable, "-c", limit + main], capture_output=True, text=True, timeout=120)
+
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == f"cloister: {TOO_LITTLE}\n"
+    assert set(os.listdir(place)) == before
+
+
+def test_a_limit_on_memory_that_is_large_enough(place):
+    """With room enough the answer is that of a run without a limit, and a stop is handed on."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**36,) * 2); "
+    main = f"import sys; sys.argv[1:] = {[*PROTECT, '--quiet']}; from cloister.cli.main import main; main()"
+    assert subprocess.run([sys.executable, "-c", limit + main], timeout=120).returncode == 0
+    assert (place / "release" / "data.csv").exists()
+
+
+def test_the_child_that_is_watched_dies(place, monkeypatch):
+    """A library that ends the process leaves nothing of what had been begun."""
+    script = f"""
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2**36,) * 2)
+sys.argv[1:] = {PROTECT}
+import cloister.release
+cloister.release.Release.write_into = lambda *_, **__: os.abort()
+from cloister.cli.main import main
+main()
+"""
+    before = set(os.listdir(place))
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+
+    assert (process.returncode, process.stderr) == (2, f"cloister: {TOO_LARGE}\n")
+    assert set(os.listdir(place)) == before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stop_in_a_destructor(place, number, code):
+    """A signal at a moment when Python drops what is raised stops the command all the same, without a traceback."""
+    script = f"""
+import os, sys
+sys.argv[1:] = {PROTECT}
+import cloister.release
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), {int(number)})
+        sum(range(1000))
+write = cloister.release.Release.write_into
+def slowly(*arguments, **options):
+    import time
+    Dropped()
+    time.sleep(5)
+    return write(*arguments, **options)
+cloister.release.Release.write_into = slowly
+from cloister.cli.main import main
+main()
+"""
+    before = set(os.listdir(place))
+    with handled(signal.SIGINT):
+        process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+
+    assert process.returncode == code
+    assert process.stderr.count("\n") == 1
+    assert "nothing was written" in process.stderr
+    assert set(os.listdir(place)) == before
