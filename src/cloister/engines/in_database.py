@@ -85,9 +85,15 @@ def protected(engine: Engine, making: Making) -> exp.Select:
         for column in making.columns
         if column != making.id
     }
+    # In the order of the released values: rows that stand as those of the input do would tell who is whose neighbour.
+    # Labels are ordered by their codes, as numbers are compared faster than texts.
+    keys = [
+        exp.column("code", maps[column]) if column in maps else by_bytes(engine, one.copy())
+        for column, one in shown.items()
+    ]
+    in_order = [exp.Ordered(this=one) for one in keys]
     if making.id is not None:
-        keys = [by_bytes(engine, one.copy()) for one in shown.values()]
-        number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=one) for one in keys]))
+        number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[one.copy() for one in in_order]))
         shown[making.id] = exp.cast(number, exp.DataType.Type.BIGINT)
     query = exp.select(*(exp.alias_(shown[column].copy(), column, quoted=True) for column in making.columns))
     query = query.from_(plain(engine).subquery("s"))
@@ -96,10 +102,6 @@ def protected(engine: Engine, making: Making) -> exp.Select:
         query = query.join(_temporary(engine, alias), on=joined)
     same = [exp.column(place(number), "x").eq(exp.column("code", alias)) for number, alias in enumerate(maps.values())]
     left_out = exp.select(exp.Literal.number(1)).from_(_temporary(engine, SUPPRESSED, "x"))
-    # Without an order, the rows of the table would stand as those of the input do.
-    in_order = [
-        exp.Ordered(this=by_bytes(engine, shown[column].copy())) for column in making.columns if column != making.id
-    ]
     return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same)))).order_by(*in_order)
 
 
@@ -163,14 +165,15 @@ def _map(number: int) -> str:
 
 
 def _load_map(database: Database, number: int, one: Recoded) -> dict[str | None, int]:
-    """Load the level map of a column; return the code of each label."""
+    """Load the level map of a column; return the code of each label, its place in the order of their bytes."""
     frame = database.fetch(texts(database, one.column))
-    codes: dict[str | None, int] = {}
+    labels = sorted(set(one.labels.values()), key=lambda label: (label or "").encode())
+    codes = {label: code for code, label in enumerate(labels)}
     rows = []
     for value, text in zip(as_text(frame["value"]), frame["t"].cast(pl.String), strict=True):
         if value not in one.labels:
             raise InternalError(f"Column {one.column!r} has a value that was not counted before.")
         label = one.labels[value]
-        rows.append((key_of(text), codes.setdefault(label, len(codes)), label))
+        rows.append((key_of(text), codes[label], label))
     database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
     return codes

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -67,8 +67,11 @@ class _Made:
                 "could not be removed from the database. It is safe, but no report tells of it: remove it there."
             )
 
+    @cached_property
     def tally(self) -> pl.DataFrame:
-        """Return the tally of the protected table, in the order of its values; what was not counted is missing.
+        """The tally of the protected table, in the order of its values; what was not counted is missing.
+
+        Counted once, from the table that will stay: nobody else can change it inside the transaction.
 
         Raises
         ------
@@ -148,7 +151,7 @@ def protect_table_in_database(
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
-        passed(course.check(made.tally()))
+        passed(course.check(made.tally))
     return _release(course, made, completed(course.manifest, source=database.file, seed=seed, watch=watch), custody)
 
 

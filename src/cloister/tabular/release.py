@@ -63,11 +63,11 @@ class DatabaseRelease(TableRelease):
     Attributes
     ----------
     data, frame : the tally of what was counted of the protected records; columns that stayed there are missing in it
-    counted : counts the protected table again
+    counted : what counting the protected table gave
     stay, leave : make the protected table stay in the database, and take it back after that
     """
 
-    counted: Callable[[], pl.DataFrame] = field(repr=False, kw_only=True)
+    counted: pl.DataFrame = field(repr=False, kw_only=True)
     stay: Callable[[], None] = field(repr=False, kw_only=True)
     leave: Callable[[], None] = field(repr=False, kw_only=True)
 
@@ -89,4 +89,4 @@ class DatabaseRelease(TableRelease):
 
     def read_written(self, folder: Path) -> pl.DataFrame:  # noqa: ARG002
         """Return the tally of the protected table."""
-        return self.counted()
+        return self.counted
