@@ -184,7 +184,7 @@ def stated(read: Callable[[], T], promiser: str) -> T:
     """
     try:
         return read()
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         pass
     raise InputError(f"The manifest {MANIFEST} lacks what {promiser} must promise.", file=MANIFEST)
 

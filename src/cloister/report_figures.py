@@ -99,7 +99,7 @@ def report_failures(folder: Path, manifest: Manifest, shown: Shown) -> list[str]
         found = read_figures(folder)
         if same({**found, "formulas": None}, {**figures_of(shown, manifest["created"]), "formulas": None}):
             return []  # formulas are looked for where the files are checked
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         pass
     return [f"{FIGURES} does not hold the figures that follow from the released files"]
 

@@ -51,7 +51,7 @@ def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
         is_other = _records(before) != _records(after)
         if is_other or _same_settings(before, after):
             return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
-    except (KeyError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError):
         return []  # of another version, or by another hand
     return [f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}"]
 

@@ -119,6 +119,14 @@ def test_columns_are_those_of_the_plan(release, cloister):
         assert (found.code, "columns are not those of settings.plan" in found.err) == (1, True), words
 
 
+@pytest.mark.parametrize("file", ["patients", "claims"])
+def test_a_file_without_columns(release, cloister, file):
+    """A manifest that says no column of a file is refused, like any other that says too little."""
+    restated(release, lambda manifest: manifest["columns"].update({file: {}}))
+
+    assert cloister("verify", release).code == 2
+
+
 def test_labels_are_those_of_their_level(release, cloister):
     """A level told coarser than the labels that stand in the file."""
     restated(release, lambda manifest: manifest["columns"]["patients"]["age"].update(top=3, level=3))

@@ -123,11 +123,11 @@ def read_clusters(path: Path) -> Disassociation:
     try:
         with path.open("rb") as file:
             return _from_parts(_parts(file))
-    except (NotAsWritten, AttributeError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+    except (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError):
         pass
     try:
         return _from_parts(_whole(path))
-    except (NotAsWritten, AttributeError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+    except (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError):
         pass
     raise InputError(f"{path.name} cannot be read as disassociated code sets.", file=path.name)
 
