@@ -19,7 +19,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally
 from cloister.jobs.folder import is_job
 from cloister.jobs.recheck import recheck_job
-from cloister.manifest_head import head_failures
+from cloister.manifest.head import UNTYPED, head_failures
 from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
 from cloister.privacy import KAnonymity
 from cloister.release_folder import TABLE, WITH_CODES, read_manifest
@@ -159,5 +159,5 @@ def _whole(place: Path, verdict: Verdict) -> Verdict:
 
 
 def _held(place: Path, manifest: Manifest, verdict: Verdict) -> Verdict:
-    failures = [*verdict.failures, *head_failures(manifest)]
+    failures = [*verdict.failures, *(head_failures(manifest) if manifest["shape"] in UNTYPED else [])]
     return _whole(place, replace(verdict, holds=verdict.holds and not failures, failures=tuple(failures)))

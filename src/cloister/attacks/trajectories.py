@@ -17,8 +17,8 @@ from cloister.results import Manifest
 from cloister.trajectories.data import Trajectories
 from cloister.trajectories.data_file import AGE, CODE, ID
 from cloister.trajectories.domain import fitted
+from cloister.trajectories.manifest import TrajectoriesManifest, TrajectoriesSettings
 from cloister.trajectories.recheck import TrajectoriesOriginal
-from cloister.trajectories.stated import Stated, read_stated
 
 from .adversary import Adversary, Integers, Knowledge, Sight
 from .inference import Sensitive
@@ -149,11 +149,12 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     InputError
         The release cannot be read, or what is given does not fit it.
     """
-    asked = read_stated(manifest)
+    stated = TrajectoriesManifest.of(manifest)
+    asked, columns = stated.settings, stated.columns
     frame = _read(folder, manifest)
-    codes = _hierarchy(asked.code_hierarchy, asked.kinds[0], original.code_hierarchy, "--code-hierarchy")
-    ages = _hierarchy(asked.age_hierarchy, asked.kinds[1], original.age_hierarchy, "--age-hierarchy")
-    domain = fitted(original.given.trajectories, codes, ages, asked.unknown)
+    codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
+    ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
+    domain = fitted(original.given.trajectories, codes, ages, asked.on_unknown_code)
     theirs = domain.trajectories
     ids = patient_ids(theirs.ids, theirs.n_patients)
     n_released = int(frame[ID].n_unique())
@@ -220,14 +221,14 @@ def _lists(side: pl.DataFrame | None) -> dict[str, pl.Series]:
 
 
 def _sensitive(
-    asked: Stated,
+    asked: TrajectoriesSettings,
     original: TrajectoriesOriginal,
     side: pl.DataFrame | None,
     groups: Integers,
     adversary: Adversary,
 ) -> tuple[Sensitive, ...]:
     """The sensitive column of what rides along, where there is one and the original of it is given."""
-    column = None if asked.diversity is None else asked.diversity.column
+    column = asked.sensitive
     given = original.given.side
     if column is None or side is None or given is None or column not in side.columns:
         return ()

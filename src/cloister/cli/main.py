@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from functools import cache
 from io import TextIOWrapper
@@ -35,6 +34,9 @@ from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before o
 from cloister.cli.memory_limit import TOO_LARGE, is_shortage, watched_child
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
+
+LARGEST_ANSWER = 3
+"""Exit codes above it are those of a stop."""
 
 INTERRUPTED = 130
 PANIC = "PanicException"
@@ -170,11 +172,13 @@ def _prepare_streams() -> None:
 
 
 def _stop_again(dropped: "sys.UnraisableHookArgs") -> None:
-    """Send a stop again that came in a destructor, where Python drops it; what else is dropped may quote values."""
+    """Raise a stop again that came in a destructor, where Python drops it; what else is dropped may quote values."""
     stop = dropped.exc_value
     if isinstance(stop, KeyboardInterrupt | Terminated):
+        handler = _terminate if isinstance(stop, Terminated) else signal.default_int_handler
         number = stop.number if isinstance(stop, Terminated) else signal.SIGINT
-        threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
+        signal.signal(signal.SIGALRM, lambda _, frame: handler(number, frame))
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
 
 
 def main() -> None:
@@ -190,10 +194,13 @@ def main() -> None:
     code = run(sys.argv[1:])
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # what was done is said, and the exit code is that of it
+    signal.setitimer(signal.ITIMER_REAL, 0)
     try:
         sys.stdout.flush()
     except OSError:  # nobody takes what is said; without this Python would try again and complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if code > LARGEST_ANSWER:  # a compiled loop may still run in a thread: Python must not be taken apart under it
+        os._exit(code)
     sys.exit(code)
 
 

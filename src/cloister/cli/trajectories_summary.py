@@ -7,6 +7,7 @@ from rich.console import Console
 from cloister.cli.output import facts
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.release_folder import REPORT, SIDE
+from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
 from cloister.trajectories.request import GivenTrajectories
 
@@ -43,7 +44,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     rows = [
         ("source", manifest["settings"]["source"]),
         ("patients", f"{records['released']:,} of {records['in']:,} released"),
-        ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
+        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
         (
             "trajectories",
             f"{utility['trajectories']:,} different ones, each of {risk['smallest']:,} to {risk['largest']:,} patients",

@@ -160,7 +160,7 @@ def _trajectories(manifest: Manifest) -> dict[str, Any]:
         "average": _number(risk["average"]),
         "loss": None if codes is None or ages is None else (codes + ages) / 2,
         "measure": "mean loss of codes and of ages",
-        "more": {"ilm": codes, "alm": ages, "are": utility["are"], "trajectories": utility["trajectories"]},
+        "more": {"ilm": codes, "alm": ages, "trajectories": utility["trajectories"]},
     }
 
 

@@ -57,7 +57,7 @@ def protect_claims(
     settings = settings_of(plan, threads=threads)
     if load is not None:
         with watch.stage("start"):
-            load()
+            interruptible(load)
     with watch.stage("encode"):
         prepared = prepare(data)
         population = read_population(prepared.claims)

@@ -49,7 +49,7 @@ def protect_codes(
     if request.policy is not None:
         request = replace(request, policy=as_told(request.policy, given.codes))
     with watch.stage("start"):
-        load_kernels()
+        interruptible(load_kernels)
     with watch.stage("protect"):
         protected = interruptible(lambda: disassociate(check_codes(given.codes), request.method))
     released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)

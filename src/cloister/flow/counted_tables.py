@@ -20,7 +20,7 @@ from cloister.tabular.encode import IdCounts, check_ids, encoded
 from cloister.tabular.release import TalliedRelease
 from cloister.tabular.roles import resolve_roles
 
-from .stages import completed
+from .stages import completed, interruptible
 from .tables import take_encoded
 
 
@@ -69,7 +69,7 @@ def protect_counted_table(
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)
     with watch.stage("start"):
-        load_kernels()
+        interruptible(load_kernels)
     with watch.stage("read"):
         counted = count_table(engine, request)
     with watch.stage("encode"):

@@ -23,7 +23,7 @@ from cloister.tabular.recoding.choice import at_level
 from cloister.tabular.release import DatabaseRelease
 
 from .counted_tables import CountedTable, count_table, refuse_what_needs_rows
-from .stages import completed, passed
+from .stages import completed, interruptible, passed
 from .tables import TableCourse, take_encoded
 
 
@@ -141,7 +141,7 @@ def protect_table_in_database(
     if database.is_there(table):
         raise InputError(f"There is a table {table} in the database already. Give another name with --table.")
     with watch.stage("start"):
-        load_kernels()
+        interruptible(load_kernels)
     with watch.stage("read"):
         counted = count_table(database, request, released=False)
     with watch.stage("encode"):

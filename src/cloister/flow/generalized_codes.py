@@ -18,7 +18,7 @@ from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
-from .stages import completed, passed
+from .stages import completed, interruptible, passed
 
 
 def protect_by_generalization(
@@ -45,7 +45,7 @@ def protect_by_generalization(
     watch = watch or Stopwatch()
     check_writable(check_codes(given.codes))
     with watch.stage("start"):
-        load_kernels()
+        interruptible(load_kernels)
     with watch.stage("protect"):
         protected = generalize(given.codes, request.method)
         check_size(protected.released)

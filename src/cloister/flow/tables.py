@@ -30,7 +30,7 @@ from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
 
-from .stages import RISK_THRESHOLD, completed, passed
+from .stages import RISK_THRESHOLD, completed, interruptible, passed
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def take_table(
     InputError, NoSafeRelease, InternalError
     """
     with watch.stage("start"):
-        load_kernels()
+        interruptible(load_kernels)
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
     return take_encoded(table, request, watch, report=report, codes=codes)

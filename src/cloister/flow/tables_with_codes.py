@@ -59,7 +59,7 @@ def protect_table_with_codes(
     watch = watch or Stopwatch()
     asked.check(k_of(request))
     with watch.stage("start"):
-        load_kernels()
+        interruptible(load_kernels)
     with watch.stage("encode"):
         check_column(source.frame, request, asked, source.name)
         read = read_codes(source.frame, asked, source.name)

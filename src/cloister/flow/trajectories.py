@@ -6,19 +6,30 @@ from typing import Any
 
 from cloister.errors import InternalError
 from cloister.release import Custody
+from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.codebook import codebook
 from cloister.trajectories.data import TrajectoriesRequest
 from cloister.trajectories.domain import Domain, fitted
-from cloister.trajectories.figures import crosswalk, work_out
-from cloister.trajectories.manifest import describe
+from cloister.trajectories.facts import TrajectoriesFacts, facts_of
+from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
+from cloister.trajectories.manifest import (
+    Clustering,
+    DataColumns,
+    GeneralizedColumn,
+    IdColumn,
+    TrajectoriesGuarantee,
+    TrajectoriesSettings,
+    TrajectoriesUtility,
+    settings_of,
+)
 from cloister.trajectories.protect import ClusterBlocks, anonymize
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories
 from cloister.trajectories.shown import shown_of
 from cloister.trajectories.side import side_of
 from cloister.trajectories.verify import Promise, verify
-from cloister.trajectories.verify_figures import figures_agree
+from cloister.trajectories.verify_figures import losses_agree
 from cloister.trajectories.verify_original import Secret
 from cloister.trajectories.written import order_of, written
 
@@ -57,7 +68,7 @@ def protect_trajectories(
     check_trajectories(given.trajectories)
     if load is not None:
         with watch.stage("start"):
-            load()
+            interruptible(load)
     with watch.stage("encode"):
         domain = _fitted(given, request, settings)
         fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
@@ -72,17 +83,20 @@ def protect_trajectories(
         beside = None if given.side is None else given.side.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
         promise = Promise.of(request.k, diversity, drop_empty=request.drop_empty)
-        verdict = passed(verify(files, promise, secret))
+        passed(verify(files, promise, secret))
     with watch.stage("measure"):
-        figures = work_out(given, settings, domain, protected, files)
-        if not figures_agree(figures.told["utility"], files, secret, settings.policy, request.k):
-            raise InternalError("The figures of the release are not as they were counted anew.")
-        manifest = describe(given, request, settings, verdict, figures.told)
+        exact = exact_figures(given, settings, domain, protected)
+        asked = settings_of(given, request, settings)
+        facts = facts_of(files, asked)
+        utility = utility_of(facts.counts, protected, settings.policy)
+        if not losses_agree(utility, files, secret, request.k):
+            raise InternalError("The losses of the release are not as they were worked out again.")
+        described = _described(request, asked, facts, utility, protected.blocks, has_ids=_has_ids(given))
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
     return TrajectoriesRelease(
         codebook=book,
-        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
-        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, order)),
+        manifest=completed(described, source=given.name, seed=seed, watch=watch),
+        custody=Custody(exact | dict(custody or {}), crosswalk(given, order)),
         shown=lambda: shown_of(files, request.k),
         frame=files.frame,
         format=given.format,
@@ -97,3 +111,40 @@ def _fitted(given: GivenTrajectories, request: TrajectoriesRequest, settings: Re
     """Codes and ages, and hierarchies that have them all."""
     check_known(given, request.code_hierarchy, settings.unknown)
     return fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, settings.unknown)
+
+
+def _has_ids(given: GivenTrajectories) -> bool:
+    return given.columns.id is not None or given.trajectories.ids is not None
+
+
+def _described(
+    request: TrajectoriesRequest,
+    settings: TrajectoriesSettings,
+    facts: TrajectoriesFacts,
+    utility: TrajectoriesUtility,
+    blocks: int,
+    *,
+    has_ids: bool,
+) -> Manifest:
+    """The part of ``release.json`` that is particular to trajectories."""
+    codes, ages = request.code_hierarchy.kind, request.age_hierarchy.kind
+    columns = DataColumns(
+        id=IdColumn(role="identifier", ids="number"),
+        code=GeneralizedColumn(role="quasi-identifier", hierarchy=codes),
+        age=GeneralizedColumn(role="quasi-identifier", hierarchy=ages),
+    )
+    guarantee = TrajectoriesGuarantee(
+        rules=facts.rules, verified=True, one_row_per_patient="ids" if has_ids else "assumed"
+    )
+    return {
+        "shape": "trajectories",
+        "method": str(request.method),
+        "settings": settings.published(),
+        "columns": columns.published(),
+        **({} if facts.side is None else {"side": facts.side.published()}),
+        "records": facts.records.published(),
+        "guarantee": guarantee.published(),
+        "utility": utility.published(),
+        "risk": facts.risk.published(),
+        "clustering": Clustering(blocks=blocks).published(),
+    }

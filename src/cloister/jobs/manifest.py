@@ -6,6 +6,7 @@ from typing import Any
 
 from cloister import __version__
 from cloister.release_folder import SCHEMA, read_figures
+from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
 
 from .folder import JOB
@@ -84,7 +85,7 @@ def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
         "risk": risk_of(manifest),
         "loss": loss_of(manifest),
         "guarantee": {
-            "sentences": [sentence for guarantee in guarantees for sentence in guarantee["sentences"]],
+            "sentences": guarantee_sentences(manifest),
             "verified": all(guarantee["verified"] for guarantee in guarantees),
         },
     }

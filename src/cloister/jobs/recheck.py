@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cloister.errors import GuaranteeViolation, InputError
-from cloister.manifest_head import CREATED, number, whole_number
+from cloister.manifest.head import Count, Moment, Section, read_section
 from cloister.release_folder import (
     FIGURES,
     MANIFEST,
@@ -26,6 +27,21 @@ from .shared_columns_check import leading_to_few
 from .unlinkable import joinable
 
 HOW = "every part from its files, and the manifest of the job"
+
+
+class JobSeconds(Section):
+    """Time that all parts took together."""
+
+    total: float
+
+
+class JobHead(Section):
+    """What follows from nothing else in the manifest of a job."""
+
+    name: str
+    seed: Count
+    created: Moment
+    seconds: JobSeconds
 
 
 def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], Verdict]) -> Verdict:
@@ -82,15 +98,11 @@ def _report_failures(folder: Path, manifest: Manifest, manifests: Mapping[str, M
 
 def _expected(manifest: Manifest, manifests: Mapping[str, Manifest], files: Mapping[str, str]) -> Any:
     """The manifest that these parts have; what follows from nothing else is taken over if it may be so."""
-    name, seed, created = manifest.get("name"), manifest.get("seed"), str(manifest.get("created"))
-    told = manifest.get("seconds")
-    seconds = told.get("total") if isinstance(told, dict) else None
-    if not isinstance(name, str) or not whole_number(seed) or not CREATED.fullmatch(created) or not number(seconds):
+    head, _ = read_section(JobHead, {name: part for name, part in manifest.items() if name in JobHead.model_fields})
+    if head is None:
         return None
-    return stated(
-        lambda: describe_job(name, manifests, seed=seed, created=created, seconds=seconds, files=files),  # type: ignore[arg-type]
-        "a part",
-    )
+    describe = partial(describe_job, head.name, manifests, seed=head.seed, created=head.created)
+    return stated(lambda: describe(seconds=head.seconds.total, files=files), "a part")
 
 
 def _rendered(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> tuple[bytes, bytes]:

@@ -9,6 +9,7 @@ from cloister.results import Manifest
 
 from .chart import class_size_chart, in_order
 from .scatter import scatter
+from .sentences import guarantee_sentences, one_row_words
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
 TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
@@ -36,6 +37,8 @@ def environment() -> Any:
         "chart": class_size_chart,
         "in_order": in_order,
         "scatter": scatter,
+        "sentences": guarantee_sentences,
+        "one_row": one_row_words,
     }
     return environment
 

@@ -1,138 +1,282 @@
-"""The manifest of anonymized trajectories: what a recipient may know of how they were made."""
+"""The manifest of anonymized trajectories: what a recipient may know of how they were made, as types."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from fractions import Fraction
+from typing import Annotated, Literal, Self
 
-from cloister.results import Manifest, Verdict
+from annotated_types import Ge, Le
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from .data import Diversity, TrajectoriesRequest
-from .data_file import AGE, CODE, ID
-from .request import GivenTrajectories, ReleaseSettings
+from cloister.hierarchy import names_hierarchy
+from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section
 
-K_ANONYMITY, DIVERSITY = "k-anonymity", "frequency l-diversity"
+from .data import LARGEST, Cost, Diversity, Method, TrajectoriesRequest
+from .domain import Unknown
+from .request import GWAS_SETS, WORKLOAD, GivenTrajectories, ReleaseSettings, is_made_of_data
+
 DECIMALS = 3
-"""Of losses that are told."""
+"""Of published losses."""
+
+MOST_ACCUMULATED = 2
+"""No accumulated loss is higher: a pair of a cluster, and one of a patient that joins, add one whole loss at most. A
+cluster is never longer than its shortest patient, so that each pair of the original is counted twice at most."""
 
 
-def describe(
-    given: GivenTrajectories,
-    request: TrajectoriesRequest,
-    settings: ReleaseSettings,
-    verdict: Verdict,
-    figures: Mapping[str, Mapping[str, Any]],
-) -> Manifest:
-    """Return the part of ``release.json`` that is particular to trajectories.
-
-    Parameters
-    ----------
-    figures : ``records``, ``utility``, ``risk`` and ``clustering``
-    """
-    beside = None if given.side is None else given.side.frame.columns
-    return {
-        "shape": "trajectories",
-        "method": str(request.method),
-        "settings": settings_of(given, request, settings),
-        "columns": columns_of(request.code_hierarchy.kind, request.age_hierarchy.kind),
-        **({} if beside is None else {"side": side_of(beside)}),
-        "records": dict(figures["records"]),
-        "guarantee": {
-            "rules": rules_of(request.k, request.diversity),
-            "sentences": sentences_of(request.k, request.diversity),
-            "verified": verdict.holds,
-            "one_row_per_patient": one_row(given.columns.id, given.trajectories.ids is not None),
-        },
-        "utility": dict(figures["utility"]),
-        "risk": dict(figures["risk"]),
-        "clustering": dict(figures["clustering"]),
-    }
+def _rounded(loss: float) -> float:
+    if round(loss, DECIMALS) != loss:
+        raise ValueError("not rounded")
+    return loss
 
 
-def settings_of(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> dict[str, Any]:
-    """Return what was asked, and how the input was read."""
+Accumulated = Annotated[float, Ge(0), Le(MOST_ACCUMULATED), AfterValidator(_rounded)]
+Loss = Annotated[float, Ge(0), Le(1), AfterValidator(_rounded)]
+Share = Annotated[float, Ge(0), Le(1)]
+Weight = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(/0*[1-9][0-9]{0,17})?$")]
+Least = Annotated[int, Ge(2), Le(LARGEST)]
+
+
+class InputColumns(Section):
+    """Which column of the input was what: an age, or a date with the anchor that ages are counted from."""
+
+    id: str | None
+    code: str | None
+    age: str | None
+    date: str | None
+    anchor: str | None
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        named = [name for name in (self.id, self.code, self.age, self.date, self.anchor) if name is not None]
+        if len(set(named)) < len(named):
+            raise ValueError("a column that is two things")
+        if (self.anchor is None) is not (self.date is None) or None not in (self.date, self.age):
+            raise ValueError("neither an age, nor a date with an anchor")
+        return self
+
+
+class TrajectoriesSettings(Section):
+    """What was asked, and how the input was read."""
+
+    source: FileName
+    k: Annotated[int, Ge(1), Le(LARGEST)]
+    weights: tuple[Weight, Weight]
+    cost: Cost
+    block: Literal["auto", "off"] | Positive
+    drop_empty_pairs: bool
+    code_hierarchy: str
+    age_hierarchy: str
+    on_unknown_code: Unknown
+    sensitive: str | None
+    sensitive_codes: tuple[str, ...] | None
+    diversity: Least | None
+    policy: FileName | None
+    workload: Annotated[str, StringConstraints(pattern=f"^{WORKLOAD.pattern}$")] | None
+    side: FileName | None
+    ids: Literal["number"]
+    input_columns: InputColumns
+    age_unit: Literal["years", "days"] | None
+    not_released: tuple[str, ...]
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        shares = [Fraction(weight) for weight in self.weights]
+        asked = [part is not None for part in (self.sensitive, self.sensitive_codes, self.diversity)]
+        codes = self.sensitive_codes
+        fits = {
+            "weights": sum(shares) == 1 and tuple(map(str, shares)) == self.weights,
+            "block": isinstance(self.block, str) or self.block >= 3 * self.k,
+            "age_unit": (self.age_unit is None) is (self.input_columns.date is None),
+            "not_released": {*self.not_released}.isdisjoint(self.input_columns.model_dump().values()),
+            "sensitive": sum(asked) in (0, 2) and asked[2] is any(asked),
+            "sensitive_codes": codes is None or (bool(codes) and tuple(sorted(set(codes))) == codes),
+        }
+        if not all(fits.values()):
+            raise ValueError(f"{[name for name, holds in fits.items() if not holds]} do not fit")
+        return self
+
+    def diversity_asked(self) -> Diversity | None:
+        """Return what is promised of a sensitive side column or of sensitive codes."""
+        if self.diversity is None:
+            return None
+        return Diversity(self.diversity, frozenset(self.sensitive_codes or ()), self.sensitive)
+
+
+class IdColumn(Section):
+    """The number of a patient."""
+
+    role: Literal["identifier"] = "identifier"
+    ids: Literal["number"] = "number"
+
+
+class GeneralizedColumn(Section):
+    """Codes or ages, and the kind of hierarchy that they were generalized by."""
+
+    role: Literal["quasi-identifier"] = "quasi-identifier"
+    hierarchy: str
+
+
+class DataColumns(Section):
+    """The columns of the data file."""
+
+    id: IdColumn
+    code: GeneralizedColumn
+    age: GeneralizedColumn
+
+
+class AttributeColumn(Section):
+    """A column of the side file."""
+
+    role: Literal["side"] = "side"
+
+
+class SideFile(Section):
+    """The columns of the side file."""
+
+    columns: dict[str, AttributeColumn]
+
+
+class Records(Section):
+    """How many patients there were and are: nobody is left out."""
+
+    in_: Positive = Field(alias="in")
+    released: Positive
+    suppressed: Literal[0]
+
+
+class KAnonymityRule(Section):
+    """Every trajectory is that of k patients or more."""
+
+    model: Literal["k-anonymity"]
+    k: Positive
+
+
+class DiversityRule(Section):
+    """A sensitive value, or code behind a released one, is that of at most one in l patients of a trajectory."""
+
+    model: Literal["frequency l-diversity"]
+    l: Least  # noqa: E741  (as the model is called)
+    column: str | None = None
+    codes: tuple[str, ...] | None = None
+
+
+class TrajectoriesGuarantee(Section):
+    """What is promised, and that it was verified; ``assumed``: nothing told patients apart, each record is one."""
+
+    rules: tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
+    verified: Literal[True]
+    one_row_per_patient: Literal["assumed", "ids"]
+
+
+class PairCounts(Section):
+    """Of how many rows and patients something is said; follows from the files."""
+
+    pairs: Count
+    codes_untold: Count
+    ages_untold: Count
+    patients_untold: Count
+    trajectories: Positive
+
+
+class TrajectoriesUtility(PairCounts):
+    """Counts, and the releaser's word: what was lost to three decimals, and how many sets of a policy were kept."""
+
+    ilm: Accumulated | None
+    alm: Accumulated | None
+    ilm_exact: Loss
+    alm_exact: Loss
+    constraints: Count | None
+    constraints_kept: Count | None
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if (self.ilm is None) is not (self.alm is None):
+            raise ValueError("one accumulated loss without the other")
+        if (self.constraints_kept or 0) > (self.constraints or 0):
+            raise ValueError("more sets kept than there are")
+        return self
+
+
+class TrajectoryRisk(Section):
+    """How many patients share a trajectory, and the risk of a patient to be found by it; follows from the files."""
+
+    highest: Share
+    average: Share
+    share_above_threshold: Share
+    threshold: Share
+    smallest: Positive
+    largest: Positive
+
+
+class Clustering(Section):
+    """Blocks of trajectories that were compared with each other: the releaser's word."""
+
+    blocks: Positive
+
+
+class TrajectoriesManifest(ManifestHead):
+    """All that ``release.json`` of trajectories says."""
+
+    shape: Literal["trajectories"]
+    method: Method
+    settings: TrajectoriesSettings
+    columns: DataColumns
+    side: SideFile | None = None
+    records: Records
+    guarantee: TrajectoriesGuarantee
+    utility: TrajectoriesUtility
+    risk: TrajectoryRisk
+    clustering: Clustering
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        settings = self.settings
+        hierarchies = (settings.code_hierarchy, self.columns.code), (settings.age_hierarchy, self.columns.age)
+        n_sets, policy = self.utility.constraints, settings.policy
+        has_sets = policy is not None and not is_made_of_data(policy)
+        fits = {
+            "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
+            "side": (self.side is None) is (settings.side is None),
+            "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
+            "utility.constraints": (n_sets is not None) is has_sets and (policy != "gwas" or n_sets == GWAS_SETS),
+            "clustering.blocks": self.clustering.blocks <= _most_blocks(settings, self.records.released),
+        }
+        if not all(fits.values()):
+            raise ValueError(f"{[name for name, holds in fits.items() if not holds]} do not fit")
+        return self
+
+
+def _most_blocks(settings: TrajectoriesSettings, n_patients: int) -> int:
+    """How many blocks there can be: one if all fit into it; else each has three times k patients or more."""
+    if settings.block == "off" or (isinstance(settings.block, int) and settings.block >= n_patients):
+        return 1
+    return max(1, n_patients // (3 * settings.k))
+
+
+def settings_of(
+    given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings
+) -> TrajectoriesSettings:
+    """Return what was asked, and how the input was read; the delimiter is set where a file is written."""
     columns, diversity = given.columns, request.diversity
-    return {
-        "k": request.k,
-        "weights": [str(weight) for weight in request.weights],
-        "cost": str(request.cost),
-        "block": request.block,
-        "drop_empty_pairs": request.drop_empty,
-        "code_hierarchy": request.code_hierarchy.spec,
-        "age_hierarchy": request.age_hierarchy.spec,
-        "on_unknown_code": str(settings.unknown),
-        "sensitive": None if diversity is None else diversity.column,
-        "sensitive_codes": None if diversity is None or not diversity.codes else sorted(diversity.codes),
-        "diversity": None if diversity is None else diversity.l,
-        "policy": settings.policy,
-        "workload": settings.workload,
-        "side": None if given.side is None else given.side.name,
-        "ids": "number",
-        "input_columns": {
-            "id": columns.id,
-            "code": columns.code,
-            "age": columns.age,
-            "date": columns.date,
-            "anchor": columns.anchor,
-        },
-        "age_unit": None if columns.date is None else columns.unit,
-        "not_released": list(given.not_released),
-    }
-
-
-def columns_of(codes: str, ages: str) -> dict[str, Any]:
-    """Return what the columns of the data file are.
-
-    Parameters
-    ----------
-    codes, ages : kinds of the hierarchies
-    """
-    return {
-        ID: {"role": "identifier", "ids": "number"},
-        CODE: {"role": "quasi-identifier", "hierarchy": codes},
-        AGE: {"role": "quasi-identifier", "hierarchy": ages},
-    }
-
-
-def side_of(columns: Sequence[str]) -> dict[str, Any]:
-    """Return what the columns of the side file are."""
-    return {"columns": {name: {"role": "side"} for name in columns}}
-
-
-def rules_of(k: int, diversity: Diversity | None) -> list[dict[str, Any]]:
-    """Return what is promised, as data."""
-    rules: list[dict[str, Any]] = [{"model": K_ANONYMITY, "k": k}]
-    if diversity is not None and diversity.column is not None:
-        rules.append({"model": DIVERSITY, "l": diversity.l, "column": diversity.column})
-    elif diversity is not None:
-        rules.append({"model": DIVERSITY, "l": diversity.l, "codes": sorted(diversity.codes)})
-    return rules
-
-
-def sentences_of(k: int, diversity: Diversity | None) -> list[str]:
-    """Return what is promised, in words."""
-    sentences = [
-        "Whoever knows any codes of a patient with the ages at which they were recorded finds no trajectory that can "
-        f"be the patient's, or those of at least {k} patients"
-    ]
-    if diversity is not None and diversity.column is not None:
-        sentences.append(
-            f"Of the patients who share a trajectory, at most one in {diversity.l} has the same value of "
-            f"{diversity.column!r}; a missing value is none"
-        )
-    elif diversity is not None:
-        sentences.append(
-            f"Of the patients who share a trajectory, a released code stands for a sensitive one of at most one in "
-            f"{diversity.l}"
-        )
-    return sentences
-
-
-def one_row(column: str | None, has_ids: bool) -> str:
-    """Return what tells patients apart."""
-    if column is not None:
-        return f"patients are told apart by {column!r}"
-    return "patients are told apart by ids" if has_ids else "assumed"
-
-
-def records_of(n_patients: int) -> dict[str, int]:
-    """Return how many patients there were and are: nobody is left out."""
-    return {"in": n_patients, "released": n_patients, "suppressed": 0}
+    return TrajectoriesSettings(
+        source=given.name,
+        k=request.k,
+        weights=(str(request.weights[0]), str(request.weights[1])),
+        cost=request.cost,
+        block=request.block,
+        drop_empty_pairs=request.drop_empty,
+        code_hierarchy=request.code_hierarchy.spec,
+        age_hierarchy=request.age_hierarchy.spec,
+        on_unknown_code=settings.unknown,
+        sensitive=None if diversity is None else diversity.column,
+        sensitive_codes=None if diversity is None or not diversity.codes else tuple(sorted(diversity.codes)),
+        diversity=None if diversity is None else diversity.l,
+        policy=settings.policy,
+        workload=settings.workload,
+        side=None if given.side is None else given.side.name,
+        ids="number",
+        input_columns=InputColumns(
+            id=columns.id, code=columns.code, age=columns.age, date=columns.date, anchor=columns.anchor
+        ),
+        age_unit=None if columns.date is None else columns.unit,
+        not_released=tuple(given.not_released),
+    )

@@ -1,39 +1,38 @@
 """A release folder of trajectories, checked again from its files alone, or with the original and its crosswalk."""
 
-import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, names_hierarchy, parse_hierarchy
+from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
-from cloister.release_folder import CODEBOOK, SIDE, WITH_SIDE, check_files, data_file, read_data, stated
+from cloister.release_folder import CODEBOOK, SIDE, check_files, data_file, read_data
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook
 from .data_file import COLUMNS, ID, WrittenTrajectories
 from .domain import fitted
-from .manifest import columns_of, one_row, records_of, rules_of, sentences_of, side_of
+from .facts import facts_of
+from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories
 from .shown import shown_of
-from .stated import PROMISER, Stated, input_agreements, read_stated
 from .verify import Promise, verify
-from .verify_figures import figures_agree, risk_of
+from .verify_figures import losses_agree
 from .verify_original import Integers, Secret
 
 CHECKED = (
     "files are as they were released, and no others are there",
     "the files are written in the one way there is",
-    "the manifest does not contradict itself or the files; its counts were made anew",
+    "the manifest has the types that it must have, and says of the files what they say",
     "the codebook lists what was released, and nothing else",
 )
-NO_FIGURES = "utility does not follow from the data file"
+NO_CODEBOOK = f"{CODEBOOK} does not say what the data file says"
+NO_LOSSES = "the losses in release.json are not those of the files"
 
 
 @dataclass(frozen=True)
@@ -64,47 +63,52 @@ def recheck_trajectories(
 
     Raises
     ------
-    InputError
-        The folder cannot be read as a release of trajectories, or what is given of the original does not fit it.
+    InputError : what is given of the original does not fit the release
     """
     failures = check_files(folder, manifest)
     name = data_file(manifest)
     if failures or name is None or not os.path.isfile(folder / CODEBOOK):
         return Verdict(False, "the files were looked for", (), tuple(failures))
-    asked = read_stated(manifest)
     try:
-        released = _read(folder, name, manifest)
+        stated = TrajectoriesManifest.of(manifest)
+        released = _read(folder, name, stated)
     except InputError as error:
-        return Verdict(False, f"{name} was read", (), (error.message.rstrip("."),))
-    secret = None if original is None else _secret(original, asked, released)
-    promise = Promise.of(asked.k, asked.diversity, drop_empty=asked.drop_empty)
+        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
+    settings = stated.settings
+    secret = None if original is None else _secret(original, stated, released)
+    promise = Promise.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
     verdict = verify(released, promise, secret)
-    failures = [*verdict.failures, *_contradictions(folder, manifest, asked, released)]
-    failures += [] if failures or _figures_agree(manifest, asked, released, secret) else [NO_FIGURES]
-    failures += report_failures(folder, manifest, shown_of(released, asked.k))
-    if k is not None and k > asked.k:
+    failures = list(verdict.failures)
+    if verdict.holds:
+        differing = facts_of(released, settings).differing(stated)
+        failures += [f"{part} in release.json does not follow from the files" for part in differing]
+        failures += [] if losses_agree(stated.utility, released, secret, settings.k) else [NO_LOSSES]
+        failures += (
+            [] if _codebook_agrees(folder, stated, released) else [f"{CODEBOOK} does not say what the files say"]
+        )
+        failures += report_failures(folder, manifest, shown_of(released, settings.k))
+    if k is not None and k > settings.k:
         more = verify(released, replace(promise, k=k))
         failures += [f"as asked, with k = {k}: {failure}" for failure in more.failures]
     return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
 
-def _read(folder: Path, name: str, manifest: Manifest) -> WrittenTrajectories:
+def _read(folder: Path, name: str, stated: TrajectoriesManifest) -> WrittenTrajectories:
     """The data file and the side file, with the columns that there must be."""
-    delimiter = manifest["settings"].get("delimiter")
-    delimiter = delimiter if isinstance(delimiter, str) else None
+    delimiter = stated.settings.delimiter
     frame = _table(folder / name, delimiter)
     if tuple(frame.columns) != COLUMNS:
         raise InputError(f"{name} does not have the columns id, code and age.")
     side = None
-    if WITH_SIDE in manifest:
-        side = _table(folder / SIDE, delimiter or ",")
+    if stated.side is not None:
+        side = _table(folder / SIDE, delimiter)
         if side.columns[:1] != [ID]:
             raise InputError(f"{SIDE} does not begin with the column id.")
         side = side.with_columns(_numbers(side[ID], SIDE))
     return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), side)
 
 
-def _table(path: Path, delimiter: str | None) -> pl.DataFrame:
+def _table(path: Path, delimiter: str) -> pl.DataFrame:
     return read_data(path, delimiter).cast(pl.String)
 
 
@@ -115,81 +119,20 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _contradictions(folder: Path, manifest: Manifest, asked: Stated, released: WrittenTrajectories) -> list[str]:
-    """What the manifest or the codebook says that the files do not."""
-
-    def found() -> list[str]:
-        guarantee, settings = manifest["guarantee"], manifest["settings"]
-        blocks = manifest["clustering"]
-        n_patients = int(released.frame[ID][-1])
-        beside = None if released.side is None else released.side.columns[1:]
-        told = settings | {"delimiter": settings.get("delimiter", ",")}
-        agreements = {
-            **input_agreements(told, has_side=beside is not None),
-            "settings.delimiter does not fit the data file": ("delimiter" in settings)
-            is (data_file(manifest) == "data.csv"),
-            "columns are not those of a release of trajectories": manifest["columns"] == columns_of(*asked.kinds),
-            "the hierarchies are not of the kinds that columns states": all(
-                names_hierarchy(spec, kind)
-                for spec, kind in zip((asked.code_hierarchy, asked.age_hierarchy), asked.kinds, strict=True)
-            ),
-            f"{WITH_SIDE} does not name the columns of {SIDE}": json.dumps(manifest.get(WITH_SIDE))
-            == json.dumps(None if beside is None else side_of(beside)),
-            "guarantee.rules are not those of the settings": guarantee["rules"] == rules_of(asked.k, asked.diversity),
-            "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
-            == sentences_of(asked.k, asked.diversity),
-            "guarantee.verified is not true": guarantee["verified"] is True,
-            "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
-            in {one_row(asked.id_column, has_ids) for has_ids in (False, True)},
-            "records are not those of the data file": _same_numbers(manifest["records"], records_of(n_patients)),
-            "risk is not that of the data file": _same_numbers(manifest["risk"], risk_of(released)),
-            "clustering.blocks is no number of blocks": blocks.keys() == {"blocks"}
-            and type(blocks["blocks"]) is int
-            and 1 <= blocks["blocks"] <= _most_blocks(settings["block"], n_patients, asked.k),
-            f"{CODEBOOK} does not say what the data file says": _codebook_agrees(folder, asked, released),
-        }
-        return [failure for failure, holds in agreements.items() if not holds]
-
-    return stated(found, PROMISER)
-
-
-def _most_blocks(block: Any, n_patients: int, k: int) -> int:
-    """How many blocks there can be: one if all fit into it; else each has three times k patients or more."""
-    if block == "off" or (type(block) is int and block >= n_patients):
-        return 1
-    return max(1, n_patients // (3 * k))
-
-
-def _figures_agree(manifest: Manifest, asked: Stated, released: WrittenTrajectories, secret: Secret | None) -> bool:
-    return figures_agree(manifest["utility"], released, secret, asked.policy, asked.k)
-
-
-def _same_numbers(told: Any, expected: Any) -> bool:
-    """Whether numbers are the same, of the same kinds, but for the last digits of fractions."""
-    return bool(
-        isinstance(told, dict)
-        and told.keys() == expected.keys()
-        and all(
-            type(told[name]) is type(number) and (told[name] == number or abs(told[name] - number) < 1e-12)
-            for name, number in expected.items()
-        )
-    )
-
-
-def _codebook_agrees(folder: Path, asked: Stated, released: WrittenTrajectories) -> bool:
+def _codebook_agrees(folder: Path, stated: TrajectoriesManifest, released: WrittenTrajectories) -> bool:
     try:
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    return listed.equals(codebook(released, *asked.kinds))
+    return listed.equals(codebook(released, stated.columns.code.hierarchy, stated.columns.age.hierarchy))
 
 
-def _secret(original: TrajectoriesOriginal, asked: Stated, released: WrittenTrajectories) -> Secret:
+def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
     """The original, as it was protected, and who is who if the crosswalk is given."""
-    given = original.given
-    codes = _hierarchy(asked.code_hierarchy, asked.kinds[0], original.code_hierarchy, "--code-hierarchy")
-    ages = _hierarchy(asked.age_hierarchy, asked.kinds[1], original.age_hierarchy, "--age-hierarchy")
-    domain = fitted(given.trajectories, codes, ages, asked.unknown)
+    given, asked, columns = original.given, stated.settings, stated.columns
+    codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
+    ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
+    domain = fitted(given.trajectories, codes, ages, asked.on_unknown_code)
     side = None if given.side is None else given.side.frame
     if side is None and released.side is not None:
         raise InputError("The release has side columns. Give the file that they come from with --side, to compare.")

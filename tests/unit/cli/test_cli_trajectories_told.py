@@ -73,7 +73,7 @@ def folder(cloister, tmp_path):
 
 
 SENTENCES = {
-    "other sentences": lambda told: told["guarantee"]["sentences"].append("All is well"),
+    "other sentences": lambda told: told["guarantee"].update(sentences=["All is well"]),
     "more said": lambda told: told["guarantee"].update(verified_how="certified by NIST"),
     "blocks that are off": lambda told: (told["settings"].update(block="off"), told["clustering"].update(blocks=2)),
     "blocks of all": lambda told: (told["settings"].update(block=9), told["clustering"].update(blocks=2)),
@@ -121,9 +121,6 @@ def _sensitive(told):
     rule = {"model": "frequency l-diversity", "l": 3, "codes": ["250.00"]}
     told["settings"].update(sensitive_codes=["250.00"], diversity=3)
     told["guarantee"]["rules"].append(rule)
-    told["guarantee"]["sentences"].append(
-        "Of the patients who share a trajectory, a released code stands for a sensitive one of at most one in 3"
-    )
 
 
 def test_a_promise_of_sensitive_codes_is_looked_at(cloister, folder, tmp_path):

@@ -1,0 +1,150 @@
+"""What stands in every manifest, whatever the shape; and the rules by which every manifest is read and written.
+
+Types are strict and frozen, and refuse unknown keys: nothing that a releaser could write freely is left but names of
+columns and files. What does not fit its type was not written by cloister.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from cloister.errors import InputError
+from cloister.results import Manifest
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.+_-]{1,40}$")]
+FileName = Annotated[str, StringConstraints(pattern=r"^[^/]*$")]
+Hash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+Moment = Annotated[
+    str, StringConstraints(pattern=r"^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\+00:00$")
+]
+
+
+class Section(BaseModel):
+    """A part of a manifest."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, defer_build=True
+    )
+
+    def published(self) -> dict[str, Any]:
+        """Return the section as JSON has it, without what was not set."""
+        found: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return found
+
+
+class Machine(Section):
+    """Where a release was made."""
+
+    cores: Positive
+    system: Version
+    python: Version
+    numpy: Version
+    numba: Version
+    polars: Version
+
+
+class Seconds(Section):
+    """Time spent in each stage."""
+
+    start: float
+    read: float
+    encode: float
+    search: float
+    protect: float
+    verify: float
+    measure: float
+    write: float
+    total: float
+
+
+class Attack(Section):
+    """An attack that the release stood: how many targets were asked for."""
+
+    targets: Positive
+    holds: Literal[True]
+
+
+class ManifestHead(Section):
+    """The keys of every manifest that do not depend on the shape."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    cloister: Version
+    seed: int
+    created: Moment
+    machine: Machine
+    seconds: Seconds
+    files: dict[FileName, Hash]
+    attack: Attack | None = None
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        """Read a manifest.
+
+        Raises
+        ------
+        InputError : it is not what this version writes; the message names the place and quotes nothing
+        """
+        found, places = read_section(cls, manifest)
+        if found is None:
+            raise InputError(f"release.json is not what a release says: {', '.join(places)}.", file="release.json")
+        return found
+
+
+S = TypeVar("S", bound=Section)
+
+UNTYPED = {
+    "table": frozenset({"search", "codes", "table"}),
+    "codes": frozenset({"clusters"}),
+    "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),
+}
+"""Shapes whose manifests have no types of their own yet, and the keys that they may have beside those of all."""
+
+SHARED = frozenset({"shape", "method", "settings", "columns", "records", "guarantee", "utility", "risk"})
+GUARANTEE = frozenset({"rules", "sentences", "verified", "one_row_per_patient"})
+
+
+def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
+    """Return what JSON says as a section, or None and the places where it says something else; quotes no value."""
+    try:
+        text = json.dumps(content, sort_keys=True)
+        found = kind.model_validate_json(text)
+        if json.dumps(found.published(), sort_keys=True) == text:
+            return found, []
+        return None, ["numbers in place of true or false"]  # which are equal in Python
+    except ValidationError as error:
+        return None, sorted({_place(one["loc"], one["type"]) for one in error.errors(include_url=False)})
+    except (ValueError, RecursionError):
+        return None, ["its text"]
+
+
+def head_failures(manifest: Manifest) -> list[str]:
+    """Return what a manifest without types of its own says that no release says, in sentences without values."""
+    own = {field.alias or name for name, field in ManifestHead.model_fields.items()}
+    _, places = read_section(ManifestHead, {name: part for name, part in manifest.items() if name in own})
+    failures = [f"release.json has a wrong {place}" for place in places]
+    keys = manifest.keys() - own
+    strange, lacking = len(keys - SHARED - UNTYPED[manifest["shape"]]), len(SHARED - keys)
+    failures += [f"release.json has {strange} unknown {'key' if strange == 1 else 'keys'}"] if strange else []
+    failures += [f"release.json lacks {lacking} necessary {'key' if lacking == 1 else 'keys'}"] if lacking else []
+    source, guarantee = _part(manifest, "settings").get("source"), _part(manifest, "guarantee")
+    is_named = isinstance(source, str) and "/" not in source
+    failures += [] if is_named else ["release.json has a wrong settings.source"]
+    told = guarantee.get("one_row_per_patient")
+    is_promise = guarantee.keys() == GUARANTEE and isinstance(told, str)
+    return failures + ([] if is_promise else ["release.json has a wrong guarantee"])
+
+
+def _part(manifest: Manifest, name: str) -> Mapping[str, Any]:
+    part = manifest.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _place(path: tuple[int | str, ...], kind: str) -> str:
+    """Name the place of an error; an unknown key may be any text, and only its parent is named."""
+    known = [str(part) for part in (path[:-1] if kind == "extra_forbidden" else path)]
+    name = ".".join(known) or "its keys"
+    return f"unknown keys of {name}" if kind == "extra_forbidden" and known else name
