@@ -7,7 +7,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns
-from cloister.io.database import check_years
+from cloister.io.columns import check_years
 
 from .relation import Engine
 from .statements import id_counts, place, tally, unique_counts

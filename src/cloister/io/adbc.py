@@ -11,8 +11,7 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import check_names
-from cloister.io.database import Call
-from cloister.io.query import Query
+from cloister.io.query import Call, Query
 
 T = TypeVar("T")
 

@@ -9,6 +9,7 @@ from cloister.io.foreign import call_foreign
 
 _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
+_YEARS = (1, 9999)
 
 
 def check_names(names: Sequence[object], file: str | None = None) -> None:
@@ -53,6 +54,30 @@ def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
     InputError : a column holds lists, structs or other things that are not one value a cell
     """
     return pl.DataFrame([_plain(series, file) for series in frame.get_columns()])
+
+
+def check_years(series: pl.Series, name: str) -> None:
+    """Refuse dates that are no days: databases have an infinity.
+
+    Raises
+    ------
+    InputError
+        There are such dates.
+    """
+    if not isinstance(series.dtype, pl.Date | pl.Datetime):
+        return
+    low, high = (
+        pl.Series([f"{year:04}-{day}"]).str.to_date() for year, day in zip(_YEARS, ("01-01", "12-31"), strict=True)
+    )
+    days = series.to_physical() if series.dtype == pl.Date else series.dt.epoch("d")
+    outside = ~days.is_between(low.to_physical()[0], high.to_physical()[0])
+    if outside.any():
+        raise InputError(
+            f"{name}: column '{series.name}' holds dates outside the years 1 to 9999, such as infinity "
+            f"({int(outside.sum())} records). Make them missing in the query.",
+            file=name,
+            column=series.name,
+        )
 
 
 def as_text(series: pl.Series) -> pl.Series:

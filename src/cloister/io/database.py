@@ -1,39 +1,24 @@
 """A query -> columns of plain types, by the driver that its address asks for; in a transaction that only reads."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import check_names, plain_columns
+from cloister.io.adbc import read_adbc
+from cloister.io.columns import check_names, check_years, plain_columns
+from cloister.io.duckdb_file import read_duckdb
 from cloister.io.foreign import call_foreign
-from cloister.io.query import Query
+from cloister.io.postgresql import read_postgresql
+from cloister.io.query import Call, Query
+from cloister.io.sqlite import read_sqlite
 from cloister.io.waiting import waited_for
 
-YEARS = (1, 9999)
-
-
-@dataclass
-class Call:
-    """A question that is under way.
-
-    Attributes
-    ----------
-    cancel : asks the database to stop; set once there is something to stop
-    doing : what was being done last, for messages
-    notes : what the user should know about the database
-    """
-
-    cancel: Callable[[], None] | None = None
-    doing: str = "connect"
-    notes: list[str] = field(default_factory=list)
-
-    def stop(self) -> None:
-        """Ask the database to stop."""
-        if self.cancel is not None:
-            self.cancel()
+READERS = {
+    "duckdb": read_duckdb,
+    "postgresql": read_postgresql,
+    "postgres": read_postgresql,
+    "sqlite": read_sqlite,
+}
+"""By the scheme of the address; all others are read by the ADBC driver of that name."""
 
 
 def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
@@ -59,38 +44,5 @@ def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
 
 def _read(query: Query, call: Call) -> pl.DataFrame:
     """The table as the database gives it; runs in a thread of its own."""
-    reader: Any
-    if query.scheme == "duckdb":
-        from cloister.io.duckdb_file import read_duckdb as reader
-    elif query.scheme in ("postgresql", "postgres"):
-        from cloister.io.postgresql import read_postgresql as reader
-    elif query.scheme == "sqlite":
-        from cloister.io.sqlite import read_sqlite as reader
-    else:
-        from cloister.io.adbc import read_adbc as reader
-    frame: pl.DataFrame = reader(query, call)
-    return frame
-
-
-def check_years(series: pl.Series, name: str) -> None:
-    """Refuse dates that are no days: databases have an infinity.
-
-    Raises
-    ------
-    InputError
-        There are such dates.
-    """
-    if not isinstance(series.dtype, pl.Date | pl.Datetime):
-        return
-    low, high = (
-        pl.Series([f"{year:04}-{day}"]).str.to_date() for year, day in zip(YEARS, ("01-01", "12-31"), strict=True)
-    )
-    days = series.to_physical() if series.dtype == pl.Date else series.dt.epoch("d")
-    outside = ~days.is_between(low.to_physical()[0], high.to_physical()[0])
-    if outside.any():
-        raise InputError(
-            f"{name}: column '{series.name}' holds dates outside the years 1 to 9999, such as infinity "
-            f"({int(outside.sum())} records). Make them missing in the query.",
-            file=name,
-            column=series.name,
-        )
+    reader = READERS.get(query.scheme, read_adbc)
+    return reader(query, call)

@@ -9,9 +9,8 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import check_names
-from cloister.io.database import Call
 from cloister.io.foreign import call_foreign
-from cloister.io.query import Query, quoted
+from cloister.io.query import Call, Query, quoted
 
 Setting = str | bool | int | float | list[str]
 SETTINGS: dict[str, Setting] = {

@@ -8,9 +8,8 @@ import polars as pl
 
 from cloister.io.adbc import answer_of, driver_of, fetched, opened
 from cloister.io.columns import check_names
-from cloister.io.database import Call
 from cloister.io.duckdb_file import nested
-from cloister.io.query import Query, quoted
+from cloister.io.query import Call, Query, quoted
 
 KEPT = {"text", "varchar", "name", "int2", "int4", "int8", "float4", "float8", "bool"}
 KEPT |= {"date", "timestamp", "timestamptz", "time", "bytea"}

@@ -1,6 +1,7 @@
 """One question to a database: where it is, and the one SELECT that reads. Neither is ever shown."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -79,6 +80,27 @@ class Query:
     def select(self) -> str:
         """The statement, without a semicolon or comments around it."""
         return the_one_select(self.query, self.scheme, self.name)
+
+
+@dataclass
+class Call:
+    """A question that is under way.
+
+    Attributes
+    ----------
+    cancel : asks the database to stop; set once there is something to stop
+    doing : what was being done last, for messages
+    notes : what the user should know about the database
+    """
+
+    cancel: Callable[[], None] | None = None
+    doing: str = "connect"
+    notes: list[str] = field(default_factory=list)
+
+    def stop(self) -> None:
+        """Ask the database to stop."""
+        if self.cancel is not None:
+            self.cancel()
 
 
 def is_address(text: str) -> bool:

@@ -8,10 +8,10 @@ from typing import Literal
 import polars as pl
 
 from cloister.io.csv import read_csv
-from cloister.io.database import Call, read_query
+from cloister.io.database import read_query
 from cloister.io.disk import shown_name
 from cloister.io.parquet import is_parquet, read_parquet
-from cloister.io.query import Query
+from cloister.io.query import Call, Query
 
 
 @dataclass(frozen=True)

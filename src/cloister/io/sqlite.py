@@ -6,8 +6,7 @@ from urllib.parse import quote
 import polars as pl
 
 from cloister.io.adbc import answer_of, check_cursor, driver_of, fetched, opened
-from cloister.io.database import Call
-from cloister.io.query import Query, quoted
+from cloister.io.query import Call, Query, quoted
 
 WHOLE = {"adbc.sqlite.query.batch_rows": str(2**31 - 2)}
 """Types are taken from all rows, not from the first thousand."""
