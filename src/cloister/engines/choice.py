@@ -9,8 +9,8 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.foreign import call_foreign
-from cloister.io.parquet import is_parquet
 from cloister.io.query import Query
+from cloister.io.read import is_parquet
 from cloister.io.text import is_packed
 from cloister.sources import profiled
 

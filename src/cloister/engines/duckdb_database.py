@@ -11,9 +11,8 @@ from cloister.errors import InputError
 from cloister.io import plain_columns
 from cloister.io.columns import check_names
 from cloister.io.duckdb_file import REASONS, cannot_open, connect, frame_of, selected
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import call_foreign, waited_for
 from cloister.io.query import Query, quoted
-from cloister.io.waiting import waited_for
 
 from .relation import Column, Loaded, kind_of
 from .statements import SOURCE

@@ -13,14 +13,12 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import check_names, plain_columns
-from cloister.io.csv import header_of
-from cloister.io.delimiter import check_delimiter, detect_delimiter
+from cloister.io.csv import check_delimiter, detect_delimiter, header_of
 from cloister.io.disk import shown_name
 from cloister.io.duckdb_file import connect, frame_of
-from cloister.io.foreign import call_foreign
-from cloister.io.parquet import is_parquet
+from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.read import is_parquet
 from cloister.io.text import head_of, is_packed
-from cloister.io.waiting import waited_for
 
 from .relation import Column, as_in_file, kind_of
 from .statements import SOURCE

@@ -9,11 +9,10 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
-from cloister.io.adbc import answer_of, driver_of, fetched, opened
+from cloister.io.adbc import answer_of, driver_of, fetched, note_power, opened, selected, with_patience
 from cloister.io.columns import check_names
-from cloister.io.postgresql import note_power, selected, with_patience
+from cloister.io.foreign import waited_for
 from cloister.io.query import Call, Query, quoted
-from cloister.io.waiting import waited_for
 
 from .relation import Column, Loaded, kind_of
 from .statements import POSTGRESQL, SOURCE

@@ -8,7 +8,8 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.coded_columns import (
+from cloister.io.columns import as_text
+from cloister.io.header import (
     CODE_NAMES,
     CODES_NAMES,
     ID_NAMES,
@@ -17,7 +18,6 @@ from cloister.io.coded_columns import (
     taken_as,
     text_of_codes,
 )
-from cloister.io.columns import as_text
 from cloister.io.query import Query
 from cloister.io.read import Source, read_table
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from cloister.io.event_ages import WHOLE_DATE
+from cloister.io.code_events import WHOLE_DATE
 
 RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
 

@@ -12,8 +12,7 @@ from cloister.io.columns import as_text
 from cloister.io.csv import csv_of
 from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
-from cloister.io.parquet import MAGIC, parquet_of
-from cloister.io.read import without_texts
+from cloister.io.read import MAGIC, parquet_of, without_texts
 from cloister.io.text import text_of, unpacked
 
 from .members import Member, members_at

@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.event_ages import completed_years
+from cloister.io.code_events import completed_years
 
 from .dates import parsed
 from .files import Files

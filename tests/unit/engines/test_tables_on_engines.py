@@ -26,8 +26,8 @@ from cloister.flow.database_tables import protect_table_in_database
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import intervals, prefix, suppress
 from cloister.io import Source, read_table, write_csv, write_parquet
-from cloister.io.database import read_query
 from cloister.io.query import Query
+from cloister.io.read import read_query
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
 from cloister.recheck import verify_folder
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest

@@ -12,7 +12,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import check_writable, codes_by_record, counted_once
 from cloister.errors import InputError
 from cloister.io import CodeSource, as_text
-from cloister.io.coded_columns import text_of_codes
+from cloister.io.header import text_of_codes
 
 from .failures import call_spark
 from .tasks import DATA, Row, collected, forget, in_pieces, on_workers, pack, rows_of, unpack

@@ -13,7 +13,7 @@ from cloister.io import CodeColumns, CodeSource, Source, code_lists, plain_colum
 from cloister.io.columns import check_names
 from cloister.io.csv import csv_of
 from cloister.io.disk import shown_name
-from cloister.io.parquet import is_parquet
+from cloister.io.read import is_parquet
 from cloister.io.text import head_of
 
 from .code_blocks import Blocks, Reading, read_blocks
