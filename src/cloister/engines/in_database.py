@@ -1,7 +1,8 @@
-"""A protected table made where the rows are: statements that make it, and counts by which it is checked."""
+"""A protected table made where the rows are: statements that make it, counts by which it is checked, what is loaded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 from sqlglot import exp
@@ -9,11 +10,16 @@ from sqlglot import exp
 from cloister.errors import InternalError
 from cloister.io import RECORDS, as_text
 
-from .relation import Database, Engine
+from .choice import check_table_name
+from .relation import Database, Engine, Loaded
 from .statements import by_bytes, key, key_of, place, plain, texts
-from .words import check_table_name
 
 SUPPRESSED = "cloister_suppressed"
+
+AT_ONCE = 500
+"""Rows that one INSERT takes along."""
+
+KINDS: dict[Loaded, Any] = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
 
 
 @dataclass(frozen=True)
@@ -177,3 +183,33 @@ def _load_map(database: Database, number: int, one: Recoded) -> dict[str | None,
         rows.append((key_of(text), codes[label], label))
     database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
     return codes
+
+
+def loading(name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[Any, ...]]) -> Iterator[exp.Expr]:
+    """Yield the statements that make a temporary table of these rows."""
+    defined = [
+        exp.ColumnDef(this=exp.to_identifier(column), kind=exp.DataType(this=KINDS[kind]))
+        for column, kind in columns.items()
+    ]
+    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+    schema = exp.Schema(this=exp.to_table(name), expressions=defined)
+    yield exp.Create(this=schema, kind="TABLE", properties=temporary)
+    for start in range(0, len(rows), AT_ONCE):
+        yield exp.insert(exp.values(rows[start : start + AT_ONCE]), name)
+
+
+def dropping(table: str) -> exp.Expr:
+    """Return the statement that removes a table."""
+    return exp.Drop(tables=[table_name(table)], kind="TABLE", exists=True)
+
+
+def looking_for(table: str) -> exp.Select:
+    """Return how many tables of this name there are, in the schema that it names or the usual one: ``n``."""
+    name = table_name(table)
+    schema = exp.Literal.string(name.db) if name.db else exp.Anonymous(this="current_schema")
+    where = [
+        exp.column("table_name").eq(exp.Literal.string(name.name)),
+        exp.column("table_schema").eq(schema),
+    ]
+    counted = exp.alias_(exp.Count(this=exp.Star()), "n")
+    return exp.select(counted).from_(exp.to_table("information_schema.tables")).where(*where)

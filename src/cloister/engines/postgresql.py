@@ -14,9 +14,9 @@ from cloister.io.columns import check_names
 from cloister.io.foreign import waited_for
 from cloister.io.query import Call, Query, quoted
 
+from .in_database import dropping, looking_for
 from .relation import Column, Loaded, kind_of
 from .statements import POSTGRESQL, SOURCE
-from .transaction import dropping, looking_for
 
 T = TypeVar("T")
 

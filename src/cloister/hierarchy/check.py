@@ -1,12 +1,21 @@
-"""Is a hierarchy file legal: every value once, levels that nest, one root? Answers in line numbers, not labels."""
+"""Looking at a hierarchy before it is used: is a file of one legal, and what does it do to a column?
+
+Legal is every value once, levels that nest, one root. Answers are in line numbers, not labels; a preview shows labels,
+for the owner's eyes.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cloister.hierarchy.ladder import Hierarchy
 
 Rows = Sequence[Sequence[str]]
-SHOWN = 5
+LINES_SHOWN = 5
 """How many line numbers a message lists."""
+
+LABELS_SHOWN = 3
+"""How many labels a preview shows of a level."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,47 @@ def _split(finer: Sequence[str], coarser: Sequence[str], lines: Sequence[int]) -
 
 
 def _at(lines: Sequence[int]) -> str:
-    shown = ", ".join(map(str, lines[:SHOWN]))
-    rest = len(lines) - SHOWN
+    shown = ", ".join(map(str, lines[:LINES_SHOWN]))
+    rest = len(lines) - LINES_SHOWN
     return f"on line{'s' if len(lines) > 1 else ''} {shown}{f' and {rest} more' if rest > 0 else ''}"
+
+
+@dataclass(frozen=True)
+class LevelPreview:
+    """One level of a hierarchy over the values of a column.
+
+    Attributes
+    ----------
+    level : 0 for the original values
+    n_groups : different labels
+    smallest, largest : values (records, if one value a record was given) in the smallest and the largest group
+    examples : a few labels; not in the representation, because they are data
+    """
+
+    level: int
+    n_groups: int
+    smallest: int
+    largest: int
+    examples: tuple[str | None, ...] = field(repr=False)
+
+
+def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "values") -> tuple[LevelPreview, ...]:
+    """Return the groups that the values form at each level; repeated values count as often as they are given.
+
+    Raises
+    ------
+    InputError
+        A value is outside the hierarchy.
+    """
+    occurrences = Counter(values)
+    ladder = hierarchy.bind(column, list(occurrences))
+    weights = [occurrences[value] for value in ladder.values]
+    return tuple(_preview_level(level, labels, weights) for level, labels in enumerate(ladder.labels))
+
+
+def _preview_level(level: int, labels: Iterable[str | None], weights: Iterable[int]) -> LevelPreview:
+    groups: Counter[str | None] = Counter()
+    for label, weight in zip(labels, weights, strict=True):
+        groups[label] += weight
+    sizes = groups.values()
+    return LevelPreview(level, len(groups), min(sizes, default=0), max(sizes, default=0), tuple(groups)[:LABELS_SHOWN])

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from cloister.errors import InputError
-from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
-from cloister.hierarchy.ladder import Ladder
+from cloister.hierarchy.ladder import Ladder, group_sizes, make_ladder, require_cover, texts_in_order
 
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 

@@ -1,11 +1,10 @@
-"""Codes cut from the right, one character a level: ZIP codes, postcodes, hierarchical codes without a table."""
+"""Codes cut from the right, one character a level (ZIP codes, codes without a table), or all at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloister.errors import InputError
-from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
-from cloister.hierarchy.ladder import Ladder
+from cloister.hierarchy.ladder import Ladder, group_sizes, make_ladder, require_cover, texts_in_order
 
 LONGEST = 64
 """Longest code that a prefix hierarchy takes, in characters."""
@@ -80,3 +79,30 @@ class PrefixHierarchy:
             if longest <= LONGEST
             else "Use suppress or a hierarchy file.",
         )
+
+
+@dataclass(frozen=True)
+class SuppressHierarchy:
+    """Two levels: the value as it is, and `*`.
+
+    The domain is the distinct values present; every value is covered.
+    """
+
+    @property
+    def kind(self) -> str:
+        """`suppress`."""
+        return "suppress"
+
+    @property
+    def spec(self) -> str:
+        """`suppress`."""
+        return "suppress"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002 - the protocol's signature
+        """Return an empty list: no value is outside."""
+        return []
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values."""
+        texts, missing = texts_in_order(values)
+        return make_ladder(column, texts, missing, (), (), len(texts))

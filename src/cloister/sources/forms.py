@@ -9,9 +9,8 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.code_events import completed_years
 
-from .dates import parsed
 from .files import Files
-from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records, parsed
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""

@@ -12,8 +12,7 @@ OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm5
 import polars as pl
 
 from .files import Files
-from .lists import first_and_rest
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records, first_and_rest
 
 SOURCE_CODE = "source_code"
 NO_CONCEPT = "0"

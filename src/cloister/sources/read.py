@@ -1,16 +1,101 @@
-"""A file, a query or a collection of files -> the input of a shape, whatever it is."""
+"""A file, a query or a collection of files -> the input of a shape. Collections are named so: ``omop:cdm.zip``."""
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from cloister.errors import InputError, did_you_mean
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Source, code_events, code_lists
 from cloister.io import read_code_events as events_in_file
 from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
+from cloister.io.disk import shown_name
 
+from . import fhir, omop, synpuf, synthea
 from .files import Files, Reading
 from .forms import Form, made
-from .place import Profiled, profiled
+from .records import Profile
+
+PROFILES: Mapping[str, Profile] = {
+    "omop": omop.PROFILE,
+    "fhir": fhir.PROFILE,
+    "synthea": synthea.PROFILE,
+    "synpuf": synpuf.PROFILE,
+}
+
+NAMES = tuple(PROFILES)
+"""Words before the colon."""
+
+WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A collection of files, and the profile that it is read by.
+
+    Attributes
+    ----------
+    profile : one of `NAMES`
+    path : a folder, a zip archive or a file
+    """
+
+    profile: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the collection, without its folder."""
+        return shown_name(Path(os.path.abspath(self.path)))
+
+    def at(self, moved: Callable[[Path], Path]) -> str:
+        """The same as it is written, the path as ``moved`` returns it."""
+        return f"{self.profile}:{moved(self.path).as_posix()}"
+
+    def files(self) -> tuple[Path, ...]:
+        """The files of the collection, by name."""
+        if not self.path.is_dir():
+            return (self.path,)
+        return tuple(sorted(file for file in self.path.iterdir() if file.is_file() and not file.name.startswith(".")))
+
+
+def profiled(place: object) -> Profiled | None:
+    """What ``PROFILE:PATH`` says; None where it is the name of a file, or of something else.
+
+    Raises
+    ------
+    InputError
+        No profile has that name, but the path is there.
+
+    Examples
+    --------
+    >>> profiled("omop:cdm.zip")
+    Profiled(profile='omop', path=PosixPath('cdm.zip'))
+    >>> profiled("cdm.csv") is None
+    True
+    """
+    found = WRITTEN.fullmatch(str(place)) if isinstance(place, str | Path) else None
+    if found is None or _is_there(Path(str(place))):
+        return None
+    if found[1] in NAMES:
+        return Profiled(found[1], Path(found[2]))
+    if not _is_there(Path(found[2])):
+        return None
+    raise InputError(
+        f"There is no profile {found[1]!r}.{did_you_mean(found[1], NAMES)} Profiles: {', '.join(NAMES)}; a file that "
+        "needs none is named without one.",
+        file=shown_name(Path(found[2])),
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file or folder of that name; not where the system takes no such name."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def read_table(
@@ -104,8 +189,6 @@ def read_code_events(
 
 
 def _collected(collection: Profiled, form: Form, reading: Reading) -> Source:
-    from .profiles import PROFILES  # loaded only where one is named
-
     files = Files.at(collection.path, collection.name, reading)
     found = made(PROFILES[collection.profile], files, form)
     return Source(found.frame, "csv", ",", None, collection.name, found.notes)

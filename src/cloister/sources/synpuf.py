@@ -8,10 +8,8 @@ https://www.cms.gov/data-research/statistics-trends-and-reports/medicare-claims-
 
 import polars as pl
 
-from .files import Files
-from .lists import listed, parted
-from .members import Member
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .files import Files, Member
+from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records, listed, parted
 
 SEXES = {"1": "M", "2": "F"}
 RACES = {"1": "White", "2": "Black", "3": "Other", "5": "Hispanic"}

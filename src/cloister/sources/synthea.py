@@ -8,8 +8,22 @@ Walonoski et al. (2018), JAMIA 25(3), 230-238; https://github.com/synthetichealt
 import polars as pl
 
 from .files import Files
-from .lists import first_and_rest, listed, parted
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import (
+    BIRTH,
+    CODE,
+    DATE,
+    END,
+    FILE,
+    ID,
+    ROW,
+    SEX,
+    People,
+    Profile,
+    Records,
+    first_and_rest,
+    listed,
+    parted,
+)
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
 PLACES = {

@@ -6,10 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .conditions import conditions
-from .draws import Draws, Whole
-from .histories import Records
-from .people import YEAR, People, chosen, last_birthday
+from .histories import Records, conditions
+from .people import YEAR, Draws, People, Whole, chosen, last_birthday
 
 PLACES = {
     "Office": (50, 58, 66),

@@ -8,10 +8,8 @@ import numpy as np
 import polars as pl
 
 from .billing import claims
-from .conditions import conditions
-from .draws import Whole
-from .histories import Had, Records, had, records
-from .people import People, birth_dates, genotypes, people
+from .histories import Had, Records, conditions, had, records
+from .people import People, Whole, birth_dates, genotypes, people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +68,11 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
 
     Ages have two humps, as in hospitals; what people have depends on age and sex; conditions come in clusters
     (metabolic, heart, lung, joints, mind, cancer), and chronic ones are recorded again over the years. Codes are real
-    ones of ICD-9-CM, ICD-10-CM and CPT. Every share is made up (see `cloister.testing.conditions`): take nothing from
+    ones of ICD-9-CM, ICD-10-CM and CPT. Every share is made up (see `cloister.testing.histories`): take nothing from
     these numbers about people.
 
     The same seed and n give the same frames with every version of NumPy, on every machine (see
-    `cloister.testing.draws`). A million patients take some 16 seconds of one core and 2 GiB.
+    `cloister.testing.people`). A million patients take some 16 seconds of one core and 2 GiB.
 
     Parameters
     ----------

@@ -1,13 +1,23 @@
-"""Who the made-up patients are: age, sex, where they live, when they were in hospital, and what is in their samples."""
+"""Who the made-up patients are: age, sex, where they live, when they were in hospital, and what is in their samples.
 
+All is drawn by random numbers that are the same with every version of NumPy and on every machine.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .conditions import AGE_BANDS
-from .draws import Draws, Whole
+Shares = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+PARTS = {"people": 0, "conditions": 1, "visits": 2, "claims": 3, "samples": 4}
+"""Each part of a hospital draws from a stream of its own, so that none depends on how many numbers another took."""
+
+AGE_BANDS = (1, 18, 40, 65, 80)
+"""Years at which a band of ages begins, after the first."""
 
 SEXES = np.array(["F", "M"])
 AGE_GROUP = 5
@@ -26,6 +36,47 @@ FIRST_DAY, DAYS = np.datetime64("2024-01-01"), 731
 YEAR = 365
 SITES = (("A", "G", 62), ("C", "T", 55), ("G", "A", 80), ("T", "C", 71), ("A", "C", 90), ("G", "T", 50))
 """The two letters of each site of the sample, and how many of 100 chromosomes have the first."""
+
+
+class Draws:
+    """A stream of random numbers for one part of a hospital.
+
+    NumPy promises that a bit generator such as PCG64 gives the same whole numbers for a seed for ever, and promises no
+    such thing of what its `Generator` makes of them. So everything here is made from the raw numbers by arithmetic that
+    is exact or rounded in one way only, without logarithms and the like.
+
+    Parameters
+    ----------
+    seed : from 0
+    part : one of `PARTS`
+
+    References
+    ----------
+    NumPy, "Parallel random number generation" and "PCG64", *Compatibility Guarantee*; NEP 19.
+    """
+
+    def __init__(self, seed: int, part: str) -> None:
+        self._bits = np.random.PCG64([seed, PARTS[part]])
+
+    def shares(self, n: int) -> Shares:
+        """Return numbers from 0 to below 1, in steps of 2^-53."""
+        raw: NDArray[np.uint64] = self._bits.random_raw(n)
+        return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def below(self, most: Whole) -> Whole:
+        """Return a whole number from 0 to below each of ``most``."""
+        return (self.shares(most.size) * most).astype(np.int64)
+
+    def places(self, n: int, weights: Sequence[int]) -> Whole:
+        """Return places in a list, each as often as its weight says."""
+        reached = np.cumsum(np.array(weights, dtype=np.int64))
+        drawn = (self.shares(n) * reached[-1]).astype(np.int64)
+        found: Whole = np.searchsorted(reached, drawn, side="right").astype(np.int64)
+        return found
+
+    def order(self, n: int) -> Whole:
+        """Return the numbers from 0 to n - 1 in any order."""
+        return np.argsort(self.shares(n), kind="stable")
 
 
 @dataclass(frozen=True, eq=False)

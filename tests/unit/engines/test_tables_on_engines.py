@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from tests.ruled_tables import ruled_cases
 from tests.tables import cases
 
-from cloister.engines.duckdb_database import duckdb_database
-from cloister.engines.duckdb_files import duckdb_file
+from cloister.engines.duckdb import duckdb_database, duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, NoSafeRelease
 from cloister.flow.counted_tables import protect_counted_table

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import cloister as cl
+from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.engines.spark.failures import quiet
 from cloister.engines.spark.session import spark_session
-from cloister.engines.words import is_spark, is_spark_frame
 from cloister.errors import InputError, InternalError
 from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
