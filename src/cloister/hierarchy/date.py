@@ -11,14 +11,9 @@ from cloister.hierarchy.ladder import Ladder, group_sizes, make_ladder, require_
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 
 
-def _week(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year:04d}-W{week:02d}"
-
-
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,
-    "week": _week,
+    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2]),
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "year": lambda day: f"{day.year:04d}",

@@ -55,8 +55,9 @@ class FileHierarchy:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[object]], name: str = "rows", *, missing_as: str | None = None) -> Self:
-        """Return the hierarchy of rows written in Python."""
-        return cls(name, tuple(tuple(map(_cell, row)) for row in rows), missing_as=missing_as)
+        """Return the hierarchy of rows written in Python, as a file would hold them: None is an empty cell."""
+        cells = (tuple("" if label is None else str(label) for label in row) for row in rows)
+        return cls(name, tuple(cells), missing_as=missing_as)
 
     @property
     def kind(self) -> str:
@@ -132,11 +133,6 @@ class FileHierarchy:
         sizes = self._group_sizes[level]
         missing = None if self._missing_row is None else self.rows[self._missing_row][level]
         return [sizes[label] + surplus * (label == missing) for label in labels]
-
-
-def _cell(label: object) -> str:
-    """Return a label given in Python as it would stand in a file: None is an empty cell, numbers are text."""
-    return "" if label is None else str(label)
 
 
 def read_hierarchy_file(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloister.hierarchy.ladder import Ladder, Leaves, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.ladder import Ladder, make_ladder, require_cover, texts_in_order
 
 SPELLINGS = {
     "icd9": re.compile(r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?([0-9]{0,2})"),
@@ -169,7 +169,10 @@ class IcdHierarchy:
         )
         labels = list(zip(*paths, strict=True)) or [()] * len(CodePath._fields)
         covered, surplus = _covered(tables, paths)
-        leaves = [_per_value(level, counts) for level, counts in zip(labels, covered, strict=True)]
+        leaves = [
+            np.fromiter((counts[label] for label in level), dtype=np.int64, count=len(level))
+            for level, counts in zip(labels, covered, strict=True)
+        ]
         return make_ladder(column, texts, missing, labels, leaves, tables.n_codes + sum(surplus.values()))
 
 
@@ -196,10 +199,6 @@ def _sums(counts: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, in
     for label, count in counts.items():
         sums[parents[label]] = sums.get(parents[label], 0) + count
     return sums
-
-
-def _per_value(labels: Sequence[str], counts: Mapping[str, int]) -> Leaves:
-    return np.fromiter((counts[label] for label in labels), dtype=np.int64, count=len(labels))
 
 
 def icd9() -> IcdHierarchy:

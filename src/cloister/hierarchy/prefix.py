@@ -61,12 +61,10 @@ class PrefixHierarchy:
         """
         texts, missing = texts_in_order(values)
         self._require_cover(column, texts)
-        labels = [self._level(texts, dropped) for dropped in range(1, self.length)]
+        labels = [
+            [text[: self.length - dropped] + "*" * dropped for text in texts] for dropped in range(1, self.length)
+        ]
         return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
-
-    def _level(self, texts: Sequence[str], dropped: int) -> list[str]:
-        kept, stars = self.length - dropped, "*" * dropped
-        return [text[:kept] + stars for text in texts]
 
     def _require_cover(self, column: str, texts: Sequence[str]) -> None:
         longest = max(map(len, texts), default=0)

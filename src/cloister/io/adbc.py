@@ -86,13 +86,13 @@ def read_adbc(query: Query, call: Call) -> pl.DataFrame:
         return connection
 
     with opened(connect, query, call) as cursor:
-        return answer_of(query, cursor, call, lambda: _whole_answer(cursor, query, call))
 
+        def ask() -> pl.DataFrame:
+            call.doing = "fetch"
+            cursor.execute(query.select)
+            return fetched(cursor, query)
 
-def _whole_answer(cursor: Any, query: Query, call: Call) -> pl.DataFrame:
-    call.doing = "fetch"
-    cursor.execute(query.select)
-    return fetched(cursor, query)
+        return answer_of(query, cursor, call, ask)
 
 
 def driver_of(scheme: str, query: Query) -> Any:

@@ -142,11 +142,8 @@ def read_code_events(
     (['401.1', '401.1'], ['33', '34.5'])
     """
     source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
-    return code_events(source, columns or EventColumns(), _file(path), labels=labels)
-
-
-def _file(path: str | Path | Query) -> Path | None:
-    return None if isinstance(path, Query) else Path(path)
+    file = None if isinstance(path, Query) else Path(path)
+    return code_events(source, columns or EventColumns(), file, labels=labels)
 
 
 def code_events(source: Source, wanted: EventColumns, path: Path | None = None, *, labels: bool = False) -> EventSource:
@@ -169,7 +166,8 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
     for name, what in zip(names, kinds, strict=False):
         absent = frame[name].is_null()
         if what in ("patient", "code"):
-            absent = _is_blank(_ids(frame[name]) if what == "patient" else _codes(frame[name], file))
+            text = _ids(frame[name]) if what == "patient" else _codes(frame[name], file)
+            absent = text.is_null() | (text == "")
         if absent.any():
             first = int(absent.arg_true()[0]) + 1
             count = int(absent.sum())
@@ -189,6 +187,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
         anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
         ages = ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refused)
     rest = tuple(column for column in frame.columns if column not in names)
+    roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
     return EventSource(
         ids=ids,
         codes=_codes(frame[names[1]], file),
@@ -198,7 +197,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
         format=source.format,
         delimiter=source.delimiter,
         name=file,
-        notes=(*source.notes, *_notes(found, wanted, rest)),
+        notes=(*source.notes, *taken_as(roles), *not_released(rest)),
         path=path,
         encoding=source.encoding,
     )
@@ -244,19 +243,9 @@ def _ids(column: pl.Series) -> pl.Series:
     return as_text(column).str.strip_chars()
 
 
-def _is_blank(text: pl.Series) -> pl.Series:
-    return text.is_null() | (text == "")
-
-
 def _codes(column: pl.Series, file: str) -> pl.Series:
     """Codes as text, without spaces around."""
     return text_of_codes(column, file).str.strip_chars()
-
-
-def _notes(found: EventColumns, wanted: EventColumns, rest: Sequence[str]) -> tuple[str, ...]:
-    """What a user should know of what was taken for what."""
-    roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
-    return (*taken_as(roles), *not_released(rest))
 
 
 def plain_ages(column: pl.Series, file: str, refused: Refused) -> pl.Series:

@@ -27,7 +27,7 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
         if not name.strip():
             hint = " (the index of a dataframe?)" if position == 1 else ""
             raise InputError(f"{where}column {position}{hint} has no name. Name or remove it.", file=file)
-        if _is_pattern(name) or "\0" in name:
+        if name == "*" or (name.startswith("^") and name.endswith("$")) or "\0" in name:
             raise InputError(
                 f"{where}the name of column {position} reads as a pattern of names or holds a NUL. Rename it.",
                 file=file,
@@ -36,11 +36,6 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
             message = f"{where}columns {first[name]} and {position} have the same name. Rename one."
             raise InputError(message, file=file)
         first[name] = position
-
-
-def _is_pattern(name: str) -> bool:
-    """Whether Polars would take the name for several columns."""
-    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
@@ -118,13 +113,10 @@ def distinct_values(text: pl.Series) -> list[str | None]:
 
 def _float_text(series: pl.Series) -> pl.Series:
     wide = series.cast(pl.Float64)
-    is_integer = (wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)
-    return series.cast(pl.String).zip_with(~is_integer.fill_null(False), _integer_text(wide, is_integer))
-
-
-def _integer_text(wide: pl.Series, is_integer: pl.Series) -> pl.Series:
+    is_integer = ((wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)).fill_null(False)
     nothing = pl.Series(wide.name, [None], dtype=pl.Float64)
-    return wide.zip_with(is_integer.fill_null(False), nothing).cast(pl.Int64).cast(pl.String)
+    integers = wide.zip_with(is_integer, nothing).cast(pl.Int64).cast(pl.String)
+    return integers.zip_with(is_integer, series.cast(pl.String))
 
 
 def _plain(series: pl.Series, file: str | None) -> pl.Series:

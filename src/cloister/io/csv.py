@@ -106,7 +106,10 @@ def csv_of(
     names = ["" if name is None else name for name in cells.row(0)]
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, text.notes + _blank_lines(cells, file))
+    notes = text.notes
+    if cells.width == 1 and (n_blank := cells.to_series().null_count()):
+        notes += (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
+    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, notes)
 
 
 def _ended(data: bytes, delimiter: str) -> bytes:
@@ -125,12 +128,6 @@ def _cells(data: bytes, delimiter: str, n_records: int, file: str) -> pl.DataFra
     if cells.height != n_records + 1:
         raise refusal
     return cells
-
-
-def _blank_lines(cells: pl.DataFrame, file: str) -> tuple[str, ...]:
-    """A note where blank lines were read as records, which can only be where there is one column."""
-    n_blank = cells.to_series().null_count() if cells.width == 1 else 0
-    return (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",) if n_blank else ()
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:

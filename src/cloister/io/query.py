@@ -186,18 +186,11 @@ def _parsed(query: str, scheme: str) -> tuple[int, bool, str]:
     finally:
         parser.logger.disabled = spoke
     writes = (exp.DML, exp.DDL, exp.Into, exp.Command, exp.Lock)
-    reads = bool(found) and all(
-        isinstance(one, exp.Query | exp.Values) and not any(_is_write(node, writes) for node in one.walk())
-        for one in found
-    )
+    nodes = [node for one in found for node in one.walk()]
+    reads = bool(found) and all(isinstance(one, exp.Query | exp.Values) for one in found)
+    reads = reads and not any(isinstance(node, writes) and not isinstance(node, exp.Query) for node in nodes)
     words = [word for word in sqlglot.tokenize(query, dialect=dialect) if word.text != ";" or word.end > word.start]
     return len(found), reads, query[words[0].start : words[-1].end + 1] if words else ""
-
-
-def _is_write(node: object, writes: tuple[type, ...]) -> bool:
-    from sqlglot import exp
-
-    return isinstance(node, writes) and not isinstance(node, exp.Query)
 
 
 def _begins(path: Path) -> bytes:

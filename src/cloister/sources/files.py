@@ -84,7 +84,9 @@ def _members_at(path: Path) -> list[Member]:
             file=path.name,
         )
     names = [entry.filename for entry in entries]
-    return [Member(PurePosixPath(name).name, partial(_unzipped, archive, name, refusal)) for name in names]
+    return [
+        Member(PurePosixPath(name).name, partial(call_foreign, partial(archive.read, name), refusal)) for name in names
+    ]
 
 
 def _is_hidden(entry: str) -> bool:
@@ -98,10 +100,6 @@ def _is_archive(path: Path) -> bool:
             return file.read(len(_ZIP)) == _ZIP
     except OSError:
         return False  # the reader says what is wrong
-
-
-def _unzipped(archive: zipfile.ZipFile, entry: str, refusal: InputError) -> bytes:
-    return call_foreign(lambda: archive.read(entry), refusal)
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,7 @@ class Files:
                 column=lacking,
             )
         columns = [*needed, *(name for name in optional if name not in needed)]
-        taken = [_plain(frame[name]) if name in frame.columns else _nothing(name, frame.height) for name in columns]
+        taken = [_column(frame, name) for name in columns]
         rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
         places = pl.Series(FILE, [shown_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
         return pl.DataFrame([*taken, rows, places.alias(FILE)])
@@ -236,10 +234,9 @@ def _by_small_names(frame: pl.DataFrame, file: str) -> pl.DataFrame:
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
-def _plain(column: pl.Series) -> pl.Series:
-    text = as_text(column).str.strip_chars()
+def _column(frame: pl.DataFrame, name: str) -> pl.Series:
+    """A column as text without spaces around, null where empty; all null where there is none."""
+    if name not in frame.columns:
+        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
+    text = as_text(frame[name]).str.strip_chars()
     return text.set(text == "", None)
-
-
-def _nothing(name: str, height: int) -> pl.Series:
-    return pl.Series(name, [None], dtype=pl.String).new_from_index(0, height)

@@ -123,7 +123,9 @@ def read_table(
     """
     collection = profiled(place)
     if collection is not None:
-        return _collected(collection, form, Reading(encoding, delimiter, tuple(missing)))
+        files = Files.at(collection.path, collection.name, Reading(encoding, delimiter, tuple(missing)))
+        found = made(PROFILES[collection.profile], files, form)
+        return Source(found.frame, "csv", ",", None, collection.name, found.notes)
     return table_in_file(
         place, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )
@@ -186,9 +188,3 @@ def read_code_events(
     if profiled(place) is None:
         return events_in_file(place, columns=columns, labels=labels, **words)
     return code_events(read_table(place, "trajectories", **words), columns or EventColumns(), labels=labels)
-
-
-def _collected(collection: Profiled, form: Form, reading: Reading) -> Source:
-    files = Files.at(collection.path, collection.name, reading)
-    found = made(PROFILES[collection.profile], files, form)
-    return Source(found.frame, "csv", ",", None, collection.name, found.notes)

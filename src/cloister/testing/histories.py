@@ -92,6 +92,9 @@ def conditions() -> tuple[Condition, ...]:
     The codes are those of ICD-9-CM and ICD-10-CM. How common they are, at what age, and what comes together, is made
     up: in the order of magnitude of a general hospital, and good for nothing but examples.
     """
+    from importlib.resources import files  # slow to import
+
+    table = files("cloister.testing").joinpath("conditions.csv").read_text(encoding="utf-8")
     return tuple(
         Condition(
             row["condition"],
@@ -104,19 +107,13 @@ def conditions() -> tuple[Condition, ...]:
             row["cluster"],
             row["specialty"],
         )
-        for row in csv.DictReader(_text().splitlines())
+        for row in csv.DictReader(table.splitlines())
     )
 
 
 def number_of(name: str) -> int:
     """Return the place of a condition among all."""
     return next(number for number, condition in enumerate(conditions()) if condition.name == name)
-
-
-def _text() -> str:
-    from importlib.resources import files  # slow to import
-
-    return files("cloister.testing").joinpath("conditions.csv").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,41 +161,25 @@ class ClassLoss:
 
 def _squares(sizes: Sizes) -> int:
     # Whole numbers of Python: the square of 2**32 records does not fit into 64 bits.
-    return sum(size * size * count for size, count in zip(*map(np.ndarray.tolist, _histogram(sizes)), strict=True))
-
-
-def _histogram(sizes: Sizes) -> tuple[Sizes, Sizes]:
     values, counts = np.unique(sizes, return_counts=True)
-    return values, counts
-
-
-def _discernibility(kept: Sizes, suppressed: Sizes, n_records: int) -> float:
-    return (_squares(kept) + int(suppressed.sum()) * n_records) / n_records**2
-
-
-def _dm_star(kept: Sizes, suppressed: Sizes, n_records: int) -> float:
-    return (_squares(kept) + _squares(suppressed)) / n_records**2
-
-
-def _average_class_size(kept: Sizes, suppressed: Sizes, n_records: int) -> float:  # noqa: ARG001 (one form for all)
-    return 1 / (kept.size + (suppressed.size > 0))
+    return sum(size * size * count for size, count in zip(values.tolist(), counts.tolist(), strict=True))
 
 
 DISCERNIBILITY = ClassLoss(
     "discernibility",
     "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
-    _discernibility,
+    lambda kept, suppressed, n_records: (_squares(kept) + int(suppressed.sum()) * n_records) / n_records**2,
 )
 DM_STAR = ClassLoss(
     "dm_star",
     "sum over records of the size of their class, suppressed or not, as a share of the records squared",
-    _dm_star,
+    lambda kept, suppressed, n_records: (_squares(kept) + _squares(suppressed)) / n_records**2,
     ignores_suppression=True,
 )
 AVERAGE_CLASS_SIZE = ClassLoss(
     "average_class_size",
     "average class size as a share of the records, suppressed records counted as one class",
-    _average_class_size,
+    lambda kept, suppressed, _: 1 / (kept.size + (suppressed.size > 0)),
 )
 
 

@@ -90,7 +90,9 @@ def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
     """
     frame, form = opened.frame, opened.form
     if form.layout == "long":
-        frame = _brought_together(frame, str(form.columns.id))
+        # all lines of a patient in one partition
+        partitions = max(4, -(-call_spark(frame.count) // LINES_A_PARTITION))
+        frame = frame.repartition(partitions, quoted(str(form.columns.id)))
     blocks = read_blocks(frame, Reading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
     if form.layout == "wide" and form.columns.id is not None:
         try:
@@ -99,12 +101,6 @@ def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
             forget(blocks.frame)
             raise
     return blocks
-
-
-def _brought_together(frame: Any, column: str) -> Any:
-    """The lines with those of a patient in one partition."""
-    lines = call_spark(frame.count)
-    return frame.repartition(max(4, -(-lines // LINES_A_PARTITION)), quoted(column))
 
 
 def _check_once(frame: Any, form: CodeSource, lines: int) -> None:

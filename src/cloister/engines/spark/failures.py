@@ -101,12 +101,8 @@ def _watch(context: Any, patience_s: float, over: threading.Event) -> None:
     waited = 0.0
     with suppress(Exception):  # Java is gone, and so is what waited for it
         while not over.wait(LOOK_S):
-            waited = waited + LOOK_S if _waits(context) else 0.0
+            has_worker = context._jsc.sc().getExecutorMemoryStatus().size() > 1  # the driver counts as one
+            has_work = bool(context.statusTracker().getActiveJobsIds())
+            waited = waited + LOOK_S if has_work and not has_worker else 0.0
             if waited >= patience_s:
                 context.cancelAllJobs()
-
-
-def _waits(context: Any) -> bool:
-    """Whether there is work, and nobody to do it; the driver counts as one."""
-    there = context._jsc.sc().getExecutorMemoryStatus().size() > 1
-    return not there and bool(context.statusTracker().getActiveJobsIds())

@@ -132,17 +132,18 @@ def _remote(url: str) -> Iterator[Any]:
     from pyspark.sql.connect.session import SparkSession as Remote
 
     refusal = "The Spark Connect server cannot be used. See whether it runs, and whether its version fits pyspark's."
-    session = call_spark(lambda: _begun(Remote.builder.remote(url).create()), refusal)
+
+    def begin() -> Any:
+        session = Remote.builder.remote(url).create()
+        session.range(1).collect()
+        return session
+
+    session = call_spark(begin, refusal)
     try:
         yield session
     finally:
         with suppress(Exception):
             session.stop()
-
-
-def _begun(session: Any) -> Any:
-    session.range(1).collect()
-    return session
 
 
 def _check_address(word: str) -> None:
@@ -272,18 +273,15 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.task.maxFailures": "2",
     }
     if re.match(r"local\b", master):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         settings |= {
             "spark.local.dir": str(folder),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_memory_mib()}m",
-            "spark.sql.shuffle.partitions": str(2 * _cores()),
+            "spark.sql.shuffle.partitions": str(2 * cores),
         }
     return settings
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _memory_mib() -> int:
