@@ -11,7 +11,7 @@ from cloister.cli.prepared import Original, Prepared, Rows
 from cloister.cli.progress import watched
 from cloister.cli.table_options import TableOptions
 from cloister.cli.values_file import write_values
-from cloister.engines.choice import Chosen, name_of_table
+from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.relation import Database, Engine, names_of
 from cloister.engines.statements import fetch_tally
 from cloister.errors import InputError
@@ -48,7 +48,7 @@ class Opened:
 
 
 @contextmanager
-def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
+def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
     """Yield the engine chosen, over the table that the options name.
 
     Raises
@@ -63,10 +63,10 @@ def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
             yield inside
         return
     if chosen.where == "spark":
-        from cloister.engines.spark.code_source import Place
+        from cloister.engines.spark.code_source import SparkFiles
         from cloister.engines.spark.tables import spark_table
 
-        with spark_table(Place(data, options.encoding, options.delimiter), options.engine, missing) as table:
+        with spark_table(SparkFiles(data, options.encoding, options.delimiter), options.engine, missing) as table:
             yield Opened(table, table.format, table.delimiter)
         return
     from cloister.engines.duckdb import duckdb_file

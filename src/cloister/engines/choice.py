@@ -110,7 +110,7 @@ def name_of_table(folder: str) -> str:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenEngine:
     """An engine, and why it was chosen.
 
     Attributes
@@ -135,7 +135,7 @@ def check_word(word: str) -> None:
         raise InputError(f"The engine is not known. It can be {WORDS}.")
 
 
-def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chosen:
+def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> ChosenEngine:
     """Return the engine for a table.
 
     Parameters
@@ -151,7 +151,7 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
     """
     check_word(word)
     if word == "memory":
-        return Chosen("memory")
+        return ChosenEngine("memory")
     if word == "auto":
         return _by_size(data, needs_rows)
     if needs_rows is not None:
@@ -161,10 +161,10 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         )
     if is_spark(word):
         _must_be_file(data, "spark")
-        return Chosen("spark")
+        return ChosenEngine("spark")
     if word == "duckdb":
         _must_be_file(data, "duckdb")
-        return Chosen("duckdb")
+        return ChosenEngine("duckdb")
     if not isinstance(data, Query) or data.url != word:
         raise InputError(
             "The engine is the address of a database, so that the table must be in it: name the same address as DATA "
@@ -174,7 +174,7 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         raise InputError(
             "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave --engine out."
         )
-    return Chosen("database")
+    return ChosenEngine("database")
 
 
 def _must_be_file(data: Path | Query, engine: str) -> None:
@@ -189,16 +189,16 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
         )
 
 
-def _by_size(data: Path | Query, needs_rows: str | None) -> Chosen:
+def _by_size(data: Path | Query, needs_rows: str | None) -> ChosenEngine:
     if isinstance(data, Query) or not data.is_file():
-        return Chosen("memory")
+        return ChosenEngine("memory")
     records = approximate_records(data)
     if records < LARGE:
-        return Chosen("memory")
+        return ChosenEngine("memory")
     about = f"about {records:,} records"
     if needs_rows is not None:
-        return Chosen("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
-    return Chosen("duckdb", f"the engine is duckdb, as there are {about} (--engine memory overrules that)")
+        return ChosenEngine("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
+    return ChosenEngine("duckdb", f"the engine is duckdb, as there are {about} (--engine memory overrules that)")
 
 
 def approximate_records(path: Path) -> int:

@@ -25,7 +25,7 @@ from cloister.io.read import is_parquet
 from cloister.io.text import head_of, is_packed
 
 from .in_database import dropping, loading, looking_for
-from .relation import Column, Loaded, as_in_file, kind_of
+from .relation import EngineColumn, Loaded, as_in_file, kind_of
 from .statements import SOURCE
 
 MEMORY_LIMIT = "4GiB"
@@ -39,7 +39,7 @@ class DuckDBDatabase:
     """A query to a DuckDB file whose records stay there; see `cloister.engines.relation.Database`."""
 
     query: Query = field(repr=False)
-    columns: tuple[Column, ...]
+    columns: tuple[EngineColumn, ...]
     missing: tuple[str, ...]
     connection: Any = field(repr=False)
     name: str = "duckdb"
@@ -124,7 +124,7 @@ def _check_repeatable(query: Query) -> None:
         )
 
 
-def _seen(connection: Any, query: Query) -> tuple[Column, ...]:
+def _seen(connection: Any, query: Query) -> tuple[EngineColumn, ...]:
     """Make the view that statements see the table through."""
     relation = connection.sql(query.select)
     check_names(relation.columns, query.name)
@@ -132,7 +132,7 @@ def _seen(connection: Any, query: Query) -> tuple[Column, ...]:
     view = f"CREATE TEMP VIEW {SOURCE} AS SELECT {', '.join(words)} FROM (\n{query.select}\n) AS t"  # noqa: S608
     connection.execute(view).fetchall()
     empty = frame_of(connection.sql(f"SELECT * FROM {SOURCE} LIMIT 0"))  # noqa: S608
-    return tuple(Column(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
+    return tuple(EngineColumn(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
 
 
 def _by_bytes(name: str, kind: str, query: Query) -> str:
@@ -166,7 +166,7 @@ class DuckDBFile:
     """
 
     file: str
-    columns: tuple[Column, ...]
+    columns: tuple[EngineColumn, ...]
     missing: tuple[str, ...]
     format: str
     delimiter: str | None
@@ -227,7 +227,7 @@ def duckdb_file(
     try:
         refusal = InputError(f"{shown} cannot be read by the engine duckdb. Give --engine memory.", file=shown)
         call_foreign(lambda: connection.sql(parts.relation).create_view(SOURCE), refusal)
-        columns = tuple(Column(name, kind_of(kind)) for name, kind in parts.schema.items())
+        columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in parts.schema.items())
         yield DuckDBFile(shown, columns, tuple(missing), parts.format, parts.delimiter, parts.schema, connection)
     finally:
         connection.close()

@@ -15,7 +15,7 @@ from cloister.io.foreign import waited_for
 from cloister.io.query import Call, Query, quoted
 
 from .in_database import dropping, looking_for
-from .relation import Column, Loaded, kind_of
+from .relation import EngineColumn, Loaded, kind_of
 from .statements import POSTGRESQL, SOURCE
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class PostgreSQL:
     """A query to PostgreSQL whose records stay there; see `cloister.engines.relation.Database`."""
 
     query: Query = field(repr=False)
-    columns: tuple[Column, ...]
+    columns: tuple[EngineColumn, ...]
     missing: tuple[str, ...]
     cursor: Any = field(repr=False)
     call: Call = field(repr=False)
@@ -145,7 +145,7 @@ def _prepared(cursor: Any, query: Query, words: str) -> None:
     )
 
 
-def _filled(cursor: Any, query: Query, words: str) -> tuple[Column, ...]:
+def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
     """Run the query, which can write nothing but our own temporary table, and see what it gave."""
     cursor.execute("SAVEPOINT cloister")
     cursor.execute("SET LOCAL transaction_read_only = on")
@@ -155,7 +155,7 @@ def _filled(cursor: Any, query: Query, words: str) -> tuple[Column, ...]:
     seen = cursor.adbc_execute_schema(f"SELECT * FROM pg_temp.{quoted(SOURCE)}")  # noqa: S608
     empty = pl.from_arrow(seen.empty_table())
     assert isinstance(empty, pl.DataFrame)
-    return tuple(Column(name, kind_of(kind)) for name, kind in empty.schema.items())
+    return tuple(EngineColumn(name, kind_of(kind)) for name, kind in empty.schema.items())
 
 
 def _told(make: Callable[[], object], file: str) -> None:

@@ -17,7 +17,7 @@ Loaded = Literal["text", "whole"]
 
 
 @dataclass(frozen=True)
-class Column:
+class EngineColumn:
     """A column of a table that stays where it is.
 
     Attributes
@@ -59,7 +59,7 @@ class Engine(Protocol):
         """Name of the source, for messages."""
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[EngineColumn, ...]:
         """Columns of the table, in its order."""
 
     @property
@@ -107,7 +107,7 @@ class Database(Engine, Protocol):
         """Remove a table whose making was committed already."""
 
 
-def names_of(columns: Sequence[Column]) -> list[str]:
+def names_of(columns: Sequence[EngineColumn]) -> list[str]:
     """Return the names of columns."""
     return [column.name for column in columns]
 

@@ -13,7 +13,7 @@ from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns
 from cloister.io.columns import check_years
 
-from .relation import Column, Engine
+from .relation import Engine, EngineColumn
 
 SOURCE = "cloister_source"
 """The view through which an engine sees the table; it has no name of its own."""
@@ -105,7 +105,7 @@ def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
     return exp.Collate(this=exp.Paren(this=text), expression=exp.to_identifier("C", quoted=True))
 
 
-def _plain(column: Column, missing: Sequence[str]) -> exp.Expr:
+def _plain(column: EngineColumn, missing: Sequence[str]) -> exp.Expr:
     """A column in which null is the only missing value."""
     own = exp.column(column.seen_as or column.name, quoted=True)
     if column.kind == "float":
@@ -126,7 +126,7 @@ def _whole(expression: exp.Expr) -> exp.Expr:
 
 
 @dataclass(frozen=True)
-class Ids:
+class IdCoverage:
     """How many records a table has, how many of them an id, and how many different ids there are."""
 
     records: int
@@ -134,9 +134,9 @@ class Ids:
     distinct: int
 
 
-def count_ids(engine: Engine, column: str) -> Ids:
+def count_ids(engine: Engine, column: str) -> IdCoverage:
     """Return the counts of a column that identifies patients."""
-    return Ids(*engine.fetch(id_counts(engine, column)).row(0))
+    return IdCoverage(*engine.fetch(id_counts(engine, column)).row(0))
 
 
 def unique_share(engine: Engine, column: str) -> float:

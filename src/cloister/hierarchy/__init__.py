@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cloister.hierarchy.build import describe_builders, names_hierarchy, parse_hierarchy
-from cloister.hierarchy.check import HierarchyReport, LevelPreview, Problem, check_rows, preview
+from cloister.hierarchy.check import HierarchyProblem, HierarchyReport, LevelPreview, check_rows, preview
 from cloister.hierarchy.date import DateHierarchy
 from cloister.hierarchy.file_hierarchy import FileHierarchy, check_file, read_hierarchy_file
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
@@ -20,13 +20,13 @@ __all__ = [
     "DateHierarchy",
     "FileHierarchy",
     "Hierarchy",
+    "HierarchyProblem",
     "HierarchyReport",
     "IcdHierarchy",
     "IntervalHierarchy",
     "Ladder",
     "LevelPreview",
     "PrefixHierarchy",
-    "Problem",
     "SuppressHierarchy",
     "check_file",
     "check_rows",

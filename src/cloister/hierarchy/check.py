@@ -19,7 +19,7 @@ LABELS_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Problem:
+class HierarchyProblem:
     """One reason why a hierarchy cannot be used.
 
     Attributes
@@ -50,7 +50,7 @@ class HierarchyReport:
     n_values: int
     n_levels: int
     groups: tuple[int, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[HierarchyProblem, ...]
 
     @property
     def is_legal(self) -> bool:
@@ -73,7 +73,9 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
     (2, 1, 1)
     """
     if not rows:
-        empty = Problem("empty", "There are no rows. Write one a value: the value, its ever coarser labels, a root.")
+        empty = HierarchyProblem(
+            "empty", "There are no rows. Write one a value: the value, its ever coarser labels, a root."
+        )
         return HierarchyReport(name, 0, 0, (), (empty,))
     numbers = range(1, len(rows) + 1) if lines is None else lines
     width = Counter(map(len, rows)).most_common(1)[0][0]
@@ -88,13 +90,13 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
 Columns = Sequence[Sequence[str]]
 
 
-def _ragged(ragged: Sequence[int], width: int) -> Iterator[Problem]:
+def _ragged(ragged: Sequence[int], width: int) -> Iterator[HierarchyProblem]:
     if ragged:
         message = f"Most rows have {width} columns, but not {_at(ragged)}. Give every value a label at every level."
-        yield Problem("ragged", message, tuple(ragged))
+        yield HierarchyProblem("ragged", message, tuple(ragged))
 
 
-def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
+def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     seen: set[str] = set()
     again: list[int] = []
     for line, value in zip(lines, columns[0], strict=True) if columns else ():
@@ -103,24 +105,24 @@ def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
         seen.add(value)
     if again:
         message = f"A value that stood before stands again {_at(again)}. Keep one row for each value."
-        yield Problem("duplicate", message, tuple(again))
+        yield HierarchyProblem("duplicate", message, tuple(again))
 
 
-def _roots(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
+def _roots(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     roots = columns[-1] if columns else ()
     if len(columns) < 2 or not any(roots):
         message = "There is no root. End every row with one more column that holds the same label, such as *."
-        yield Problem("no-root", message)
+        yield HierarchyProblem("no-root", message)
     elif len(set(roots)) > 1:
         others = [line for line, root in zip(lines, roots, strict=True) if root != roots[0]]
         message = (
             f"The last column has {len(set(roots))} different labels; it differs from the first row {_at(others)}. "
             "Correct them, or end every row with one more column that holds the same label, such as *."
         )
-        yield Problem("two-roots", message, tuple(others))
+        yield HierarchyProblem("two-roots", message, tuple(others))
 
 
-def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
+def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     for level in range(1, len(columns) - 1):
         broken, split = _split(columns[level], columns[level + 1], lines)
         if broken:
@@ -128,7 +130,7 @@ def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
                 f"Levels {level} and {level + 1} do not nest (the first column is level 0): the values of a label have "
                 f"to share their next label, and those of {broken} do not, {_at(split)}. Give them the same one there."
             )
-            yield Problem("not-nested", message, tuple(split))
+            yield HierarchyProblem("not-nested", message, tuple(split))
 
 
 def _split(finer: Sequence[str], coarser: Sequence[str], lines: Sequence[int]) -> tuple[int, list[int]]:

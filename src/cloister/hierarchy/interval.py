@@ -159,7 +159,7 @@ class Grid:
         """Whole numbers of the range, and one leaf for each open cell."""
         return self.high - self.low + (self.bottom is not None) + (self.top is not None)
 
-    def cells(self, floors: Integers, width: int) -> "Cells":
+    def cells(self, floors: Integers, width: int) -> "GridCells":
         """Return the cells of this width that the numbers fall into."""
         origin = self.bottom or 0
         starts = origin + (floors - origin) // width * width
@@ -167,11 +167,11 @@ class Grid:
             starts[floors < self.bottom] = BELOW
         if self.top is not None:
             starts[floors >= self.top] = ABOVE
-        return Cells(self, width, *np.unique(starts, return_index=True, return_inverse=True))
+        return GridCells(self, width, *np.unique(starts, return_index=True, return_inverse=True))
 
 
 @dataclass(frozen=True)
-class Cells:
+class GridCells:
     """The cells of one width that have a number.
 
     Attributes
@@ -199,7 +199,7 @@ class Cells:
         names = [self._name(int(start)) for start in self.starts]
         return [names[cell] for cell in self.cell_of]
 
-    def leaves(self, finest: "Cells") -> Integers:
+    def leaves(self, finest: "GridCells") -> Integers:
         """Return the leaves that each number's cell covers, the surplus of the finest cells in it included."""
         covered = self._sizes()
         np.add.at(covered, self.cell_of[finest.first], finest.surplus())

@@ -44,7 +44,7 @@ from .fhir_resources import (
     years_in,
 )
 from .files import Files
-from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, People, Profile, Records
+from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, People, Profile, SourceRecords
 
 ICD_CODE = "icd_code"
 OWNER = "\0owner"
@@ -78,7 +78,7 @@ def people(files: Files) -> People:
     return People(frame_of(map(_person, resources(files, ["Patient"])["Patient"]), columns), "line")
 
 
-def conditions(files: Files) -> Records:
+def conditions(files: Files) -> SourceRecords:
     """Each Condition that is not refuted or an error, and has a code."""
     found = resources(files, ["Condition", "Encounter"])
     once(found["Condition"])
@@ -87,8 +87,8 @@ def conditions(files: Files) -> Records:
     records = without_left((_condition(one, encounters) for one in found["Condition"]), columns)
     records = records.without(records.frame[CODE].is_null(), "no code")
     with_owner = records.frame.filter(pl.col(OWNER).is_not_null())
-    Records(with_owner, "line").refuse_of_others(with_owner[OWNER], "an encounter")
-    return Records(records.frame.drop(OWNER), "line", records.notes)
+    SourceRecords(with_owner, "line").refuse_of_others(with_owner[OWNER], "an encounter")
+    return SourceRecords(records.frame.drop(OWNER), "line", records.notes)
 
 
 def _person(resource: Resource) -> Row:
@@ -127,7 +127,7 @@ def _condition(resource: Resource, encounters: dict[str, Resource]) -> tuple[Row
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedResource:
     """A condition or procedure that counts.
 
     Attributes
@@ -142,7 +142,7 @@ class Coded:
     resource: Resource = field(repr=False)
 
 
-def claims(files: Files) -> Records:
+def claims(files: Files) -> SourceRecords:
     """Each Claim that was made; each Encounter where there are no claims."""
     found = resources(files, ["Claim", "Encounter", "Condition", "Procedure"])
     for each in found.values():
@@ -153,14 +153,16 @@ def claims(files: Files) -> Records:
     count = len(found["Procedure"]) - len(done)
     said = f"{count:,} lines were" if count > 1 else "1 line was"
     notes = (f"{said} left out: {WHY_NOT_DONE}",) if count else ()
-    return Records(records.frame, "line", (*records.notes, *notes))
+    return SourceRecords(records.frame, "line", (*records.notes, *notes))
 
 
-def _coded(resource: Resource, systems: Sequence[str]) -> Coded:
-    return Coded(code_of(resource.content.get("code"), systems, SNOMED), subject_of(resource).patient, resource)
+def _coded(resource: Resource, systems: Sequence[str]) -> CodedResource:
+    return CodedResource(code_of(resource.content.get("code"), systems, SNOMED), subject_of(resource).patient, resource)
 
 
-def _made(found: Mapping[str, Sequence[Resource]], had: Sequence[Coded], done: Sequence[Coded]) -> Records:
+def _made(
+    found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
+) -> SourceRecords:
     """Claims; those that refer to what is another patient's are refused."""
     encounters = once(found["Encounter"])
     by_id = [{name: one for one in each if (name := id_of(one.resource))} for each in (had, done)]
@@ -171,14 +173,14 @@ def _made(found: Mapping[str, Sequence[Resource]], had: Sequence[Coded], done: S
         "a diagnosis, procedure or encounter of another patient",
         "Correct whose they are, or leave them out",
     )
-    return Records(records.frame.drop(STRANGE), "line", records.notes)
+    return SourceRecords(records.frame.drop(STRANGE), "line", records.notes)
 
 
 def _claim(
     resource: Resource,
     encounters: Mapping[str, Resource],
-    conditions: Mapping[str, Coded],
-    procedures: Mapping[str, Coded],
+    conditions: Mapping[str, CodedResource],
+    procedures: Mapping[str, CodedResource],
 ) -> tuple[Row, str | None]:
     content, whose = resource.content, subject_of(resource, "patient")
     items = all_at(content, "item")
@@ -213,7 +215,7 @@ class Entry:
     owner: str | None = None
 
 
-def _entries(content: Row, name: str, known: Mapping[str, Coded], systems: Sequence[str]) -> list[Entry]:
+def _entries(content: Row, name: str, known: Mapping[str, CodedResource], systems: Sequence[str]) -> list[Entry]:
     """The diagnoses or procedures of a claim, in their sequence, told or referred to."""
 
     def place(entry: Any) -> float:
@@ -223,7 +225,7 @@ def _entries(content: Row, name: str, known: Mapping[str, Coded], systems: Seque
     return [_entry(entry, name, known, systems) for entry in sorted(all_at(content, name), key=place)]
 
 
-def _entry(entry: Any, name: str, known: Mapping[str, Coded], systems: Sequence[str]) -> Entry:
+def _entry(entry: Any, name: str, known: Mapping[str, CodedResource], systems: Sequence[str]) -> Entry:
     told = code_of(at(entry, f"{name}CodeableConcept"), systems, SNOMED)
     kind = {"diagnosis": "Condition", "procedure": "Procedure"}[name]
     meant = known.get(referred(text_at(entry, f"{name}Reference", "reference"), kind) or "")
@@ -232,7 +234,9 @@ def _entry(entry: Any, name: str, known: Mapping[str, Coded], systems: Sequence[
     return Entry(told or meant.code, by_id=True, owner=meant.patient)
 
 
-def _visits(found: Mapping[str, Sequence[Resource]], had: Sequence[Coded], done: Sequence[Coded]) -> Records:
+def _visits(
+    found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
+) -> SourceRecords:
     """Encounters; conditions and procedures that are of another patient than their encounter are refused."""
     encounters = once(found["Encounter"])
     of_visits = [_by_visit(each, encounters) for each in (had, done)]
@@ -257,7 +261,9 @@ def _visit(
     return placed(resource, row), (not_a_patient(whose) if is_held(resource) else WHY_NOT_HELD)
 
 
-def _by_visit(records: Sequence[Coded], encounters: Mapping[str, Resource]) -> Mapping[str, Sequence[str | None]]:
+def _by_visit(
+    records: Sequence[CodedResource], encounters: Mapping[str, Resource]
+) -> Mapping[str, Sequence[str | None]]:
     """Codes of records by the encounter that they belong to.
 
     Raises
@@ -273,7 +279,7 @@ def _by_visit(records: Sequence[Coded], encounters: Mapping[str, Resource]) -> M
         rows.append(placed(one.resource, {ID: one.patient, "owner": subject_of(encounters[visit]).patient}))
         found.setdefault(visit, []).append(one.code)
     frame = frame_of(rows, (ID, "owner")).filter(pl.col("owner").is_not_null())
-    Records(frame, "line").refuse_of_others(frame["owner"], "an encounter")
+    SourceRecords(frame, "line").refuse_of_others(frame["owner"], "an encounter")
     return found
 
 

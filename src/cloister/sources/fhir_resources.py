@@ -13,7 +13,7 @@ from cloister.errors import InputError
 from cloister.io.text import text_of, unpacked
 
 from .files import Files, Member
-from .records import FILE, ROW, Records
+from .records import FILE, ROW, SourceRecords
 
 LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')
@@ -261,13 +261,13 @@ def frame_of(rows: Iterable[Row], columns: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=schema, orient="row")
 
 
-def without_left(rows: Iterable[tuple[Row, str | None]], columns: Sequence[str]) -> Records:
+def without_left(rows: Iterable[tuple[Row, str | None]], columns: Sequence[str]) -> SourceRecords:
     """Rows without those for which there is a reason to leave them out, with a note for each reason."""
     frame = frame_of((row | {LEFT: why} for row, why in rows), (*columns, LEFT))
-    records = Records(frame, "line")
+    records = SourceRecords(frame, "line")
     for why in frame[LEFT].drop_nulls().unique().sort():
         records = records.without(records.frame[LEFT] == why, why)
-    return Records(records.frame.drop(LEFT), "line", records.notes)
+    return SourceRecords(records.frame.drop(LEFT), "line", records.notes)
 
 
 def placed(resource: Resource, row: Row) -> Row:
@@ -285,7 +285,7 @@ def once(found: Sequence[Resource]) -> dict[str, Resource]:
     """
     frame = frame_of((placed(one, {"id": id_of(one)}) for one in found), ("id",))
     again = frame["id"].is_not_null() & ~frame["id"].is_first_distinct()
-    Records(frame, "line").refuse(
+    SourceRecords(frame, "line").refuse(
         again, "the id of a resource of that kind that is there already", "Leave one of each there"
     )
     return {name: one for one in found if (name := id_of(one)) is not None}

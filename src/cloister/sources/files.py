@@ -103,7 +103,7 @@ def _is_archive(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CollectionReading:
     """How the tables of a collection are read; see `cloister.io.read_table`."""
 
     encoding: str | None = None
@@ -124,10 +124,10 @@ class Files:
 
     name: str
     members: tuple[Member, ...]
-    reading: Reading = Reading()
+    reading: CollectionReading = CollectionReading()
 
     @classmethod
-    def at(cls, path: Path, name: str, reading: Reading) -> "Files":
+    def at(cls, path: Path, name: str, reading: CollectionReading) -> "Files":
         """The files of the folder or archive ``path``, or that file alone.
 
         Raises

@@ -10,7 +10,7 @@ from cloister.errors import InputError
 from cloister.io.code_events import completed_years
 
 from .files import Files
-from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records, parsed
+from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, SourceRecords, parsed
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""
@@ -77,12 +77,12 @@ def _sex() -> pl.Expr:
     )
 
 
-def _codes(conditions: Records, people: People) -> Made:  # noqa: ARG001  (as the others)
+def _codes(conditions: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
     """One row a code of a patient, as often as it was recorded."""
     return Made(conditions.frame.select(ID, CODE, *_others(conditions.frame, (ID, CODE, DATE))), conditions.notes)
 
 
-def _trajectories(conditions: Records, people: People) -> Made:
+def _trajectories(conditions: SourceRecords, people: People) -> Made:
     """One row a code and age of a patient: completed years."""
     born = people.dated(BIRTH)
     births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
@@ -110,14 +110,14 @@ def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
     return ages.set((ages < 0) & (told["start"].dt.year() == births.dt.year()) & ~told["whole"], 0)
 
 
-def _claims(claims: Records, people: People) -> Made:  # noqa: ARG001  (as the others)
+def _claims(claims: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
     """One row a claim."""
     dates = [claims.dated(column)["start"].cast(pl.String).alias(column) for column in (DATE, END)]
     frame = claims.frame.with_columns(dates)
     return Made(frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END))), claims.notes)
 
 
-def _check_known(records: Records, people: People) -> None:
+def _check_known(records: SourceRecords, people: People) -> None:
     records.refuse(records.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
     known = records.frame[ID].is_in(people.frame[ID].implode())
     records.refuse(

@@ -15,7 +15,7 @@ from cloister.io import read_table as table_in_file
 from cloister.io.disk import shown_name
 
 from . import fhir, omop, synpuf, synthea
-from .files import Files, Reading
+from .files import CollectionReading, Files
 from .forms import Form, made
 from .records import Profile
 
@@ -123,7 +123,7 @@ def read_table(
     """
     collection = profiled(place)
     if collection is not None:
-        files = Files.at(collection.path, collection.name, Reading(encoding, delimiter, tuple(missing)))
+        files = Files.at(collection.path, collection.name, CollectionReading(encoding, delimiter, tuple(missing)))
         found = made(PROFILES[collection.profile], files, form)
         return Source(found.frame, "csv", ",", None, collection.name, found.notes)
     return table_in_file(

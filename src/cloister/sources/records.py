@@ -21,7 +21,7 @@ RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
 
 
 @dataclass(frozen=True)
-class Records:
+class SourceRecords:
     """Records of one kind.
 
     Attributes
@@ -76,14 +76,14 @@ class Records:
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
 
-    def without(self, left_out: pl.Series, why: str) -> "Records":
+    def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
         """The records that are not to be left out, with a note on how many are."""
         left_out = left_out.fill_null(value=False)
         count = int(left_out.sum())
         if not count:
             return self
         said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
-        return Records(self.frame.filter(~left_out), self.unit, (*self.notes, f"{said} left out: {why}"))
+        return SourceRecords(self.frame.filter(~left_out), self.unit, (*self.notes, f"{said} left out: {why}"))
 
     def refuse_of_others(self, owner: pl.Series, named: str) -> None:
         """Refuse records with something that belongs to another patient than they do.
@@ -104,7 +104,7 @@ class Records:
 
 
 @dataclass(frozen=True)
-class People(Records):
+class People(SourceRecords):
     """Records of people, one each: with `SEX` and `BIRTH`, a date to the day, the month or the year."""
 
     def checked(self) -> "People":
@@ -135,8 +135,8 @@ class Profile:
     """
 
     people: Callable[..., People]
-    conditions: Callable[..., Records]
-    claims: Callable[..., Records]
+    conditions: Callable[..., SourceRecords]
+    claims: Callable[..., SourceRecords]
 
 
 def parsed(text: pl.Series) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .people import Draws, People, Shares, Whole
+from .people import MadePeople, SeededDraws, Shares, Whole
 
 AGES = {
     "infant": (1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -134,7 +134,7 @@ class Had:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class MadeRecords:
     """What was recorded of patients, one row a code and year, sorted by patient and age.
 
     Attributes
@@ -151,9 +151,9 @@ class Records:
     is_main: NDArray[np.bool_] = field(repr=False)
 
 
-def had(seed: int, people: People) -> Had:
+def had(seed: int, people: MadePeople) -> Had:
     """Return the conditions of patients: more of those of their clusters, and of all if they are frail."""
-    draws = Draws(seed, "conditions")
+    draws = SeededDraws(seed, "conditions")
     frailty = np.array(FRAILTY)[draws.places(people.n, FRAILTY_WEIGHTS)]
     factors = _cluster_factors(draws, people)
     found: list[Whole] = []
@@ -168,7 +168,7 @@ def had(seed: int, people: People) -> Had:
     return Had(patient, number, variant, _main(draws, patient, number))
 
 
-def _cluster_factors(draws: Draws, people: People) -> dict[str, Shares]:
+def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares]:
     factors: dict[str, Shares] = {}
     is_metabolic = np.zeros(people.n, dtype=bool)
     for cluster in CLUSTERS:
@@ -181,7 +181,7 @@ def _cluster_factors(draws: Draws, people: People) -> dict[str, Shares]:
     return factors
 
 
-def _with_healthy(people: People, found: list[Whole]) -> list[Whole]:
+def _with_healthy(people: MadePeople, found: list[Whole]) -> list[Whole]:
     """Give those who have nothing an examination."""
     has = np.zeros(people.n, dtype=bool)
     for own in found:
@@ -199,7 +199,7 @@ def _by_patient(found: list[Whole]) -> tuple[Whole, Whole]:
     return patient[order], condition[order]
 
 
-def _variants(draws: Draws, condition: Whole) -> Whole:
+def _variants(draws: SeededDraws, condition: Whole) -> Whole:
     """Which code of a condition a patient has: the first twice as often as the second, and so on."""
     reached = _reached(conditions())
     share = draws.shares(condition.size)
@@ -219,7 +219,7 @@ def _reached(known: tuple[Condition, ...]) -> Shares:
     return reached
 
 
-def _main(draws: Draws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
+def _main(draws: SeededDraws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
     """Mark what each patient was admitted for: something that is a disease, if there is one."""
     is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[condition]
     order = np.lexsort((draws.shares(patient.size) + is_other, patient))
@@ -228,12 +228,12 @@ def _main(draws: Draws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
     return marked
 
 
-def records(seed: int, people: People, had: Had) -> Records:
+def records(seed: int, people: MadePeople, had: Had) -> MadeRecords:
     """Return what was recorded of patients in the years up to admission.
 
     Chronic conditions are recorded again in most years after they began, others seldom or never.
     """
-    draws = Draws(seed, "visits")
+    draws = SeededDraws(seed, "visits")
     persistence = np.array([PERSISTENCE[condition.course] for condition in conditions()])[had.condition]
     years = np.minimum(draws.places(people.n, YEARS_WEIGHTS), people.age)[had.patient]
     always = (draws.shares(years.size) < SINCE_ALWAYS) & (persistence == PERSISTENCE["chronic"])
@@ -249,7 +249,7 @@ def records(seed: int, people: People, had: Had) -> Records:
     order = np.argsort(patient * MOST_YEARS + (MOST_YEARS - 1 - years_ago), kind="stable")
     row, years_ago = row[order], years_ago[order]
     otherwise = (draws.shares(row.size) < CODED_OTHERWISE) & ~had.is_main[row]
-    return Records(
+    return MadeRecords(
         patient=had.patient[row],
         condition=had.condition[row],
         variant=np.where(otherwise, 0, had.variant[row]),

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from .billing import claims
-from .histories import Had, Records, conditions, had, records
-from .people import People, Whole, birth_dates, genotypes, people
+from .histories import Had, MadeRecords, conditions, had, records
+from .people import MadePeople, Whole, birth_dates, genotypes, people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,14 +129,14 @@ def hospital_patients(seed: int = 0, n: int = 1000) -> pl.DataFrame:
     return _frame(who, what, icd10.gather(starts[what.condition] + what.variant))
 
 
-def _patients(seed: int, n: int) -> tuple[People, Had]:
+def _patients(seed: int, n: int) -> tuple[MadePeople, Had]:
     if seed < 0 or n < 1:
         raise ValueError("seed must be a whole number from 0, and n one from 1.")
     who = people(seed, n)
     return who, had(seed, who)
 
 
-def _frame(who: People, what: Had, codes: pl.Series) -> pl.DataFrame:
+def _frame(who: MadePeople, what: Had, codes: pl.Series) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "mrn": who.ids,
@@ -158,7 +158,7 @@ def _all_codes(kind: str) -> tuple[pl.Series, Whole]:
     return pl.Series([code for codes in own for code in codes], dtype=pl.String), starts.astype(np.int64)
 
 
-def _sets(who: People, when: Records, codes: pl.Series, starts: Whole) -> pl.DataFrame:
+def _sets(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
     """Each patient's codes, once each, in order."""
     rank = codes.rank("dense").to_numpy().astype(np.int64) - 1
     names = codes.unique().sort()
@@ -173,7 +173,7 @@ def _sets(who: People, when: Records, codes: pl.Series, starts: Whole) -> pl.Dat
     return pl.DataFrame({"patient_id": who.ids, "codes": listed["codes"]})
 
 
-def _trajectories(who: People, when: Records, codes: pl.Series, starts: Whole) -> pl.DataFrame:
+def _trajectories(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "patient_id": who.ids.gather(when.patient),

@@ -38,7 +38,7 @@ SITES = (("A", "G", 62), ("C", "T", 55), ("G", "A", 80), ("T", "C", 71), ("A", "
 """The two letters of each site of the sample, and how many of 100 chromosomes have the first."""
 
 
-class Draws:
+class SeededDraws:
     """A stream of random numbers for one part of a hospital.
 
     NumPy promises that a bit generator such as PCG64 gives the same whole numbers for a seed for ever, and promises no
@@ -80,7 +80,7 @@ class Draws:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class MadePeople:
     """The patients in the order of the files.
 
     Attributes
@@ -114,9 +114,9 @@ class People:
         return chosen(SEXES, 1 - self.is_woman.astype(np.int64))
 
 
-def people(seed: int, n: int) -> People:
+def people(seed: int, n: int) -> MadePeople:
     """Return n patients. All shares are made up."""
-    draws = Draws(seed, "people")
+    draws = SeededDraws(seed, "people")
     numbers = draws.order(n) * 10 + draws.below(np.full(n, 10))
     age = draws.places(n, AGE_WEIGHTS) * AGE_GROUP + draws.below(np.full(n, AGE_GROUP))
     band = np.searchsorted(AGE_BANDS, age, side="right")
@@ -124,7 +124,7 @@ def people(seed: int, n: int) -> People:
     admitted = FIRST_DAY + draws.below(np.full(n, DAYS))
     area, street = draws.places(n, ZIP_WEIGHTS), draws.below(np.full(n, STREETS))
     zips = [f"{front}{number:02d}" for front in ZIP_AREAS for number in range(STREETS)]
-    return People(
+    return MadePeople(
         ids="M" + pl.Series(numbers).cast(pl.String).str.zfill(7),
         age=age,
         band=band,
@@ -136,7 +136,7 @@ def people(seed: int, n: int) -> People:
     )
 
 
-def birth_dates(people: People) -> pl.Series:
+def birth_dates(people: MadePeople) -> pl.Series:
     """Return dates of birth by which everybody has their age on the day of admission."""
     birthday = last_birthday(people)
     month = birthday.astype("datetime64[M]")
@@ -145,7 +145,7 @@ def birth_dates(people: People) -> pl.Series:
     return pl.Series(born.astype("datetime64[D]") + day)
 
 
-def last_birthday(people: People) -> NDArray[np.datetime64]:
+def last_birthday(people: MadePeople) -> NDArray[np.datetime64]:
     """Return the last birthday before admission; nobody has it on 29 February."""
     birthday = people.admitted - people.since_birthday
     month = birthday.astype("datetime64[M]")
@@ -156,7 +156,7 @@ def last_birthday(people: People) -> NDArray[np.datetime64]:
 
 def genotypes(seed: int, n: int) -> pl.Series:
     """Return for each patient the letters of both chromosomes at six sites, as `AGCCGG...`; shares are made up."""
-    draws = Draws(seed, "samples")
+    draws = SeededDraws(seed, "samples")
     pairs = []
     for first, second, of_100 in SITES:
         copies = (draws.shares(n) < of_100 / 100).astype(np.int64) + (draws.shares(n) < of_100 / 100)

@@ -130,10 +130,10 @@ def of_file(engine: Callable, request: TableRequest, data: Path, folder: Path) -
 def on_spark(request) -> Callable[[Path], object]:
     """What opens a file so that Spark counts it."""
     word = request.getfixturevalue("sessions")[request.param].word
-    from cloister.engines.spark.code_source import Place
+    from cloister.engines.spark.code_source import SparkFiles
     from cloister.engines.spark.tables import spark_table
 
-    return lambda path: spark_table(Place(path), word)
+    return lambda path: spark_table(SparkFiles(path), word)
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])

@@ -16,7 +16,7 @@ from cloister.io.disk import shown_name
 from cloister.io.read import is_parquet
 from cloister.io.text import head_of
 
-from .code_blocks import Blocks, Reading, read_blocks
+from .code_blocks import BlockReading, Blocks, read_blocks
 from .failures import call_spark
 from .tasks import forget
 
@@ -33,7 +33,7 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True)
-class Place:
+class SparkFiles:
     """Files as they lie on disk.
 
     Attributes
@@ -48,7 +48,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedCodes:
     """A Spark frame of lines, and what is known of it before it is read."""
 
     frame: Any
@@ -56,15 +56,15 @@ class Opened:
     csv: bool = False
 
 
-def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> Opened:
-    """Return the lines of a `Place`, or of a Spark frame, and which column is what.
+def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> OpenedCodes:
+    """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what.
 
     Raises
     ------
     InputError
         It cannot be read, or lacks a column.
     """
-    if isinstance(given, Place):
+    if isinstance(given, SparkFiles):
         name = shown_name(given.path)
         frame, delimiter = files_frame(session, given)
     else:
@@ -73,14 +73,14 @@ def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence
     check_names(call_spark(lambda: frame.columns, refusal), name)
     head = pl.from_arrow(call_spark(lambda: frame.limit(0).toArrow(), refusal))
     empty = plain_columns(head if isinstance(head, pl.DataFrame) else head.to_frame(), name)
-    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(given, Place) else "csv"
+    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(given, SparkFiles) else "csv"
     form = code_lists(Source(empty, kind, delimiter, None, name), columns, missing)
     used = [column for column in (form.columns.id, form.columns.codes, form.columns.code) if column is not None]
     lines = call_spark(lambda: frame.selectExpr(*map(quoted, used)), refusal)
-    return Opened(lines, form, delimiter is not None)
+    return OpenedCodes(lines, form, delimiter is not None)
 
 
-def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
+def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks:
     """Return the code sets in some lines.
 
     Raises
@@ -93,7 +93,7 @@ def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
         # all lines of a patient in one partition
         partitions = max(4, -(-call_spark(frame.count) // LINES_A_PARTITION))
         frame = frame.repartition(partitions, quoted(str(form.columns.id)))
-    blocks = read_blocks(frame, Reading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
+    blocks = read_blocks(frame, BlockReading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
     if form.layout == "wide" and form.columns.id is not None:
         try:
             _check_once(opened.frame, form, blocks.n_records + blocks.n_empty)
@@ -115,7 +115,7 @@ def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
         )
 
 
-def files_frame(session: Any, place: Place) -> tuple[Any, str | None]:
+def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
     """Return the frame of some files, and what separates the cells of CSV."""
     first, name = first_file(place.path), shown_name(place.path)
     if PATTERN.search(str(place.path.absolute())):

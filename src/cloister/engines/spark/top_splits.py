@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .code_blocks import Block, Blocks, Codes, Integers, block_rows
+from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
 from .tasks import Row, collected, on_workers, pack, unpack
 
 MOST_CANDIDATES = 16
@@ -24,7 +24,7 @@ MOST_SPLITS = 4096
 
 
 @dataclass(frozen=True)
-class Asked:
+class SplitRequest:
     """What HORPART asks of a split.
 
     Attributes
@@ -87,7 +87,7 @@ class _Open:
 class _Growing:
     """The tree while it grows."""
 
-    asked: Asked
+    asked: SplitRequest
     node: list[int] = field(default_factory=list)
     code: list[int] = field(default_factory=list)
     sizes: dict[int, int] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class _Growing:
         return len(self.node)
 
 
-def split_top(blocks: Blocks, asked: Asked) -> Splits:
+def split_top(blocks: Blocks, asked: SplitRequest) -> Splits:
     """Split all records as HORPART does, until the parts have fewer records than the limit.
 
     Each code is the one that `cloister.codesets.disassociation.horpart` takes: of the constraint of the code that the
@@ -141,12 +141,12 @@ def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
         _split_node(growing, each, own, codes, found)
 
 
-def _ranks(asked: Asked, codes: Integers, constraint: int) -> Integers:
+def _ranks(asked: SplitRequest, codes: Integers, constraint: int) -> Integers:
     own = asked.constraint[codes]
     return np.where(own < 0, 0, np.where(own == constraint, 2, 1)).astype(np.int64)
 
 
-def _candidates(node: _Open, counts: Integers, asked: Asked, room: int) -> Integers:
+def _candidates(node: _Open, counts: Integers, asked: SplitRequest, room: int) -> Integers:
     """The codes that HORPART would take first, second, ... if counts did not change."""
     able = np.flatnonzero((counts >= asked.k) & (node.size - counts >= asked.k) & ~asked.barred)
     order = np.lexsort((able, -counts[able], -_ranks(asked, able, node.constraint)))
@@ -184,7 +184,12 @@ NONE, UNDECIDED = -1, -2
 
 
 def _next(
-    asked: Asked, node: _Open, size: int, codes: Integers, held: Integers, beyond: tuple[Integers, Integers] | None
+    asked: SplitRequest,
+    node: _Open,
+    size: int,
+    codes: Integers,
+    held: Integers,
+    beyond: tuple[Integers, Integers] | None,
 ) -> int:
     """Position among the candidates of the code to split on; or none; or that other codes might come first."""
     able = np.flatnonzero((held >= asked.k) & (size - held >= asked.k))
@@ -224,7 +229,7 @@ def _summed(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integer
 
 
 def _counted(
-    block: Block, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
+    block: CodeBlock, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
 ) -> Integers:
     node = active[splits.of(block.offsets, items)]
     n_nodes = int(active.max()) + 1
