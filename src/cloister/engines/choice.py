@@ -62,13 +62,7 @@ def is_spark_frame(data: object) -> bool:
 
 
 def check_table_name(text: str) -> str:
-    """Return the name of a table, its schema before it.
-
-    Raises
-    ------
-    InputError
-        It is none that every database takes.
-    """
+    """Return the name of a table, its schema before it."""
     if TABLE.fullmatch(text) is None:
         raise InputError(
             "The protected table needs a name of letters, digits and _, the first no digit; a schema may stand before "
@@ -84,13 +78,7 @@ def check_table_name(text: str) -> str:
 
 
 def check_memory_or_spark(word: str) -> None:
-    """Refuse an engine that code sets and trajectories have none of; it is not shown, as an address may hold a secret.
-
-    Raises
-    ------
-    InputError
-        It is neither memory nor Spark.
-    """
+    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret."""
     if word not in ("auto", "memory") and not is_spark(word):
         raise InputError(
             "--engine can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) for this shape."
@@ -115,7 +103,6 @@ class ChosenEngine:
 
     Attributes
     ----------
-    where : what counts the records
     why : what to say of the choice; None where nobody needs to be told
     """
 
@@ -124,13 +111,7 @@ class ChosenEngine:
 
 
 def check_word(word: str) -> None:
-    """Refuse a word that names no engine for tables; it is not shown, as an address may hold a secret.
-
-    Raises
-    ------
-    InputError
-        It names none.
-    """
+    """Refuse a word that names no engine for tables; it is not shown, as an address may hold a secret."""
     if word not in ("auto", "memory", "duckdb") and not is_spark(word) and not is_database(word):
         raise InputError(f"The engine is not known. It can be {WORDS}.")
 
@@ -140,14 +121,7 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
 
     Parameters
     ----------
-    word : as asked for
-    data : where the table is
     needs_rows : what was asked for that only the engine memory does; None if nothing was
-
-    Raises
-    ------
-    InputError
-        The engine asked for cannot do it, or does not fit where the table is.
     """
     check_word(word)
     if word == "memory":

@@ -84,13 +84,7 @@ class DuckDBDatabase:
 
 @contextmanager
 def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckDBDatabase]:
-    """Yield the table that a query to a DuckDB file gives; what is made there is gone unless it is committed.
-
-    Raises
-    ------
-    InputError
-        The file cannot be opened for writing, or the query fails.
-    """
+    """Yield the table that a query to a DuckDB file gives; what is made there is gone unless it is committed."""
     _check_repeatable(query)
     path = query.file()
     connection = call_foreign(lambda: connect(str(path)), cannot_open(path, query))

@@ -28,7 +28,6 @@ class Recoded:
 
     Attributes
     ----------
-    column : its name
     labels : by value as text, with None for a missing one
     """
 
@@ -42,7 +41,6 @@ class Making:
 
     Attributes
     ----------
-    table : its name in the database
     columns : released ones, in order
     recoded : quasi-identifiers
     suppressed : labels of the classes that are left out, columns as in ``recoded``
@@ -57,25 +55,13 @@ class Making:
 
 
 def table_name(text: str) -> exp.Table:
-    """Return the name of a table, its schema before it.
-
-    Raises
-    ------
-    InputError
-        It is none that every database takes.
-    """
+    """Return the name of a table, its schema before it."""
     parts = [exp.to_identifier(part, quoted=True) for part in reversed(check_table_name(text).split("."))]
     return exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
 
 
 def make(database: Database, making: Making) -> None:
-    """Make the protected table: recode by joining level maps, suppress by an anti-join.
-
-    Raises
-    ------
-    InputError
-        A statement fails, or the connection is lost.
-    """
+    """Make the protected table: recode by joining level maps, suppress by an anti-join."""
     codes = [_load_map(database, number, one) for number, one in enumerate(making.recoded)]
     rows = [tuple(code[label] for code, label in zip(codes, row, strict=True)) for row in making.suppressed.iter_rows()]
     database.load(SUPPRESSED, {place(number): "whole" for number in range(len(codes))}, rows)

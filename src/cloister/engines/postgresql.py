@@ -107,13 +107,7 @@ class PostgreSQL:
 
 @contextmanager
 def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL]:
-    """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed.
-
-    Raises
-    ------
-    InputError
-        The server cannot be reached, refuses the query, or lets this account make nothing.
-    """
+    """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed."""
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
         words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)

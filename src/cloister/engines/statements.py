@@ -146,13 +146,7 @@ def unique_share(engine: Engine, column: str) -> float:
 
 
 def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
-    """Return how many records have each combination of values in these columns, as a tally.
-
-    Raises
-    ------
-    InputError
-        The table has no records, or cannot be counted.
-    """
+    """Return how many records have each combination of values in these columns, as a tally."""
     frame = engine.fetch(tally(engine, columns))
     if not frame.height:
         raise InputError(f"{engine.file} has columns but no records.", file=engine.file)

@@ -40,7 +40,6 @@ class HierarchyReport:
 
     Attributes
     ----------
-    name : name of the file
     n_values, n_levels : rows, and columns of most rows
     groups : number of different labels at each level
     problems : what must be repaired, in the order to do it; empty if the hierarchy is legal
@@ -64,7 +63,6 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
     Parameters
     ----------
     rows : (n_values,) rows of labels
-    name : what to call them
     lines : (n_values,) line of each row in its file; counted from 1 if not given
 
     Examples
@@ -171,13 +169,7 @@ class LevelPreview:
 
 
 def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "values") -> tuple[LevelPreview, ...]:
-    """Return the groups that the values form at each level; repeated values count as often as they are given.
-
-    Raises
-    ------
-    InputError
-        A value is outside the hierarchy.
-    """
+    """Return the groups that the values form at each level; repeated values count as often as they are given."""
     occurrences = Counter(values)
     ladder = hierarchy.bind(column, list(occurrences))
     weights = [occurrences[value] for value in ladder.values]

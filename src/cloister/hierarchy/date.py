@@ -71,13 +71,7 @@ class DateHierarchy:
         return [value for value in values if value is not None and _read_day(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not an ISO date.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         days = [day for text in texts if (day := _read_day(text)) is not None]
         require_cover(

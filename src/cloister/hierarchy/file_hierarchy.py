@@ -88,13 +88,7 @@ class FileHierarchy:
         return [value for value in values if value is not None and value not in self._row_of]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not listed, or missing occurs and is not listed.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
         advice = "Add a row for each to the file, or use a builder: suppress takes any value."
@@ -145,11 +139,6 @@ def read_hierarchy_file(
     path : the file; UTF-8, or else Windows-1252
     delimiter : one character; detected if None: `;` if the file has one, else a tab, else `,`
     missing_as : text under which missing is listed, or None for an empty cell
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not a legal hierarchy.
     """
     name = os.fsencode(Path(path).name).decode("utf-8", "replace")
     rows, lines = _read_rows(Path(path), delimiter)

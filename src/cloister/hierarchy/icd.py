@@ -150,13 +150,7 @@ class IcdHierarchy:
         return [value for value in values if value is not None and tables.path(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not a code of a known category.
-        """
+        """Return the ladder of these distinct values."""
         tables = load_classification(self.kind)
         texts, missing = texts_in_order(values)
         paths = [path for text in texts if (path := tables.path(text)) is not None]

@@ -86,13 +86,7 @@ class IntervalHierarchy:
         return [value for value in values if value is not None and _floor(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not a number.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         numbers = [number for text in texts if (number := _floor(text)) is not None]
         require_cover(

@@ -22,7 +22,6 @@ class Ladder:
 
     Attributes
     ----------
-    column : name of the column
     values : (n_values,) the distinct values present, sorted by UTF-8 bytes, missing (None) last if it occurs
     labels : n_levels tuples of (n_values,) labels; level 0 is the value itself, the last level one root for all.
         Missing is None (released as an empty cell) until the root. Equal labels at one level are one group.
@@ -74,13 +73,7 @@ def texts_in_order(values: Sequence[str | None]) -> tuple[list[str], bool]:
 
 
 def require_cover(column: str, n_outside: int, n_values: int, problem: str, advice: str) -> None:
-    """Refuse a column of which some values are outside the hierarchy; counts them and says what to do.
-
-    Raises
-    ------
-    InputError
-        ``n_outside`` is not 0.
-    """
+    """Refuse a column of which some values are outside the hierarchy; counts them and says what to do."""
     if n_outside:
         raise InputError(
             f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice} "
@@ -107,7 +100,6 @@ def make_ladder(
 
     Parameters
     ----------
-    column : name of the column
     texts : the distinct values, missing left out, in order
     missing : whether the column has missing values; they are a leaf of their own, apart from all others until the root
     labels : for each level between the original and the root, the label of each text

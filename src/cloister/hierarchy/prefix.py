@@ -52,13 +52,7 @@ class PrefixHierarchy:
         return [value for value in values if value is not None and len(value) > self.length]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is longer than ``length``; tells how many and the longest length.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         self._require_cover(column, texts)
         labels = [

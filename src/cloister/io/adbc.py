@@ -69,11 +69,6 @@ def read_adbc(query: Query, call: Call) -> pl.DataFrame:
     """The table that a query gives, by the driver that is called as the scheme of the address.
 
     A transaction that only reads is asked for; not every driver knows it. What was done is rolled back in any case.
-
-    Raises
-    ------
-    InputError
-        There is no such driver, or the database cannot be reached or refuses the query.
     """
     given = {"username": os.environ.get(USER), "password": os.environ.get(PASSWORD)}
     secrets = {name: value for name, value in given.items() if value}
@@ -96,13 +91,7 @@ def read_adbc(query: Query, call: Call) -> pl.DataFrame:
 
 
 def driver_of(scheme: str, query: Query) -> Any:
-    """The module of a driver.
-
-    Raises
-    ------
-    InputError
-        It is not installed.
-    """
+    """The module of a driver."""
     name = re.split(r"[.+-]", scheme)[0]
     with suppress(ImportError):
         if DRIVER.fullmatch(name):
@@ -151,13 +140,7 @@ def unreachable(said: str, query: Query) -> str:
 
 
 def answer_of(query: Query, cursor: Any, call: Call, ask: Callable[[], T]) -> T:
-    """What the database answers, or in our words why it does not; its own words quote values.
-
-    Raises
-    ------
-    InputError
-        The query fails, or the database went away.
-    """
+    """What the database answers, or in our words why it does not; its own words quote values."""
     state: str | None = None
     try:
         return ask()
@@ -195,13 +178,7 @@ def _answers(cursor: Any) -> bool:
 
 
 def check_cursor(cursor: Any, query: Query) -> list[str]:
-    """The names of the columns of an answer.
-
-    Raises
-    ------
-    InputError
-        They do not tell the columns apart.
-    """
+    """The names of the columns of an answer."""
     names = [column[0] for column in cursor.description]
     check_names(names, query.name)
     return names
@@ -219,11 +196,6 @@ def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
     """The table that a query gives; numeric, uuid, intervals, JSON and other types of its own become text.
 
     User and password are libpq's matter: PGUSER, PGPASSWORD, PGPASSFILE, PGSERVICE.
-
-    Raises
-    ------
-    InputError
-        The server cannot be reached, refuses the query, or goes away.
     """
     driver = driver_of("postgresql", query)
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
@@ -268,13 +240,7 @@ def with_patience(url: str) -> str:
 
 
 def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives; a column that holds any text is text, one that holds any fraction is of fractions.
-
-    Raises
-    ------
-    InputError
-        The file cannot be opened, or the query fails.
-    """
+    """The table that a query gives; a column with any text is text, one with any fraction is of fractions."""
     path = query.file()
     driver = driver_of("sqlite", query)
     address = f"file:{quote(str(path.absolute()))}?mode=ro"

@@ -123,13 +123,7 @@ def read_code_events(
     ----------
     path : one event a line, ``id,code,age``; codes are text always
     columns : which column is what; None, or None within, for the usual names
-    encoding, delimiter, missing, usual_delimiter : as of `read_table`
     labels : whether ages are labels, as in a release, and no numbers
-
-    Raises
-    ------
-    InputError : the file cannot be read or lacks a column, an event lacks its patient, code or age, or an age is no
-        number from 0 on
 
     Examples
     --------
@@ -147,12 +141,7 @@ def read_code_events(
 
 
 def code_events(source: Source, wanted: EventColumns, path: Path | None = None, *, labels: bool = False) -> EventSource:
-    """The coded events of a table that was read.
-
-    Raises
-    ------
-    InputError : as of `read_code_events`
-    """
+    """The coded events of a table that was read."""
     frame, file = source.frame, source.name
     found = _columns(frame.columns, wanted, file)
     used = [found.id, found.code, found.age or found.date]
@@ -249,12 +238,7 @@ def _codes(column: pl.Series, file: str) -> pl.Series:
 
 
 def plain_ages(column: pl.Series, file: str, refused: Refused) -> pl.Series:
-    """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50.
-
-    Raises
-    ------
-    InputError : one is no number from 0 on, of at most nine digits before the point and nine after it
-    """
+    """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
     text = as_text(column)
     written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
     odd = [age for age, plain in written.items() if plain is None]
@@ -292,10 +276,6 @@ def ages_from_dates(
     ----------
     anchor : the date to count from, of each event; None: the first date of its patient
     ids : whose event it is
-
-    Raises
-    ------
-    InputError : something is no date, or a date lies before the one to count from
     """
     days = _as_dates(dates, file, refused)
     if anchor is None:

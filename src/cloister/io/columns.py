@@ -13,12 +13,7 @@ _YEARS = (1, 9999)
 
 
 def check_names(names: Sequence[object], file: str | None = None) -> None:
-    """Refuse column names that are not text, empty, or not different; said by position, as a name may be a value.
-
-    Raises
-    ------
-    InputError : with the number of the column, counted from 1
-    """
+    """Refuse column names that are not text, empty, or not different; said by position, as a name may be a value."""
     where = f"{file}: " if file else ""
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
@@ -52,13 +47,7 @@ def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
 
 
 def check_years(series: pl.Series, name: str) -> None:
-    """Refuse dates that are no days: databases have an infinity.
-
-    Raises
-    ------
-    InputError
-        There are such dates.
-    """
+    """Refuse dates that are no days: databases have an infinity."""
     if not isinstance(series.dtype, pl.Date | pl.Datetime):
         return
     low, high = (
@@ -82,10 +71,6 @@ def as_text(series: pl.Series) -> pl.Series:
     with missing values into floats), any other float as the shortest text that reads back the same. Booleans are
     ``true`` and ``false``; dates ``YYYY-MM-DD``; times ISO 8601, fractions of a second only where there are any;
     decimals keep their digits; text stays as it is.
-
-    Raises
-    ------
-    InputError : the column holds lists, structs or other things that are not one value a cell
 
     Examples
     --------

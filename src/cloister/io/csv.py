@@ -34,9 +34,6 @@ class CsvTable:
     Attributes
     ----------
     frame : every column as text, as written; an empty cell, quoted or not, is null
-    delimiter : what separates the cells
-    encoding : what the file was decoded from, in Python's name
-    notes : what a user should know about how it was read
     """
 
     frame: pl.DataFrame
@@ -54,21 +51,12 @@ def read_csv(
     ----------
     encoding, delimiter : overrule what is detected
     usual_delimiter : taken where none can be detected
-
-    Raises
-    ------
-    InputError : the file cannot be read, is no table, or has no records
     """
     return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
 
 
 def header_of(head: bytes, file: str, delimiter: str) -> list[str]:
-    """Return the names of the columns, from the first lines of a text file.
-
-    Raises
-    ------
-    InputError : the names are missing, or do not tell the columns apart
-    """
+    """Return the names of the columns, from the first lines of a text file."""
     first = _FIRST_RECORD.match(head)
     return csv_of(first[0] if first else head, file, delimiter=delimiter, may_be_empty=True).frame.columns
 
@@ -86,13 +74,7 @@ def csv_of(
 
     Parameters
     ----------
-    file : its name, for messages
-    encoding, delimiter, usual_delimiter : as of `read_csv`
     may_be_empty : whether a header without records will do
-
-    Raises
-    ------
-    InputError : as of `read_csv`
     """
     text = text_of(content, file, encoding)
     if delimiter is None:
@@ -139,10 +121,6 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
     Parameters
     ----------
     usual : what is taken where the header has no candidate but this, or two candidates fit equally well
-
-    Raises
-    ------
-    InputError : two candidates fit equally well
     """
     header, *records = _sample(data)
     found = {mark: header.count(mark.encode()) for mark in CANDIDATES if mark.encode() in header}
@@ -165,12 +143,7 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
 
 
 def check_delimiter(delimiter: str) -> str:
-    """``delimiter``, if it can separate cells.
-
-    Raises
-    ------
-    InputError : it is not one ASCII character, or has a meaning of its own in a text file
-    """
+    """``delimiter``, if it can separate cells: one ASCII character that means nothing else in a text file."""
     if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0':
         return delimiter
     raise InputError("A delimiter is one ASCII character other than a quote and the end of a line.")
@@ -198,11 +171,6 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
     Parameters
     ----------
     data : UTF-8 text without NUL, that ends in a newline
-
-    Raises
-    ------
-    InputError : a quote is not closed, a quote or a carriage return stands inside a cell without quotes, or a record
-        has fewer or more cells than the header
     """
     if data.startswith((b"\n", b"\r\n")):
         raise InputError(f"{file}: the first line is blank. It must name the columns.", file=file, line=1)

@@ -97,12 +97,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write ``data`` to a new file that its owner alone may read.
-
-    Raises
-    ------
-    InputError : the file exists already or cannot be written
-    """
+    """Write ``data`` to a new file that its owner alone may read."""
     with private_file(path) as file:
         file.write(data)
 

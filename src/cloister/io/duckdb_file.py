@@ -37,13 +37,7 @@ REASONS = {
 
 
 def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives; types that a release cannot hold become text.
-
-    Raises
-    ------
-    InputError
-        The file cannot be opened, or the query fails.
-    """
+    """The table that a query gives; types that a release cannot hold become text."""
     path = query.file()
     connection = call_foreign(lambda: _opened(str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt

@@ -52,11 +52,6 @@ def from_native(data: object) -> NativeFrame:
 
     ``data`` is left as it is. A DuckDB relation comes back on the connection of ``data``.
 
-    Raises
-    ------
-    InputError : ``data`` is of another kind, cannot be read, has names that do not tell its columns apart, or a
-        column that is not of one value a cell
-
     Examples
     --------
     >>> import polars as pl
@@ -128,10 +123,6 @@ def from_pandas(data: Any) -> pl.DataFrame:
     """The columns of a pandas DataFrame, without its index.
 
     NaN, None, NaT and NA are null; categories become text.
-
-    Raises
-    ------
-    InputError : the column names do not tell apart, or a column mixes types or holds what is not one value a cell
     """
     names = list(data.columns)
     check_names(names)

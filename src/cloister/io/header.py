@@ -75,10 +75,6 @@ def check_header(frame: pl.DataFrame, file: str) -> None:
 
     A name that looks like a value is one if the column below it is full of values of the same shape: `2019` above
     counts, or a code above zeros and ones, is the name of a column.
-
-    Raises
-    ------
-    InputError : it does
     """
     for place, column in enumerate(frame, 1):
         name = column.name
@@ -99,7 +95,6 @@ class Header:
 
     Attributes
     ----------
-    file : name of the file
     present : what stands in its first line
     usual : names by which a first line is known to name columns: a file without one has its first patient there
     example : a first line as it should be

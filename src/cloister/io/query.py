@@ -64,13 +64,7 @@ class Query:
         return self.url if found is None else found[2]
 
     def file(self) -> Path:
-        """Return the path of a database in a file.
-
-        Raises
-        ------
-        InputError
-            There is no such file.
-        """
+        """Return the path of a database in a file."""
         path = Path(self.place)
         if not path.is_file():
             raise InputError(f"There is no database file {path.name}, which {self.name} is to be read from.")
@@ -118,13 +112,7 @@ def is_address(text: str) -> bool:
 
 
 def check_address(url: str, name: str) -> None:
-    """Refuse what is no address, or holds a secret; nothing of it is shown.
-
-    Raises
-    ------
-    InputError
-        As said.
-    """
+    """Refuse what is no address, or holds a secret; nothing of it is shown."""
     if not is_address(url) or not url.isprintable():
         raise InputError(
             f"The url of {name} names no database. It can be postgresql://host:port/database, duckdb:PATH, sqlite:PATH "
@@ -139,13 +127,7 @@ def check_address(url: str, name: str) -> None:
 
 
 def query_text(text: str) -> str:
-    """The SQL that a word stands for: itself, or what the file of this name holds, if it ends in ``.sql``.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is no text.
-    """
+    """The SQL that a word stands for: itself, or what the file of this name holds, if it ends in ``.sql``."""
     return load_text(Path(text)).data.decode() if is_file_of_sql(text) else text
 
 
@@ -156,13 +138,7 @@ def is_file_of_sql(text: str) -> bool:
 
 @cache
 def the_one_select(query: str, scheme: str, name: str) -> str:
-    """Return the one statement of a query, without a semicolon or comments around it.
-
-    Raises
-    ------
-    InputError
-        There are several, none, or one that does more than read.
-    """
+    """Return the one statement of a query, without a semicolon or comments around it."""
     refusal = InputError(
         f"The query of {name} cannot be read as SQL. Give one SELECT statement, as the database takes it."
     )

@@ -62,14 +62,9 @@ def read_table(
 
     Parameters
     ----------
-    path : the file, or the query
     encoding, delimiter : overrule what is detected in a CSV file; of no meaning for Parquet and databases
     missing : texts that stand for a missing value, besides the empty one; plain text unless given here
     usual_delimiter : taken where none can be detected
-
-    Raises
-    ------
-    InputError : it cannot be read, or is no table with named columns and at least one record
 
     Examples
     --------
@@ -126,12 +121,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
-    """The table in the Parquet file ``path``; types are kept, categories become text.
-
-    Raises
-    ------
-    InputError : the file cannot be read, is not Parquet, has no records, or a column is not of one value a cell
-    """
+    """The table in the Parquet file ``path``; types are kept, categories become text."""
     return parquet_of(load_bytes(path), path.name)
 
 
@@ -140,12 +130,7 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
 
     Parameters
     ----------
-    file : its name, for messages
     may_be_empty : whether columns without records will do
-
-    Raises
-    ------
-    InputError : as of `read_parquet`
     """
     refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
     if not data:
@@ -160,14 +145,7 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
 
 
 def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
-    """The table that a query gives; types are kept where a release can hold them, others become text.
-
-    Raises
-    ------
-    InputError
-        The driver or the database is not there, refuses us or the query, or goes away; there are no records; a column
-        has no name of its own, or holds what is not one value a cell.
-    """
+    """The table that a query gives; types are kept where a release can hold them, others become text."""
     call = Call() if call is None else call
     refusal = InputError(f"What the database gives for {query.name} cannot be read.", file=query.name)
     reader = READERS.get(query.scheme, read_adbc)

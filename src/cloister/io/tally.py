@@ -111,10 +111,6 @@ def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column
     ----------
     delimiter : of a CSV file; None for Parquet
     id_column : numbered; each row has the first number of its records
-
-    Raises
-    ------
-    InputError : the file exists or cannot be written, a name or a type cannot stand in it, a text holds a NUL
     """
     check_names(table_columns(tally))
     if delimiter is not None:
@@ -168,10 +164,6 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
     ----------
     delimiter : of a CSV file; None for Parquet
     id_column : of numbers, if it has one; in another form it is a column like others
-
-    Raises
-    ------
-    InputError : the file cannot be read
     """
     parts: list[pl.DataFrame] = []
     for frame in _frames_of(path, delimiter):
@@ -256,10 +248,6 @@ def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]
     Parameters
     ----------
     delimiter : of a CSV file; None for Parquet
-
-    Raises
-    ------
-    InputError : the file cannot be read
     """
     if delimiter is not None and not is_large(path):
         return iter([read_csv(path, encoding="utf-8", delimiter=delimiter).frame])
@@ -275,10 +263,6 @@ def is_as_written(path: Path, delimiter: str | None) -> bool:
     Parameters
     ----------
     delimiter : of a CSV file; None for Parquet
-
-    Raises
-    ------
-    InputError : the file cannot be read
     """
     again, frames = _Digest(), released_frames(path, delimiter)
     first = next(frames, None)
@@ -307,11 +291,6 @@ def read_tally(
     Parameters
     ----------
     columns : those that are looked at, as far as they are there; all unless given
-    missing, delimiter, encoding : as of `cloister.io.read_table`
-
-    Raises
-    ------
-    InputError : the file cannot be read
     """
     if not is_parquet(path):
         head = head_of(path, encoding)

@@ -37,10 +37,6 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
     A missing value is an empty cell, quoted where it is alone in its line. Cells are quoted where the delimiter, a
     quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
     might be taken for the delimiter.
-
-    Raises
-    ------
-    InputError : the file exists or cannot be written, a name or a type cannot stand in CSV, a text holds a NUL
     """
     pieces = csv_pieces(iter([frame]), frame.columns, delimiter)
     header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
@@ -86,10 +82,6 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     pages hold the values of their own column chunk. Row-group statistics would be a minimum and a maximum of released
     values and nothing else; they are left out, as nothing here needs them and what is not written needs no argument.
     Beside the values Polars writes the names and types of the columns (``ARROW:schema``) and its own version.
-
-    Raises
-    ------
-    InputError : the file exists or cannot be written, or a column is not of one value a cell
     """
     check_names(frame.columns)
     table = plain_columns(frame)

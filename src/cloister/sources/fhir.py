@@ -264,13 +264,7 @@ def _visit(
 def _by_visit(
     records: Sequence[CodedResource], encounters: Mapping[str, Resource]
 ) -> Mapping[str, Sequence[str | None]]:
-    """Codes of records by the encounter that they belong to.
-
-    Raises
-    ------
-    InputError
-        A record and its encounter are of two patients.
-    """
+    """Codes of records by the encounter that they belong to."""
     rows, found = [], dict[str, list[str | None]]()
     for one in records:
         visit = referred(text_at(one.resource.content, "encounter", "reference"), "Encounter")

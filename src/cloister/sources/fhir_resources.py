@@ -276,13 +276,7 @@ def placed(resource: Resource, row: Row) -> Row:
 
 
 def once(found: Sequence[Resource]) -> dict[str, Resource]:
-    """Resources of one kind by their ids, of those that have one.
-
-    Raises
-    ------
-    InputError
-        An id is there twice.
-    """
+    """Resources of one kind by their ids, of those that have one."""
     frame = frame_of((placed(one, {"id": id_of(one)}) for one in found), ("id",))
     again = frame["id"].is_not_null() & ~frame["id"].is_first_distinct()
     SourceRecords(frame, "line").refuse(

@@ -47,13 +47,7 @@ class Member:
 
 
 def members_at(path: Path, name: str) -> tuple[Member, ...]:
-    """The files of a folder or archive, or that file alone, by name; archives in a folder are looked into.
-
-    Raises
-    ------
-    InputError
-        There is no such place, it may not be read, or it is no whole archive.
-    """
+    """The files of a folder or archive, or that file alone, by name; archives in a folder are looked into."""
     if not path.exists():
         raise InputError(f"There is no file or folder {name}.", file=name)
     if path.is_dir():
@@ -118,8 +112,6 @@ class Files:
     Attributes
     ----------
     name : of the collection, without its folder
-    members : by name
-    reading : how tables are read
     """
 
     name: str
@@ -128,13 +120,7 @@ class Files:
 
     @classmethod
     def at(cls, path: Path, name: str, reading: CollectionReading) -> "Files":
-        """The files of the folder or archive ``path``, or that file alone.
-
-        Raises
-        ------
-        InputError
-            There is no such place, it may not be read, or it is no whole archive.
-        """
+        """The files of the folder or archive ``path``, or that file alone."""
         return cls(name, members_at(path, name), reading)
 
     def tables(self, wanted: str) -> list[Member]:
@@ -142,13 +128,7 @@ class Files:
         return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
 
     def table(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
-        """The one table of that name, as `frame_of`.
-
-        Raises
-        ------
-        InputError
-            There is none, or there are several; or as of `frame_of`.
-        """
+        """The one table of that name, as `frame_of`."""
         found = self.table_if_there(name, needed, optional)
         if found is None:
             raise InputError(
@@ -173,11 +153,6 @@ class Files:
         ----------
         needed, optional : names of columns, as they are returned, in small letters; a column that is optional and not
             there is null throughout
-
-        Raises
-        ------
-        InputError
-            The table cannot be read, or lacks a column.
         """
         frame = _by_small_names(without_texts(self._read(member), self.reading.missing), member.name)
         lacking = next((column for column in needed if column not in frame.columns), None)

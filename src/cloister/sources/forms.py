@@ -30,13 +30,7 @@ class Made:
 
 
 def made(profile: Profile, files: Files, form: Form) -> Made:
-    """The input of a shape.
-
-    Raises
-    ------
-    InputError
-        A table or column is not there, something cannot be read, or records do not fit together.
-    """
+    """The input of a shape."""
     people = profile.people(files).checked()
     if form == "table":
         return _table(people)

@@ -113,13 +113,6 @@ def read_table(
     ----------
     place : as of `cloister.io.read_table`, or ``PROFILE:PATH``
     form : what a profile is to make; a file is read as it is
-    encoding, delimiter, missing, usual_delimiter : as of `cloister.io.read_table`
-
-    Raises
-    ------
-    InputError
-        As of `cloister.io.read_table`; no profile has that name, a table of the collection is not there or lacks a
-        column, or records do not fit together.
     """
     collection = profiled(place)
     if collection is not None:
@@ -132,17 +125,7 @@ def read_table(
 
 
 def read_claim_tables(patients: Any, claims: Any, **words: Any) -> tuple[Source, Source]:
-    """The tables of patients and of their claims, from two files or from one collection named twice.
-
-    Parameters
-    ----------
-    patients, claims, words : as of `read_table`
-
-    Raises
-    ------
-    InputError
-        As of `read_table`.
-    """
+    """The tables of patients and of their claims, from two files or from one collection named twice."""
     return read_table(patients, "patients", **words), read_table(claims, "claims", **words)
 
 
@@ -153,18 +136,7 @@ def form_of(shape: str) -> Form:
 
 
 def read_code_lists(place: Any, *, columns: CodeColumns | None = None, **words: Any) -> CodeSource:
-    """The codes in a file, or those that a profile finds in a collection of files.
-
-    Parameters
-    ----------
-    place : as of `cloister.io.read_code_lists`, or ``PROFILE:PATH``
-    columns, words : as of `cloister.io.read_code_lists`
-
-    Raises
-    ------
-    InputError
-        As of `read_table`, or of `cloister.io.read_code_lists`.
-    """
+    """The codes in a file, or those that a profile finds in a collection of files."""
     if profiled(place) is None:
         return lists_in_file(place, columns=columns, **words)
     return code_lists(read_table(place, "codes", **words), columns or CodeColumns(), words.get("missing", ()))
@@ -173,18 +145,7 @@ def read_code_lists(place: Any, *, columns: CodeColumns | None = None, **words: 
 def read_code_events(
     place: Any, *, columns: EventColumns | None = None, labels: bool = False, **words: Any
 ) -> EventSource:
-    """The coded events in a file, or those that a profile finds in a collection of files.
-
-    Parameters
-    ----------
-    place : as of `cloister.io.read_code_events`, or ``PROFILE:PATH``
-    columns, labels, words : as of `cloister.io.read_code_events`
-
-    Raises
-    ------
-    InputError
-        As of `read_table`, or of `cloister.io.read_code_events`.
-    """
+    """The coded events in a file, or those that a profile finds in a collection of files."""
     if profiled(place) is None:
         return events_in_file(place, columns=columns, labels=labels, **words)
     return code_events(read_table(place, "trajectories", **words), columns or EventColumns(), labels=labels)

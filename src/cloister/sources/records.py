@@ -65,13 +65,7 @@ class SourceRecords:
         )
 
     def dated(self, column: str) -> pl.DataFrame:
-        """The dates of a column, as `dates.parsed` returns them.
-
-        Raises
-        ------
-        InputError
-            Something is none.
-        """
+        """The dates of a column, as `dates.parsed` returns them."""
         dates = parsed(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
@@ -92,11 +86,6 @@ class SourceRecords:
         ----------
         owner : whose that is which a record names, one each; null where it is nobody's
         named : what it is, such as "a visit"
-
-        Raises
-        ------
-        InputError
-            There are such records.
         """
         self.refuse(
             self.frame[ID].ne_missing(owner), f"{named} of another patient", "Correct whose they are, or leave them out"
@@ -108,13 +97,7 @@ class People(SourceRecords):
     """Records of people, one each: with `SEX` and `BIRTH`, a date to the day, the month or the year."""
 
     def checked(self) -> "People":
-        """These, if each has an id, and another one.
-
-        Raises
-        ------
-        InputError
-            There are none, or one has no id, or one that another has.
-        """
+        """These, if each has an id, and another one."""
         if not self.frame.height:
             raise InputError("There are no patients, so there is nothing to release.")
         ids = self.frame[ID]

@@ -59,7 +59,6 @@ class Condition:
 
     Attributes
     ----------
-    name : in words
     icd9, icd10 : its codes, as many of one as of the other, the most frequent first
     share : of the patients of the age at which it is most common, before clusters and frailty
     ages : a word of `AGES`

@@ -87,9 +87,7 @@ class AttributeLoss:
 
     Attributes
     ----------
-    name : as the user writes it
     geometric : the geometric mean of (1 + loss), minus 1; else the arithmetic mean
-    meaning : the formula in words
     by_level : the loss of a value is level / highest level of its hierarchy, whatever it covers
 
     Notes
@@ -134,8 +132,6 @@ class ClassLoss:
 
     Attributes
     ----------
-    name : as the user writes it
-    meaning : the formula in words
     formula : loss from the sizes of released classes, those of suppressed ones, and the number of records
     ignores_suppression : whether suppressing a class changes nothing
 
@@ -290,13 +286,7 @@ LOSSES: dict[str, Loss] = {**MEAN_LOSSES, **TABLE_LOSSES}
 
 
 def parse_loss(name: str) -> Loss:
-    """Return the loss of this name.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Return the loss of this name."""
     if name in LOSSES:
         return LOSSES[name]
     hint = did_you_mean(name, LOSSES)

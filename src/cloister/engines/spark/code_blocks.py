@@ -82,7 +82,6 @@ class BlockReading:
     ----------
     form : which column is what; holds no cells
     repeats : whether the n-th occurrence of a code is an item of its own
-    with_ids : whether ids are kept
     is_csv : whether the lines were decoded from text
     records : of a block, about
     """
@@ -98,11 +97,6 @@ def read_blocks(frame: Any, reading: BlockReading) -> Blocks:
     """Return the code sets of a Spark frame whose columns are those of ``reading.form``.
 
     Long frames must have all lines of a patient in one partition.
-
-    Raises
-    ------
-    InputError
-        Ids are missing, codes cannot be written, or no patient has any.
     """
     blocks = call_spark(on_workers(frame, lambda batches: _blocks(batches, reading)).persist)
     try:

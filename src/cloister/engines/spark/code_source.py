@@ -57,13 +57,7 @@ class OpenedCodes:
 
 
 def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> OpenedCodes:
-    """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or lacks a column.
-    """
+    """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what."""
     if isinstance(given, SparkFiles):
         name = shown_name(given.path)
         frame, delimiter = files_frame(session, given)
@@ -81,13 +75,7 @@ def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence
 
 
 def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks:
-    """Return the code sets in some lines.
-
-    Raises
-    ------
-    InputError
-        As of `read_blocks`; or a patient has several lines of codes.
-    """
+    """Return the code sets in some lines."""
     frame, form = opened.frame, opened.form
     if form.layout == "long":
         # all lines of a patient in one partition
@@ -136,13 +124,7 @@ def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
 
 
 def first_file(path: Path) -> Path:
-    """Return a file, or the first of those in a folder.
-
-    Raises
-    ------
-    InputError
-        The folder has none.
-    """
+    """Return a file, or the first of those in a folder."""
     if not path.is_dir():
         return path
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))

@@ -41,9 +41,7 @@ class Parted:
 
     Attributes
     ----------
-    released : all of it
     figures : what was kept; ties are not counted
-    parts : how many there were
     crosswalk : the id of each patient and the cluster, by id; None unless ids were kept; secret
     """
 

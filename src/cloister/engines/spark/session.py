@@ -54,11 +54,6 @@ def spark_session(word: str = SPARK) -> Iterator[Any]:
     Yields
     ------
     pyspark.sql.SparkSession or pyspark.sql.connect.session.SparkSession
-
-    Raises
-    ------
-    InputError
-        Spark or Java is not installed, another session is active, or the cluster does not answer.
     """
     if not is_spark(word):
         raise InputError(f"{word!r} is no engine of Spark. Give spark, local[2], spark://host:port or sc://host:port.")

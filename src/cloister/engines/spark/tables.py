@@ -69,11 +69,6 @@ def spark_table(place: SparkFiles, word: str, missing: Sequence[str] = ()) -> It
     Parameters
     ----------
     word : engine, as of `cloister.engines.spark.session.spark_session`
-
-    Raises
-    ------
-    InputError
-        Spark is not there, or cannot read them.
     """
     shown = shown_name(place.path)
     with spark_session(word) as session:
@@ -86,13 +81,7 @@ def spark_table(place: SparkFiles, word: str, missing: Sequence[str] = ()) -> It
 
 @contextmanager
 def spark_frame(frame: Any, shown: str = "a dataframe") -> Iterator[SparkTable]:
-    """Yield a dataframe of Spark as a table that its session counts.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or has names that do not tell its columns apart.
-    """
+    """Yield a dataframe of Spark as a table that its session counts."""
     with session_of(frame) as session, _seen(session, _in_local_time(frame), shown) as seen:
         yield SparkTable(session, seen.name, shown, seen.schema)
 

@@ -103,13 +103,7 @@ def collected(frame: Any) -> Iterator[Row]:
 
 
 def computed(frame: Any) -> Iterator[Row]:
-    """Return the rows of a frame, all partitions of which are computed side by side first.
-
-    Raises
-    ------
-    CloisterError
-        As of `collected`.
-    """
+    """Return the rows of a frame, all partitions of which are computed side by side first."""
     kept = call_spark(frame.persist)
     try:
         call_spark(kept.count)
