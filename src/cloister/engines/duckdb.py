@@ -79,7 +79,7 @@ class DuckDBDatabase:
         self.run(dropping(table))
 
     def _answer(self, ask: Any) -> Any:
-        return waited_for(lambda: _told(ask, self.file), self.connection.interrupt)
+        return waited_for(lambda: _in_our_words(ask, self.file), self.connection.interrupt)
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
     connection = call_foreign(lambda: connect(str(path)), cannot_open(path, query))
     try:
         connection.begin()
-        columns = waited_for(lambda: _told(lambda: _seen(connection, query), query.name), connection.interrupt)
+        columns = waited_for(lambda: _in_our_words(lambda: _seen(connection, query), query.name), connection.interrupt)
         yield DuckDBDatabase(query, columns, tuple(missing), connection)
     finally:
         with suppress(Exception):
@@ -138,7 +138,7 @@ def _by_bytes(name: str, kind: str, query: Query) -> str:
     return f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
 
 
-def _told(ask: Any, file: str) -> Any:
+def _in_our_words(ask: Any, file: str) -> Any:
     """What DuckDB answers, or in our words why it does not; its own words quote values."""
     reason = ""
     try:

@@ -72,7 +72,7 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     """Return the query of the protected table."""
     own = [one.name for one in engine.columns]
     maps = {one.column: _map(number) for number, one in enumerate(making.recoded)}
-    shown: dict[str, exp.Expr] = {
+    released: dict[str, exp.Expr] = {
         column: exp.column("label", maps[column]) if column in maps else exp.column(place(own.index(column)), "s")
         for column in making.columns
         if column != making.id
@@ -81,13 +81,13 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     # Labels are ordered by their codes, as numbers are compared faster than texts.
     keys = [
         exp.column("code", maps[column]) if column in maps else by_bytes(engine, one.copy())
-        for column, one in shown.items()
+        for column, one in released.items()
     ]
     in_order = [exp.Ordered(this=one) for one in keys]
     if making.id is not None:
         number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[one.copy() for one in in_order]))
-        shown[making.id] = exp.cast(number, exp.DataType.Type.BIGINT)
-    query = exp.select(*(exp.alias_(shown[column].copy(), column, quoted=True) for column in making.columns))
+        released[making.id] = exp.cast(number, exp.DataType.Type.BIGINT)
+    query = exp.select(*(exp.alias_(released[column].copy(), column, quoted=True) for column in making.columns))
     query = query.from_(plain(engine).subquery("s"))
     for column, alias in maps.items():
         joined = exp.column("k", alias).eq(key(exp.column(place(own.index(column)), "s")))
@@ -138,8 +138,8 @@ def n_changed(engine: Engine, making: Making) -> exp.Select:
 def _recorded(engine: Engine, making: Making, column: str) -> exp.Expr:
     """What a column of a record of the original may be released as: its label, or itself."""
     labels = {one.column: number for number, one in enumerate(making.recoded)}
-    shown = exp.column("label", _map(labels[column])) if column in labels else _own(engine, column)
-    return exp.alias_(shown, column, quoted=True)
+    released = exp.column("label", _map(labels[column])) if column in labels else _own(engine, column)
+    return exp.alias_(released, column, quoted=True)
 
 
 def _own(engine: Engine, column: str) -> exp.Column:

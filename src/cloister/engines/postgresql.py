@@ -70,13 +70,15 @@ class PostgreSQL:
     def run(self, statement: Any) -> None:
         """Run a statement inside the transaction."""
         sql = statement.sql(dialect=self.dialect)
-        self._waited(lambda: _told(lambda: self.cursor.execute(sql), self.file))
+        self._waited(lambda: _in_our_words(lambda: self.cursor.execute(sql), self.file))
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
         """Make a temporary table of these rows."""
         kinds: dict[Loaded, Any] = {"text": pl.String, "whole": pl.Int64}
         frame = pl.DataFrame(rows, schema={column: kinds[kind] for column, kind in columns.items()}, orient="row")
-        self._waited(lambda: _told(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file))
+        self._waited(
+            lambda: _in_our_words(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file)
+        )
 
     def is_there(self, table: str) -> bool:
         """Whether there is a table of this name."""
@@ -111,7 +113,7 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
         words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
-        waited_for(lambda: _told(lambda: _prepared(cursor, query, words), query.name), call.stop)
+        waited_for(lambda: _in_our_words(lambda: _prepared(cursor, query, words), query.name), call.stop)
         columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop)
         yield PostgreSQL(query, columns, tuple(missing), cursor, call)
 
@@ -152,7 +154,7 @@ def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
     return tuple(EngineColumn(name, kind_of(kind)) for name, kind in empty.schema.items())
 
 
-def _told(make: Callable[[], object], file: str) -> None:
+def _in_our_words(make: Callable[[], object], file: str) -> None:
     """Do something there, or say in our words why it cannot be done; its own words quote values."""
     state: str | None = ""
     try:

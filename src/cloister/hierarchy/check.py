@@ -144,9 +144,9 @@ def _split(finer: Sequence[str], coarser: Sequence[str], lines: Sequence[int]) -
 
 
 def _at(lines: Sequence[int]) -> str:
-    shown = ", ".join(map(str, lines[:LINES_SHOWN]))
+    listed = ", ".join(map(str, lines[:LINES_SHOWN]))
     rest = len(lines) - LINES_SHOWN
-    return f"on line{'s' if len(lines) > 1 else ''} {shown}{f' and {rest} more' if rest > 0 else ''}"
+    return f"on line{'s' if len(lines) > 1 else ''} {listed}{f' and {rest} more' if rest > 0 else ''}"
 
 
 @dataclass(frozen=True)

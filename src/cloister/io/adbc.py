@@ -70,8 +70,8 @@ def read_adbc(query: Query, call: Call) -> pl.DataFrame:
 
     A transaction that only reads is asked for; not every driver knows it. What was done is rolled back in any case.
     """
-    given = {"username": os.environ.get(USER), "password": os.environ.get(PASSWORD)}
-    secrets = {name: value for name, value in given.items() if value}
+    environment = {"username": os.environ.get(USER), "password": os.environ.get(PASSWORD)}
+    secrets = {name: value for name, value in environment.items() if value}
     driver = driver_of(query.scheme, query)
 
     def connect() -> Any:
@@ -160,8 +160,8 @@ def _refusal(query: Query, state: str | None, *, lost: bool) -> InputError:
         )
         return InputError(sentence, file=query.name)
     reason = REASONS.get(state or "", OF_CLASS.get((state or "")[:2], "failed in the database, or was stopped there"))
-    told = f" (SQLSTATE {state})" if state and re.fullmatch(r"[0-9A-Z]{5}", state) else ""
-    return InputError(f"The query of {query.name} {reason}{told}. Run it alone there to see why.", file=query.name)
+    code = f" (SQLSTATE {state})" if state and re.fullmatch(r"[0-9A-Z]{5}", state) else ""
+    return InputError(f"The query of {query.name} {reason}{code}. Run it alone there to see why.", file=query.name)
 
 
 def _answers(cursor: Any) -> bool:

@@ -55,8 +55,8 @@ def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     if any(map(_looks_like_value, header)):
         places = [header.index(name) + 1 for name in names]
         is_run = len(places) == places[-1] - places[0] + 1
-        told = f"{places[0]} to {places[-1]}" if is_run else _cut([f"{place}" for place in places])
-        return f"column {told} (not named here, as they look like values: {ADVICE})"
+        positions = f"{places[0]} to {places[-1]}" if is_run else _cut([f"{place}" for place in places])
+        return f"column {positions} (not named here, as they look like values: {ADVICE})"
     return _cut(names)
 
 
@@ -115,9 +115,9 @@ class Header:
             return f"Its columns: {listed(self.present)}."
         return f"Its first line must name the columns, as in: {self.example}."
 
-    def check(self, *asked: str | None) -> None:
+    def check(self, *wanted: str | None) -> None:
         """Refuse a column that was asked for and is not there."""
-        column = next((name for name in asked if name is not None and name not in self.present), None)
+        column = next((name for name in wanted if name is not None and name not in self.present), None)
         if column is None:
             return
         hint = nearest_column(column, self.present) if self._are_names() else ""
@@ -139,7 +139,7 @@ def text_of_codes(column: pl.Series, file: str) -> pl.Series:
 
 def taken_as(roles: Sequence[tuple[str, str | None, str | None]]) -> list[str]:
     """Return notes on what was taken for what: for each role the column found, and the one asked for."""
-    return [f"the column {name!r} was taken as {role}" for role, name, asked in roles if name and asked is None]
+    return [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
 
 
 def not_released(rest: Sequence[str]) -> list[str]:

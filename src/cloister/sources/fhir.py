@@ -69,7 +69,7 @@ WHY_NOT_MADE = "drafts, cancelled, in error, or asked only what would be paid"
 WHY_NOT_HELD = "encounters that are planned, cancelled or in error"
 WHY_NOT_DONE = "procedures that are not done, in preparation or in error"
 STRANGE = "\0strange"
-TOLD = ("diagnosis", "diagnoses", "procedure", "procedures", "place_of_service", "provider")
+CLAIM_COLUMNS = ("diagnosis", "diagnoses", "procedure", "procedures", "place_of_service", "provider")
 
 
 def people(files: Files) -> People:
@@ -167,7 +167,7 @@ def _made(
     encounters = once(found["Encounter"])
     by_id = [{name: one for one in each if (name := id_of(one.resource))} for each in (had, done)]
     rows = (_claim(one, encounters, *by_id) for one in found["Claim"])
-    records = without_left(rows, (ID, DATE, END, *TOLD, STRANGE))
+    records = without_left(rows, (ID, DATE, END, *CLAIM_COLUMNS, STRANGE))
     records.refuse(
         records.frame[STRANGE].is_not_null(),
         "a diagnosis, procedure or encounter of another patient",
@@ -226,12 +226,12 @@ def _entries(content: Row, name: str, known: Mapping[str, CodedResource], system
 
 
 def _entry(entry: Any, name: str, known: Mapping[str, CodedResource], systems: Sequence[str]) -> Entry:
-    told = code_of(at(entry, f"{name}CodeableConcept"), systems, SNOMED)
+    concept = code_of(at(entry, f"{name}CodeableConcept"), systems, SNOMED)
     kind = {"diagnosis": "Condition", "procedure": "Procedure"}[name]
     meant = known.get(referred(text_at(entry, f"{name}Reference", "reference"), kind) or "")
     if meant is None:
-        return Entry(told)
-    return Entry(told or meant.code, by_id=True, owner=meant.patient)
+        return Entry(concept)
+    return Entry(concept or meant.code, by_id=True, owner=meant.patient)
 
 
 def _visits(
@@ -240,7 +240,7 @@ def _visits(
     """Encounters; conditions and procedures that are of another patient than their encounter are refused."""
     encounters = once(found["Encounter"])
     of_visits = [_by_visit(each, encounters) for each in (had, done)]
-    return without_left((_visit(one, *of_visits) for one in found["Encounter"]), (ID, DATE, END, *TOLD))
+    return without_left((_visit(one, *of_visits) for one in found["Encounter"]), (ID, DATE, END, *CLAIM_COLUMNS))
 
 
 def _visit(

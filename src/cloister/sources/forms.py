@@ -49,10 +49,10 @@ def _table(people: People) -> Made:
     births = people.dated(BIRTH)
     day = births["start"].to_frame().select(pl.when(births["whole"]).then(pl.col("start"))).to_series()
     columns = [ID, BIRTH, "birth_year", *_others(people.frame, (ID, BIRTH))]
-    told = people.frame.with_columns(
+    frame = people.frame.with_columns(
         _sex(), day.cast(pl.String).alias(BIRTH), births["start"].dt.year().cast(pl.String).alias("birth_year")
     )
-    return Made(told.select(columns), people.notes)
+    return Made(frame.select(columns), people.notes)
 
 
 def _patients(people: People) -> Made:
@@ -83,8 +83,8 @@ def _trajectories(conditions: SourceRecords, people: People) -> Made:
     conditions.dated(DATE)
     if AGE not in conditions.frame.columns:
         conditions = replace(conditions, frame=conditions.frame.with_columns(pl.lit(None, pl.String).alias(AGE)))
-    told = conditions.frame[AGE].is_not_null()
-    conditions = conditions.without(conditions.frame[DATE].is_null() & ~told, "no date")
+    has_age = conditions.frame[AGE].is_not_null()
+    conditions = conditions.without(conditions.frame[DATE].is_null() & ~has_age, "no date")
     known = conditions.frame[ID].is_in(births[ID].implode()) | conditions.frame[AGE].is_not_null()
     conditions = conditions.without(~known, "the birth of the patient is not known")
     joined = conditions.frame.join(births, on=ID, how="left", maintain_order="left")
@@ -99,9 +99,9 @@ def _trajectories(conditions: SourceRecords, people: People) -> Made:
 
 def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
     """Completed years; 0 where an event is known to be of the year or month of birth alone."""
-    told = parsed(dates)
-    ages = completed_years(births, told["start"])
-    return ages.set((ages < 0) & (told["start"].dt.year() == births.dt.year()) & ~told["whole"], 0)
+    days = parsed(dates)
+    ages = completed_years(births, days["start"])
+    return ages.set((ages < 0) & (days["start"].dt.year() == births.dt.year()) & ~days["whole"], 0)
 
 
 def _claims(claims: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)

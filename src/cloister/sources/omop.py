@@ -73,8 +73,8 @@ def claims(files: Files) -> SourceRecords:
     alone = had.frame.filter(~inside).with_columns(pl.col(SOURCE_CODE).alias("diagnosis"), pl.col(DATE).alias(END))
     frame = pl.concat([frame, alone.select(ID, DATE, END, "diagnosis", FILE, ROW)], how="diagonal")
     codes = ("diagnosis", "diagnoses", "procedure", "procedures")
-    told = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
-    return SourceRecords(frame.select(told), notes=had.notes)
+    columns = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
+    return SourceRecords(frame.select(columns), notes=had.notes)
 
 
 def _of_own_visits(records: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
@@ -191,20 +191,20 @@ def _with_specialty(visits: pl.DataFrame, files: Files) -> pl.DataFrame:
     return visits.join(known, on="provider", how="left", maintain_order="left")
 
 
-def _concepts(files: Files, told: str, *, needed: bool = False) -> pl.DataFrame:
+def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:
     """CONCEPT: an id each, and what is told of it; the concept that stands for none is left out."""
     take = files.table if needed else files.table_if_there
-    found = take("concept", ("concept_id", told))
+    found = take("concept", ("concept_id", wanted))
     if found is None:
-        return pl.DataFrame(schema={"concept_id": pl.String, told: pl.String})
+        return pl.DataFrame(schema={"concept_id": pl.String, wanted: pl.String})
     own = _numbers(found).filter(pl.col("concept_id").is_not_null() & (pl.col("concept_id") != NO_CONCEPT))
-    return own.select("concept_id", told).unique("concept_id", keep="first", maintain_order=True)
+    return own.select("concept_id", wanted).unique("concept_id", keep="first", maintain_order=True)
 
 
 def _with(frame: pl.DataFrame, concepts: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
     """``frame`` with what is told of the concepts in ``column``, as the column ``name``."""
-    told = concepts.rename({concepts.columns[0]: column, concepts.columns[1]: name})
-    return frame.join(told, on=column, how="left", maintain_order="left")
+    names = concepts.rename({concepts.columns[0]: column, concepts.columns[1]: name})
+    return frame.join(names, on=column, how="left", maintain_order="left")
 
 
 def _as_code(column: str) -> pl.Expr:

@@ -63,8 +63,8 @@ def _ready_people(files: Files) -> People:
 def conditions(files: Files) -> SourceRecords:
     """Each diagnosis of each claim."""
     frame = _claims(files).select(ID, DATE, pl.col("diagnoses").alias(CODE), FILE, ROW)
-    told = frame.explode(CODE, empty_as_null=False, keep_nulls=False)
-    return SourceRecords(told.filter(pl.col(CODE).is_not_null()))
+    exploded = frame.explode(CODE, empty_as_null=False, keep_nulls=False)
+    return SourceRecords(exploded.filter(pl.col(CODE).is_not_null()))
 
 
 def claims(files: Files) -> SourceRecords:

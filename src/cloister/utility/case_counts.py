@@ -1,7 +1,7 @@
 """Case counts: how many records hold all codes of a query, or any code of a constraint, and how wrong estimates are.
 
 They are also answered from records of terms, each a set of codes of which a record has one or more. Which subset is
-meant is not told, so that answers are expectations: by the first reading all non-empty subsets are equally likely; by
+meant is not known, so that answers are expectations: by the first reading all non-empty subsets are equally likely; by
 the second each code of a term is there with one chance in the size of the term, whatever the others are.
 
 References

@@ -35,7 +35,7 @@ LEAST_INFORMATION = 1e-12
 
 
 class LossAndBound(NamedTuple):
-    """Loss of a release, and the loss if nothing were suppressed: no higher, and never lower at a coarser policy."""
+    """Loss of a release, and the loss with nothing suppressed: no higher, never lower at a coarser transformation."""
 
     loss: float
     bound: float
@@ -48,7 +48,7 @@ class LossAndBound(NamedTuple):
 
 @dataclass(frozen=True)
 class Generalized:
-    """Classes and distinct rows of a table at one policy.
+    """Classes and distinct rows of a table at one transformation.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Generalized:
     domains : (n_attributes,) int64, leaves of the whole domain
     weights : (n_attributes,) float64, positive
     log_leaves : returns (n_attributes, n_rows) float64, logarithm of the leaves of the domain that each label covers
-    log_label_records : returns the same of the records of the input that share the label at this policy
+    log_label_records : returns the same of the records of the input that share the label at this transformation
     log_value_records : returns the same of the records of the input that share the value as recorded
 
     The last three are worked out only for losses that look at them.
@@ -92,8 +92,9 @@ class AttributeLoss:
 
     Notes
     -----
-    Generalization alone loses no more than generalization with suppression, and never less at a coarser policy: that
-    lower bound is monotone. The full loss is not, because generalizing can save records from suppression.
+    Generalization alone loses no more than generalization with suppression, and never less at a coarser
+    transformation: that lower bound is monotone. The full loss is not, because generalizing can save records from
+    suppression.
     """
 
     name: str

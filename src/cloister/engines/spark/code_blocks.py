@@ -108,8 +108,8 @@ def read_blocks(frame: Any, reading: BlockReading) -> Blocks:
 
 def _read(blocks: Any, reading: BlockReading) -> Blocks:
     """Add up what the workers tell of their blocks."""
-    told = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
-    heads = [unpack(row.head) for row in collected(told)]
+    with_heads = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
+    heads = [unpack(row.head) for row in collected(with_heads)]
     form, column = reading.form, reading.form.columns.codes or reading.form.columns.code
     absent, lines = sum(head["absent"] for head in heads), sum(head["lines"] for head in heads)
     if absent:

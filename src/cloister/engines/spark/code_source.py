@@ -56,18 +56,18 @@ class OpenedCodes:
     csv: bool = False
 
 
-def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> OpenedCodes:
+def open_codes(session: Any, place: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> OpenedCodes:
     """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what."""
-    if isinstance(given, SparkFiles):
-        name = shown_name(given.path)
-        frame, delimiter = files_frame(session, given)
+    if isinstance(place, SparkFiles):
+        name = shown_name(place.path)
+        frame, delimiter = files_frame(session, place)
     else:
-        name, frame, delimiter = "the Spark frame", given, None
+        name, frame, delimiter = "the Spark frame", place, None
     refusal = UNREADABLE.format(name=name)
     check_names(call_spark(lambda: frame.columns, refusal), name)
     head = pl.from_arrow(call_spark(lambda: frame.limit(0).toArrow(), refusal))
     empty = plain_columns(head if isinstance(head, pl.DataFrame) else head.to_frame(), name)
-    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(given, SparkFiles) else "csv"
+    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(place, SparkFiles) else "csv"
     form = code_lists(Source(empty, kind, delimiter, None, name), columns, missing)
     used = [column for column in (form.columns.id, form.columns.codes, form.columns.code) if column is not None]
     lines = call_spark(lambda: frame.selectExpr(*map(quoted, used)), refusal)
