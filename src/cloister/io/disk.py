@@ -32,6 +32,7 @@ _SENTENCES = {
 
 _AS_NAMED, _NO_REPLACE, _EXCHANGE = -100, 1, 2
 _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+"""Words of renameat2, and what it answers where the system or the file system cannot do it."""
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

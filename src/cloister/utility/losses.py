@@ -28,8 +28,6 @@ from cloister.errors import InputError, did_you_mean
 Numbers = NDArray[np.int64]
 Logarithms = NDArray[np.float64]
 
-Sizes = NDArray[np.int64]
-
 LEAST_INFORMATION = 1e-12
 """Information a record that is no more than rounding: the column has one value."""
 
@@ -144,7 +142,7 @@ class ClassLoss:
 
     name: str
     meaning: str
-    formula: Callable[[Sizes, Sizes, int], float]
+    formula: Callable[[Numbers, Numbers, int], float]
     ignores_suppression: bool = False
 
     is_mean: ClassVar[bool] = False
@@ -156,7 +154,7 @@ class ClassLoss:
         return LossAndBound(self.formula(sizes[is_kept], sizes[~is_kept], n), self.formula(sizes, sizes[:0], n))
 
 
-def _squares(sizes: Sizes) -> int:
+def _squares(sizes: Numbers) -> int:
     # Whole numbers of Python: the square of 2**32 records does not fit into 64 bits.
     values, counts = np.unique(sizes, return_counts=True)
     return sum(size * size * count for size, count in zip(values.tolist(), counts.tolist(), strict=True))
