@@ -11,7 +11,7 @@ import polars as pl
 from cloister import __version__
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
-from cloister.io.runs import is_as_written, released_frames
+from cloister.io.tally import is_as_written, released_frames
 from cloister.report import render_report
 from cloister.results import Manifest
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.io import RECORDS, as_text, records_of
-from cloister.io.database import read_query
 from cloister.io.query import Query, quoted
+from cloister.io.read import read_query
 from cloister.release_folder import TABLE, stated
 from cloister.results import Manifest
 from cloister.tabular.manifest_fields import is_place

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloister.io import RECORDS, first_records, n_records, tallied, write_csv, write_parquet
-from cloister.io import runs as large
-from cloister.io.runs import is_as_written, read_runs, read_tally, write_runs
+from cloister.io import tally as large
+from cloister.io.tally import is_as_written, read_runs, read_tally, write_runs
 
 TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
 

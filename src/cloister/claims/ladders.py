@@ -13,7 +13,7 @@ import numpy as np
 
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy import Hierarchy, Ladder, describe_builders, parse_hierarchy
-from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.ladder import group_sizes, make_ladder, require_cover, texts_in_order
 
 from .group_tables import Groups, coarser_groups, groups_of, plain
 

@@ -17,7 +17,7 @@ from cloister.codesets.disassociation.warm import must_compile
 from cloister.codesets.policy import known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, read_given
 from cloister.codesets.workload import parse_workload
-from cloister.engines.words import check_memory_or_spark, is_spark
+from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.io import CodeColumns

@@ -73,7 +73,7 @@ def prepare_on_spark(options: CodesOptions, watch: Stopwatch, request_of: Reques
     data, found = _file(options), _Found()
 
     def protect() -> Release:
-        from cloister.engines.spark.code_source import Place  # loads nothing of Spark before it is needed
+        from cloister.engines.spark.code_source import SparkFiles  # loads nothing of Spark before it is needed
         from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
         def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
@@ -84,7 +84,7 @@ def prepare_on_spark(options: CodesOptions, watch: Stopwatch, request_of: Reques
         if must_compile():
             note("Compiling the method for this machine, once (about 30 s).", quiet=quiet)
         source = CodesOnSpark(
-            Place(data, options.encoding, options.delimiter),
+            SparkFiles(data, options.encoding, options.delimiter),
             CodeColumns(options.id, options.codes, options.code),
             repeats=options.repeats,
             drop_empty=options.drop_empty,

@@ -21,9 +21,8 @@ from cloister.cli.summary import print_summary
 from cloister.cli.table_options import TableOptions
 from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
 from cloister.cli.values_file import write_values
-from cloister.engines.choice import Chosen, check_word, choose_engine
+from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
-from cloister.engines.words import check_table_name, is_database
 from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values
@@ -92,7 +91,7 @@ def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack) 
     return replace(prepared, notes=lambda release, manifest: [why, *notes_on(release, manifest)])
 
 
-def _on_engine(options: TableOptions, chosen: Chosen, watch: Stopwatch, engines: ExitStack) -> Prepared:
+def _on_engine(options: TableOptions, chosen: ChosenEngine, watch: Stopwatch, engines: ExitStack) -> Prepared:
     from cloister.cli.table_on_engine import opened, prepare_on_engine  # SQL is loaded only for that
 
     with watch.stage("read"):

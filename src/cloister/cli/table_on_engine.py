@@ -11,10 +11,9 @@ from cloister.cli.prepared import Original, Prepared, Rows
 from cloister.cli.progress import watched
 from cloister.cli.table_options import TableOptions
 from cloister.cli.values_file import write_values
-from cloister.engines.choice import Chosen
-from cloister.engines.counts import fetch_tally
+from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.relation import Database, Engine, names_of
-from cloister.engines.words import name_of_table
+from cloister.engines.statements import fetch_tally
 from cloister.errors import InputError
 from cloister.flow.counted_tables import count_table, protect_counted_table, refuse_what_needs_rows
 from cloister.flow.database_tables import protect_table_in_database
@@ -49,7 +48,7 @@ class Opened:
 
 
 @contextmanager
-def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
+def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
     """Yield the engine chosen, over the table that the options name.
 
     Raises
@@ -64,13 +63,13 @@ def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
             yield inside
         return
     if chosen.where == "spark":
-        from cloister.engines.spark.code_source import Place
+        from cloister.engines.spark.code_source import SparkFiles
         from cloister.engines.spark.tables import spark_table
 
-        with spark_table(Place(data, options.encoding, options.delimiter), options.engine, missing) as table:
+        with spark_table(SparkFiles(data, options.encoding, options.delimiter), options.engine, missing) as table:
             yield Opened(table, table.format, table.delimiter)
         return
-    from cloister.engines.duckdb_files import duckdb_file
+    from cloister.engines.duckdb import duckdb_file
 
     with duckdb_file(
         data, delimiter=options.delimiter, encoding=options.encoding, missing=missing, threads=threads
@@ -82,7 +81,7 @@ def opened(options: TableOptions, chosen: Chosen) -> Iterator[Opened]:
 def _database(query: Query, options: TableOptions) -> Iterator[Opened]:
     missing = options.missing or ()
     if query.scheme == "duckdb":
-        from cloister.engines.duckdb_database import duckdb_database
+        from cloister.engines.duckdb import duckdb_database
 
         with duckdb_database(query, missing) as inside:
             yield Opened(inside, database=inside)

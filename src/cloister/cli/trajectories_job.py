@@ -13,7 +13,7 @@ from cloister.cli.progress import working
 from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.cli.trajectories_summary import notes_on, print_trajectories_summary
 from cloister.codesets.policy import UtilityPolicy
-from cloister.engines.words import check_memory_or_spark
+from cloister.engines.choice import check_memory_or_spark
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import parse_hierarchy

@@ -14,7 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
-from cloister.io.runs import is_large, read_tally
+from cloister.io.tally import is_large, read_tally
 from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest, Verdict

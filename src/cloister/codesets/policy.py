@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import InputError
-from cloister.hierarchy.classification import CodePath, load_classification
+from cloister.hierarchy.icd import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
 
 from .data import CodeSets

@@ -1,5 +1,6 @@
-"""Which engine counts a table: the one that was asked for, or that which fits its size and where it is."""
+"""Which engine counts a table: the one whose word was asked for, or that which fits its size and where it is."""
 
+import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +10,17 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.foreign import call_foreign
-from cloister.io.parquet import is_parquet
-from cloister.io.query import Query
+from cloister.io.query import Query, is_address
+from cloister.io.read import is_parquet
 from cloister.io.text import is_packed
 from cloister.sources import profiled
 
-from .words import is_database, is_spark
+SPARK = "spark"
+
+NO_SCHEMAS = ("temp", "system", "information_schema")
+TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
+
+_MASTER = re.compile(r"(local(\[[^\]]*\])?|spark://.+|sc://.+|yarn|k8s://.+)")
 
 Where = Literal["memory", "duckdb", "spark", "database"]
 
@@ -25,13 +31,78 @@ SAMPLE_BYTES = 1 << 20
 WORDS = "auto, memory, duckdb, spark (or local[2], spark://HOST:PORT, sc://HOST:PORT) or the address of a database"
 
 
+def is_spark(word: str) -> bool:
+    """Whether an engine word means Spark.
+
+    ``spark`` is the session that is there, or one on this machine; ``local[N]``, ``spark://host:port``, ``yarn`` and
+    ``k8s://...`` are masters of classic Spark; ``sc://host:port`` is a server of Spark Connect.
+
+    Examples
+    --------
+    >>> [is_spark(word) for word in ("spark", "local[2]", "sc://host:15002", "memory", "auto", "sparkle")]
+    [True, True, True, False, False, False]
+    """
+    return word == SPARK or _MASTER.fullmatch(word) is not None
+
+
+def is_database(word: str) -> bool:
+    """Whether an engine word is the address of a database.
+
+    Examples
+    --------
+    >>> [is_database(word) for word in ("postgresql://host/db", "duckdb:file", "spark://host:7077", "duckdb")]
+    [True, True, False, False]
+    """
+    return is_address(word) and not is_spark(word)
+
+
+def is_spark_frame(data: object) -> bool:
+    """Whether this is a dataframe of Spark, classic or of Spark Connect; nothing is imported to tell."""
+    return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "sparkSession")
+
+
+def check_table_name(text: str) -> str:
+    """Return the name of a table, its schema before it."""
+    if TABLE.fullmatch(text) is None:
+        raise InputError(
+            "The protected table needs a name of letters, digits and _, the first no digit; a schema may stand before "
+            "it, as in research.patients_2026."
+        )
+    *schemas, table = text.lower().split(".")
+    if table.startswith("cloister_") or any(name.startswith("pg_") or name in NO_SCHEMAS for name in schemas):
+        raise InputError(
+            "The protected table must stay: its schema cannot be one of the system or of temporary tables, and its "
+            "name cannot begin with cloister_, as those of our own temporary ones do."
+        )
+    return text
+
+
+def check_memory_or_spark(word: str) -> None:
+    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret."""
+    if word not in ("auto", "memory") and not is_spark(word):
+        raise InputError(
+            "--engine can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) for this shape."
+        )
+
+
+def name_of_table(folder: str) -> str:
+    """Return what a protected table is called unless it was given a name: as the folder of the release.
+
+    Examples
+    --------
+    >>> name_of_table("2026-release")
+    '_2026_release'
+    """
+    name = re.sub(r"\W", "_", folder, flags=re.ASCII)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
 @dataclass(frozen=True)
-class Chosen:
+class ChosenEngine:
     """An engine, and why it was chosen.
 
     Attributes
     ----------
-    where : what counts the records
     why : what to say of the choice; None where nobody needs to be told
     """
 
@@ -40,34 +111,21 @@ class Chosen:
 
 
 def check_word(word: str) -> None:
-    """Refuse a word that names no engine for tables; it is not shown, as an address may hold a secret.
-
-    Raises
-    ------
-    InputError
-        It names none.
-    """
+    """Refuse a word that names no engine for tables; it is not shown, as an address may hold a secret."""
     if word not in ("auto", "memory", "duckdb") and not is_spark(word) and not is_database(word):
         raise InputError(f"The engine is not known. It can be {WORDS}.")
 
 
-def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chosen:
+def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> ChosenEngine:
     """Return the engine for a table.
 
     Parameters
     ----------
-    word : as asked for
-    data : where the table is
     needs_rows : what was asked for that only the engine memory does; None if nothing was
-
-    Raises
-    ------
-    InputError
-        The engine asked for cannot do it, or does not fit where the table is.
     """
     check_word(word)
     if word == "memory":
-        return Chosen("memory")
+        return ChosenEngine("memory")
     if word == "auto":
         return _by_size(data, needs_rows)
     if needs_rows is not None:
@@ -77,10 +135,10 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         )
     if is_spark(word):
         _must_be_file(data, "spark")
-        return Chosen("spark")
+        return ChosenEngine("spark")
     if word == "duckdb":
         _must_be_file(data, "duckdb")
-        return Chosen("duckdb")
+        return ChosenEngine("duckdb")
     if not isinstance(data, Query) or data.url != word:
         raise InputError(
             "The engine is the address of a database, so that the table must be in it: name the same address as DATA "
@@ -90,7 +148,7 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         raise InputError(
             "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave --engine out."
         )
-    return Chosen("database")
+    return ChosenEngine("database")
 
 
 def _must_be_file(data: Path | Query, engine: str) -> None:
@@ -105,16 +163,16 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
         )
 
 
-def _by_size(data: Path | Query, needs_rows: str | None) -> Chosen:
+def _by_size(data: Path | Query, needs_rows: str | None) -> ChosenEngine:
     if isinstance(data, Query) or not data.is_file():
-        return Chosen("memory")
+        return ChosenEngine("memory")
     records = approximate_records(data)
     if records < LARGE:
-        return Chosen("memory")
+        return ChosenEngine("memory")
     about = f"about {records:,} records"
     if needs_rows is not None:
-        return Chosen("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
-    return Chosen("duckdb", f"the engine is duckdb, as there are {about} (--engine memory overrules that)")
+        return ChosenEngine("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
+    return ChosenEngine("duckdb", f"the engine is duckdb, as there are {about} (--engine memory overrules that)")
 
 
 def approximate_records(path: Path) -> int:

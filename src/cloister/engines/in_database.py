@@ -1,7 +1,8 @@
-"""A protected table made where the rows are: statements that make it, and counts by which it is checked."""
+"""A protected table made where the rows are: statements that make it, counts by which it is checked, what is loaded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 from sqlglot import exp
@@ -9,11 +10,16 @@ from sqlglot import exp
 from cloister.errors import InternalError
 from cloister.io import RECORDS, as_text
 
-from .relation import Database, Engine
+from .choice import check_table_name
+from .relation import Database, Engine, Loaded
 from .statements import by_bytes, key, key_of, place, plain, texts
-from .words import check_table_name
 
 SUPPRESSED = "cloister_suppressed"
+
+AT_ONCE = 500
+"""Rows that one INSERT takes along."""
+
+KINDS: dict[Loaded, Any] = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,6 @@ class Recoded:
 
     Attributes
     ----------
-    column : its name
     labels : by value as text, with None for a missing one
     """
 
@@ -36,7 +41,6 @@ class Making:
 
     Attributes
     ----------
-    table : its name in the database
     columns : released ones, in order
     recoded : quasi-identifiers
     suppressed : labels of the classes that are left out, columns as in ``recoded``
@@ -51,25 +55,13 @@ class Making:
 
 
 def table_name(text: str) -> exp.Table:
-    """Return the name of a table, its schema before it.
-
-    Raises
-    ------
-    InputError
-        It is none that every database takes.
-    """
+    """Return the name of a table, its schema before it."""
     parts = [exp.to_identifier(part, quoted=True) for part in reversed(check_table_name(text).split("."))]
     return exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
 
 
 def make(database: Database, making: Making) -> None:
-    """Make the protected table: recode by joining level maps, suppress by an anti-join.
-
-    Raises
-    ------
-    InputError
-        A statement fails, or the connection is lost.
-    """
+    """Make the protected table: recode by joining level maps, suppress by an anti-join."""
     codes = [_load_map(database, number, one) for number, one in enumerate(making.recoded)]
     rows = [tuple(code[label] for code, label in zip(codes, row, strict=True)) for row in making.suppressed.iter_rows()]
     database.load(SUPPRESSED, {place(number): "whole" for number in range(len(codes))}, rows)
@@ -80,7 +72,7 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     """Return the query of the protected table."""
     own = [one.name for one in engine.columns]
     maps = {one.column: _map(number) for number, one in enumerate(making.recoded)}
-    shown: dict[str, exp.Expr] = {
+    released: dict[str, exp.Expr] = {
         column: exp.column("label", maps[column]) if column in maps else exp.column(place(own.index(column)), "s")
         for column in making.columns
         if column != making.id
@@ -89,13 +81,13 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     # Labels are ordered by their codes, as numbers are compared faster than texts.
     keys = [
         exp.column("code", maps[column]) if column in maps else by_bytes(engine, one.copy())
-        for column, one in shown.items()
+        for column, one in released.items()
     ]
     in_order = [exp.Ordered(this=one) for one in keys]
     if making.id is not None:
         number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[one.copy() for one in in_order]))
-        shown[making.id] = exp.cast(number, exp.DataType.Type.BIGINT)
-    query = exp.select(*(exp.alias_(shown[column].copy(), column, quoted=True) for column in making.columns))
+        released[making.id] = exp.cast(number, exp.DataType.Type.BIGINT)
+    query = exp.select(*(exp.alias_(released[column].copy(), column, quoted=True) for column in making.columns))
     query = query.from_(plain(engine).subquery("s"))
     for column, alias in maps.items():
         joined = exp.column("k", alias).eq(key(exp.column(place(own.index(column)), "s")))
@@ -146,8 +138,8 @@ def n_changed(engine: Engine, making: Making) -> exp.Select:
 def _recorded(engine: Engine, making: Making, column: str) -> exp.Expr:
     """What a column of a record of the original may be released as: its label, or itself."""
     labels = {one.column: number for number, one in enumerate(making.recoded)}
-    shown = exp.column("label", _map(labels[column])) if column in labels else _own(engine, column)
-    return exp.alias_(shown, column, quoted=True)
+    released = exp.column("label", _map(labels[column])) if column in labels else _own(engine, column)
+    return exp.alias_(released, column, quoted=True)
 
 
 def _own(engine: Engine, column: str) -> exp.Column:
@@ -177,3 +169,33 @@ def _load_map(database: Database, number: int, one: Recoded) -> dict[str | None,
         rows.append((key_of(text), codes[label], label))
     database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
     return codes
+
+
+def loading(name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[Any, ...]]) -> Iterator[exp.Expr]:
+    """Yield the statements that make a temporary table of these rows."""
+    defined = [
+        exp.ColumnDef(this=exp.to_identifier(column), kind=exp.DataType(this=KINDS[kind]))
+        for column, kind in columns.items()
+    ]
+    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+    schema = exp.Schema(this=exp.to_table(name), expressions=defined)
+    yield exp.Create(this=schema, kind="TABLE", properties=temporary)
+    for start in range(0, len(rows), AT_ONCE):
+        yield exp.insert(exp.values(rows[start : start + AT_ONCE]), name)
+
+
+def dropping(table: str) -> exp.Expr:
+    """Return the statement that removes a table."""
+    return exp.Drop(tables=[table_name(table)], kind="TABLE", exists=True)
+
+
+def looking_for(table: str) -> exp.Select:
+    """Return how many tables of this name there are, in the schema that it names or the usual one: ``n``."""
+    name = table_name(table)
+    schema = exp.Literal.string(name.db) if name.db else exp.Anonymous(this="current_schema")
+    where = [
+        exp.column("table_name").eq(exp.Literal.string(name.name)),
+        exp.column("table_schema").eq(schema),
+    ]
+    counted = exp.alias_(exp.Count(this=exp.Star()), "n")
+    return exp.select(counted).from_(exp.to_table("information_schema.tables")).where(*where)

@@ -9,16 +9,14 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
-from cloister.io.adbc import answer_of, driver_of, fetched, opened
+from cloister.io.adbc import answer_of, driver_of, fetched, note_power, opened, selected, with_patience
 from cloister.io.columns import check_names
-from cloister.io.database import Call
-from cloister.io.postgresql import note_power, selected, with_patience
-from cloister.io.query import Query, quoted
-from cloister.io.waiting import waited_for
+from cloister.io.foreign import waited_for
+from cloister.io.query import Call, Query, quoted
 
-from .relation import Column, Loaded, kind_of
+from .in_database import dropping, looking_for
+from .relation import EngineColumn, Loaded, kind_of
 from .statements import POSTGRESQL, SOURCE
-from .transaction import dropping, looking_for
 
 T = TypeVar("T")
 
@@ -45,7 +43,7 @@ class PostgreSQL:
     """A query to PostgreSQL whose records stay there; see `cloister.engines.relation.Database`."""
 
     query: Query = field(repr=False)
-    columns: tuple[Column, ...]
+    columns: tuple[EngineColumn, ...]
     missing: tuple[str, ...]
     cursor: Any = field(repr=False)
     call: Call = field(repr=False)
@@ -72,13 +70,15 @@ class PostgreSQL:
     def run(self, statement: Any) -> None:
         """Run a statement inside the transaction."""
         sql = statement.sql(dialect=self.dialect)
-        self._waited(lambda: _told(lambda: self.cursor.execute(sql), self.file))
+        self._waited(lambda: _in_our_words(lambda: self.cursor.execute(sql), self.file))
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
         """Make a temporary table of these rows."""
         kinds: dict[Loaded, Any] = {"text": pl.String, "whole": pl.Int64}
         frame = pl.DataFrame(rows, schema={column: kinds[kind] for column, kind in columns.items()}, orient="row")
-        self._waited(lambda: _told(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file))
+        self._waited(
+            lambda: _in_our_words(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file)
+        )
 
     def is_there(self, table: str) -> bool:
         """Whether there is a table of this name."""
@@ -109,17 +109,11 @@ class PostgreSQL:
 
 @contextmanager
 def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL]:
-    """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed.
-
-    Raises
-    ------
-    InputError
-        The server cannot be reached, refuses the query, or lets this account make nothing.
-    """
+    """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed."""
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
         words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
-        waited_for(lambda: _told(lambda: _prepared(cursor, query, words), query.name), call.stop)
+        waited_for(lambda: _in_our_words(lambda: _prepared(cursor, query, words), query.name), call.stop)
         columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop)
         yield PostgreSQL(query, columns, tuple(missing), cursor, call)
 
@@ -147,7 +141,7 @@ def _prepared(cursor: Any, query: Query, words: str) -> None:
     )
 
 
-def _filled(cursor: Any, query: Query, words: str) -> tuple[Column, ...]:
+def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
     """Run the query, which can write nothing but our own temporary table, and see what it gave."""
     cursor.execute("SAVEPOINT cloister")
     cursor.execute("SET LOCAL transaction_read_only = on")
@@ -157,10 +151,10 @@ def _filled(cursor: Any, query: Query, words: str) -> tuple[Column, ...]:
     seen = cursor.adbc_execute_schema(f"SELECT * FROM pg_temp.{quoted(SOURCE)}")  # noqa: S608
     empty = pl.from_arrow(seen.empty_table())
     assert isinstance(empty, pl.DataFrame)
-    return tuple(Column(name, kind_of(kind)) for name, kind in empty.schema.items())
+    return tuple(EngineColumn(name, kind_of(kind)) for name, kind in empty.schema.items())
 
 
-def _told(make: Callable[[], object], file: str) -> None:
+def _in_our_words(make: Callable[[], object], file: str) -> None:
     """Do something there, or say in our words why it cannot be done; its own words quote values."""
     state: str | None = ""
     try:

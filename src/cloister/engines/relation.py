@@ -17,12 +17,11 @@ Loaded = Literal["text", "whole"]
 
 
 @dataclass(frozen=True)
-class Column:
+class EngineColumn:
     """A column of a table that stays where it is.
 
     Attributes
     ----------
-    name : as the table has it
     kind : text, where an empty one is missing; float, where NaN is; or anything else of one value a cell
     seen_as : what statements call it; None for its name
     """
@@ -59,7 +58,7 @@ class Engine(Protocol):
         """Name of the source, for messages."""
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[EngineColumn, ...]:
         """Columns of the table, in its order."""
 
     @property
@@ -67,35 +66,17 @@ class Engine(Protocol):
         """Texts that stand for a missing value."""
 
     def fetch(self, query: "exp.Query") -> pl.DataFrame:
-        """Return the rows of a query: counts, of a table too large or too secret to be fetched itself.
-
-        Raises
-        ------
-        InputError
-            The query fails, or the connection is lost.
-        """
+        """Return the rows of a query: counts, of a table too large or too secret to be fetched itself."""
 
 
 class Database(Engine, Protocol):
     """An engine in which the protected table is made; nothing of it stays unless it is committed."""
 
     def run(self, statement: "exp.Expr") -> None:
-        """Run a statement inside the one transaction there is.
-
-        Raises
-        ------
-        InputError
-            It fails, or the connection is lost.
-        """
+        """Run a statement inside the one transaction there is."""
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
-        """Make a temporary table of these rows, of texts and whole numbers.
-
-        Raises
-        ------
-        InputError
-            It fails, or the connection is lost.
-        """
+        """Make a temporary table of these rows, of texts and whole numbers."""
 
     def is_there(self, table: str) -> bool:
         """Whether there is a table of this name."""
@@ -107,7 +88,7 @@ class Database(Engine, Protocol):
         """Remove a table whose making was committed already."""
 
 
-def names_of(columns: Sequence[Column]) -> list[str]:
+def names_of(columns: Sequence[EngineColumn]) -> list[str]:
     """Return the names of columns."""
     return [column.name for column in columns]
 
@@ -120,13 +101,7 @@ def kind_of(kind: pl.DataType) -> Kind:
 
 
 def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFrame:
-    """Return the rows of a query, columns by place in the types that a file has for us.
-
-    Raises
-    ------
-    InputError
-        The engine has another type for them, from which no way leads back.
-    """
+    """Return the rows of a query, columns by place in the types that a file has for us."""
     types = {f"c{number}": kind for number, kind in enumerate(schema.values())}
     casts = [pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns]
     refusal = InputError(f"{file} has a type of numbers or dates that this engine cannot count. Give --engine memory.")

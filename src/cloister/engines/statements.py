@@ -1,18 +1,24 @@
-"""The SQL of a protected table, as trees of expressions that are written in the dialect of each engine.
+"""The SQL of a protected table, as trees of expressions that are written in the dialect of each engine; and its counts.
 
 Columns are called by their place, c0, c1 and so on, inside every statement: any name may be that of another column.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import polars as pl
 from sqlglot import exp
 
-from .relation import Column, Engine
+from cloister.errors import InputError
+from cloister.io import RECORDS, plain_columns
+from cloister.io.columns import check_years
+
+from .relation import Engine, EngineColumn
 
 SOURCE = "cloister_source"
 """The view through which an engine sees the table; it has no name of its own."""
 
-RECORDS = "n"
+COUNT = "n"
 POSTGRESQL = "postgres"
 
 MISSING = ""
@@ -44,7 +50,7 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
 def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
     """Return how many records have each combination of values in these columns: the columns by place, and ``n``."""
     chosen = [exp.column(place(_number(engine, column)), quoted=True) for column in columns]
-    counted = exp.alias_(exp.Count(this=exp.Star()), RECORDS, quoted=True)
+    counted = exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
     query = exp.select(*chosen, counted).from_(plain(engine, columns).subquery("t"))
     return query.group_by(*(column.copy() for column in chosen))
 
@@ -53,7 +59,7 @@ def id_counts(engine: Engine, column: str) -> exp.Select:
     """Return how many records there are, how many of them have an id, and how many ids: ``n``, ``given``, ``ids``."""
     one = exp.column(place(_number(engine, column)), quoted=True)
     return exp.select(
-        exp.alias_(exp.Count(this=exp.Star()), RECORDS),
+        exp.alias_(exp.Count(this=exp.Star()), COUNT),
         exp.alias_(exp.Count(this=one.copy()), "given"),
         exp.alias_(exp.Count(this=exp.Distinct(expressions=[one])), "ids"),
     ).from_(plain(engine, [column]).subquery("t"))
@@ -62,17 +68,15 @@ def id_counts(engine: Engine, column: str) -> exp.Select:
 def unique_counts(engine: Engine, column: str) -> exp.Select:
     """Return how many records there are, and how many have a value that no other has: ``n``, ``alone``."""
     inner = tally(engine, [column]).subquery("t")
-    records = exp.column(RECORDS, quoted=True)
+    records = exp.column(COUNT, quoted=True)
     alone = exp.Sum(this=exp.case().when(records.copy().eq(1), exp.Literal.number(1)).else_(exp.Literal.number(0)))
-    return exp.select(exp.alias_(_whole(exp.Sum(this=records)), RECORDS), exp.alias_(_whole(alone), "alone")).from_(
-        inner
-    )
+    return exp.select(exp.alias_(_whole(exp.Sum(this=records)), COUNT), exp.alias_(_whole(alone), "alone")).from_(inner)
 
 
 def texts(engine: Engine, column: str) -> exp.Select:
     """Return how many records have each value of a column, and its text there: ``value``, ``t``, ``n``."""
     one = exp.column(place(_number(engine, column)), quoted=True)
-    counted = exp.alias_(exp.Count(this=exp.Star()), RECORDS, quoted=True)
+    counted = exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
     query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), counted)
     return query.from_(plain(engine, [column]).subquery("s")).group_by(one.copy(), as_text(one))
 
@@ -101,7 +105,7 @@ def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
     return exp.Collate(this=exp.Paren(this=text), expression=exp.to_identifier("C", quoted=True))
 
 
-def _plain(column: Column, missing: Sequence[str]) -> exp.Expr:
+def _plain(column: EngineColumn, missing: Sequence[str]) -> exp.Expr:
     """A column in which null is the only missing value."""
     own = exp.column(column.seen_as or column.name, quoted=True)
     if column.kind == "float":
@@ -119,3 +123,36 @@ def _number(engine: Engine, column: str) -> int:
 
 def _whole(expression: exp.Expr) -> exp.Expr:
     return exp.cast(expression, exp.DataType.Type.BIGINT)
+
+
+@dataclass(frozen=True)
+class IdCoverage:
+    """How many records a table has, how many of them an id, and how many different ids there are."""
+
+    records: int
+    given: int
+    distinct: int
+
+
+def count_ids(engine: Engine, column: str) -> IdCoverage:
+    """Return the counts of a column that identifies patients."""
+    return IdCoverage(*engine.fetch(id_counts(engine, column)).row(0))
+
+
+def unique_share(engine: Engine, column: str) -> float:
+    """Return the share of the records whose value in a column no other has."""
+    records, alone = engine.fetch(unique_counts(engine, column)).row(0)
+    return float((alone or 0) / max(1, records or 0))
+
+
+def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
+    """Return how many records have each combination of values in these columns, as a tally."""
+    frame = engine.fetch(tally(engine, columns))
+    if not frame.height:
+        raise InputError(f"{engine.file} has columns but no records.", file=engine.file)
+    names = [one.name for one in engine.columns]
+    own = {place(names.index(column)): column for column in columns}
+    renamed = pl.DataFrame([frame[code].alias(column) for code, column in own.items()])
+    for series in renamed.get_columns():
+        check_years(series, engine.file)
+    return plain_columns(renamed, engine.file).with_columns(frame["n"].cast(pl.Int64).alias(RECORDS))

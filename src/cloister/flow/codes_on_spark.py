@@ -19,12 +19,12 @@ from cloister.codesets.disassociation.shown import shown_of
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of
 from cloister.engines.spark.code_source import open_codes, read_opened
 from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, Parted, disassociate_blocks
 from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
-from cloister.engines.words import is_spark_frame
 from cloister.errors import InputError
 from cloister.io import CodeColumns
 from cloister.release import Custody
@@ -72,7 +72,7 @@ def protect_codes_on_spark(
     Parameters
     ----------
     ask : from code sets of one record that holds every code, which is all that is known here, to what is asked
-    engine : of Spark: see `cloister.engines.words.is_spark`; of no meaning for a frame, which has its session
+    engine : of Spark: see `cloister.engines.choice.is_spark`; of no meaning for a frame, which has its session
     seed, watch, custody : as of `cloister.flow.codes.protect_codes`
     records_a_part, before : as of `cloister.engines.spark.disassociation.disassociate_blocks`
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from cloister.engines.counts import count_ids, fetch_tally, unique_share
 from cloister.engines.relation import Engine, names_of
+from cloister.engines.statements import count_ids, fetch_tally, unique_share
 from cloister.errors import InputError
 from cloister.io import RECORDS
 from cloister.release import Custody

@@ -6,32 +6,27 @@ The functions here make hierarchies; `bind` turns one into the `Ladder` of a col
 from collections.abc import Iterable
 from pathlib import Path
 
-from cloister.hierarchy.arx_file import check_file, read_hierarchy_file
 from cloister.hierarchy.build import describe_builders, names_hierarchy, parse_hierarchy
-from cloister.hierarchy.check import HierarchyReport, Problem, check_rows
+from cloister.hierarchy.check import HierarchyProblem, HierarchyReport, LevelPreview, check_rows, preview
 from cloister.hierarchy.date import DateHierarchy
-from cloister.hierarchy.file_hierarchy import FileHierarchy
-from cloister.hierarchy.icd import IcdHierarchy
-from cloister.hierarchy.icd9 import icd9
-from cloister.hierarchy.icd10 import icd10
+from cloister.hierarchy.file_hierarchy import FileHierarchy, check_file, read_hierarchy_file
+from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
 from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
-from cloister.hierarchy.prefix import PrefixHierarchy
-from cloister.hierarchy.preview import LevelPreview, preview
-from cloister.hierarchy.suppress import SuppressHierarchy
+from cloister.hierarchy.prefix import PrefixHierarchy, SuppressHierarchy
 
 __all__ = [
     "ROOT",
     "DateHierarchy",
     "FileHierarchy",
     "Hierarchy",
+    "HierarchyProblem",
     "HierarchyReport",
     "IcdHierarchy",
     "IntervalHierarchy",
     "Ladder",
     "LevelPreview",
     "PrefixHierarchy",
-    "Problem",
     "SuppressHierarchy",
     "check_file",
     "check_rows",

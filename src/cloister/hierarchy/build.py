@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloister.errors import InputError, did_you_mean
-from cloister.hierarchy.arx_file import read_hierarchy_file
 from cloister.hierarchy.date import DateHierarchy
-from cloister.hierarchy.icd9 import icd9
-from cloister.hierarchy.icd10 import icd10
+from cloister.hierarchy.file_hierarchy import read_hierarchy_file
+from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
 from cloister.hierarchy.ladder import Hierarchy
-from cloister.hierarchy.prefix import PrefixHierarchy
-from cloister.hierarchy.suppress import SuppressHierarchy
+from cloister.hierarchy.prefix import PrefixHierarchy, SuppressHierarchy
 
 LONGEST_SHOWN = 100
 """A longer text is a mistake that need not be repeated in a message."""

@@ -1,16 +1,25 @@
-"""Is a hierarchy file legal: every value once, levels that nest, one root? Answers in line numbers, not labels."""
+"""Looking at a hierarchy before it is used: is a file of one legal, and what does it do to a column?
+
+Legal is every value once, levels that nest, one root. Answers are in line numbers, not labels; a preview shows labels,
+for the owner's eyes.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cloister.hierarchy.ladder import Hierarchy
 
 Rows = Sequence[Sequence[str]]
-SHOWN = 5
+LINES_SHOWN = 5
 """How many line numbers a message lists."""
+
+LABELS_SHOWN = 3
+"""How many labels a preview shows of a level."""
 
 
 @dataclass(frozen=True)
-class Problem:
+class HierarchyProblem:
     """One reason why a hierarchy cannot be used.
 
     Attributes
@@ -31,7 +40,6 @@ class HierarchyReport:
 
     Attributes
     ----------
-    name : name of the file
     n_values, n_levels : rows, and columns of most rows
     groups : number of different labels at each level
     problems : what must be repaired, in the order to do it; empty if the hierarchy is legal
@@ -41,7 +49,7 @@ class HierarchyReport:
     n_values: int
     n_levels: int
     groups: tuple[int, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[HierarchyProblem, ...]
 
     @property
     def is_legal(self) -> bool:
@@ -55,7 +63,6 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
     Parameters
     ----------
     rows : (n_values,) rows of labels
-    name : what to call them
     lines : (n_values,) line of each row in its file; counted from 1 if not given
 
     Examples
@@ -64,7 +71,9 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
     (2, 1, 1)
     """
     if not rows:
-        empty = Problem("empty", "There are no rows. Write one a value: the value, its ever coarser labels, a root.")
+        empty = HierarchyProblem(
+            "empty", "There are no rows. Write one a value: the value, its ever coarser labels, a root."
+        )
         return HierarchyReport(name, 0, 0, (), (empty,))
     numbers = range(1, len(rows) + 1) if lines is None else lines
     width = Counter(map(len, rows)).most_common(1)[0][0]
@@ -79,13 +88,13 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
 Columns = Sequence[Sequence[str]]
 
 
-def _ragged(ragged: Sequence[int], width: int) -> Iterator[Problem]:
+def _ragged(ragged: Sequence[int], width: int) -> Iterator[HierarchyProblem]:
     if ragged:
         message = f"Most rows have {width} columns, but not {_at(ragged)}. Give every value a label at every level."
-        yield Problem("ragged", message, tuple(ragged))
+        yield HierarchyProblem("ragged", message, tuple(ragged))
 
 
-def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
+def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     seen: set[str] = set()
     again: list[int] = []
     for line, value in zip(lines, columns[0], strict=True) if columns else ():
@@ -94,24 +103,24 @@ def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
         seen.add(value)
     if again:
         message = f"A value that stood before stands again {_at(again)}. Keep one row for each value."
-        yield Problem("duplicate", message, tuple(again))
+        yield HierarchyProblem("duplicate", message, tuple(again))
 
 
-def _roots(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
+def _roots(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     roots = columns[-1] if columns else ()
     if len(columns) < 2 or not any(roots):
         message = "There is no root. End every row with one more column that holds the same label, such as *."
-        yield Problem("no-root", message)
+        yield HierarchyProblem("no-root", message)
     elif len(set(roots)) > 1:
         others = [line for line, root in zip(lines, roots, strict=True) if root != roots[0]]
         message = (
             f"The last column has {len(set(roots))} different labels; it differs from the first row {_at(others)}. "
             "Correct them, or end every row with one more column that holds the same label, such as *."
         )
-        yield Problem("two-roots", message, tuple(others))
+        yield HierarchyProblem("two-roots", message, tuple(others))
 
 
-def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
+def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     for level in range(1, len(columns) - 1):
         broken, split = _split(columns[level], columns[level + 1], lines)
         if broken:
@@ -119,7 +128,7 @@ def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[Problem]:
                 f"Levels {level} and {level + 1} do not nest (the first column is level 0): the values of a label have "
                 f"to share their next label, and those of {broken} do not, {_at(split)}. Give them the same one there."
             )
-            yield Problem("not-nested", message, tuple(split))
+            yield HierarchyProblem("not-nested", message, tuple(split))
 
 
 def _split(finer: Sequence[str], coarser: Sequence[str], lines: Sequence[int]) -> tuple[int, list[int]]:
@@ -135,6 +144,41 @@ def _split(finer: Sequence[str], coarser: Sequence[str], lines: Sequence[int]) -
 
 
 def _at(lines: Sequence[int]) -> str:
-    shown = ", ".join(map(str, lines[:SHOWN]))
-    rest = len(lines) - SHOWN
-    return f"on line{'s' if len(lines) > 1 else ''} {shown}{f' and {rest} more' if rest > 0 else ''}"
+    listed = ", ".join(map(str, lines[:LINES_SHOWN]))
+    rest = len(lines) - LINES_SHOWN
+    return f"on line{'s' if len(lines) > 1 else ''} {listed}{f' and {rest} more' if rest > 0 else ''}"
+
+
+@dataclass(frozen=True)
+class LevelPreview:
+    """One level of a hierarchy over the values of a column.
+
+    Attributes
+    ----------
+    level : 0 for the original values
+    n_groups : different labels
+    smallest, largest : values (records, if one value a record was given) in the smallest and the largest group
+    examples : a few labels; not in the representation, because they are data
+    """
+
+    level: int
+    n_groups: int
+    smallest: int
+    largest: int
+    examples: tuple[str | None, ...] = field(repr=False)
+
+
+def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "values") -> tuple[LevelPreview, ...]:
+    """Return the groups that the values form at each level; repeated values count as often as they are given."""
+    occurrences = Counter(values)
+    ladder = hierarchy.bind(column, list(occurrences))
+    weights = [occurrences[value] for value in ladder.values]
+    return tuple(_preview_level(level, labels, weights) for level, labels in enumerate(ladder.labels))
+
+
+def _preview_level(level: int, labels: Iterable[str | None], weights: Iterable[int]) -> LevelPreview:
+    groups: Counter[str | None] = Counter()
+    for label, weight in zip(labels, weights, strict=True):
+        groups[label] += weight
+    sizes = groups.values()
+    return LevelPreview(level, len(groups), min(sizes, default=0), max(sizes, default=0), tuple(groups)[:LABELS_SHOWN])

@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from cloister.errors import InputError
-from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
-from cloister.hierarchy.ladder import Ladder
+from cloister.hierarchy.ladder import Ladder, group_sizes, make_ladder, require_cover, texts_in_order
 
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 
 
-def _week(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year:04d}-W{week:02d}"
-
-
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,
-    "week": _week,
+    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2]),
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "year": lambda day: f"{day.year:04d}",
@@ -77,13 +71,7 @@ class DateHierarchy:
         return [value for value in values if value is not None and _read_day(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not an ISO date.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         days = [day for text in texts if (day := _read_day(text)) is not None]
         require_cover(

@@ -1,17 +1,22 @@
-"""A hierarchy that somebody wrote down: one row of labels for each value."""
+"""A hierarchy that somebody wrote down, one row of labels for each value: rows, or a file in the form of ARX."""
 
+import csv
+import io
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from cloister.errors import InputError
-from cloister.hierarchy.binding import require_cover, texts_in_order
-from cloister.hierarchy.check import check_rows
-from cloister.hierarchy.ladder import Ladder
+from cloister.hierarchy.check import HierarchyReport, check_rows
+from cloister.hierarchy.ladder import Ladder, require_cover, texts_in_order
+
+ENCODINGS = ("utf-8-sig", "cp1252")
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,9 @@ class FileHierarchy:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[object]], name: str = "rows", *, missing_as: str | None = None) -> Self:
-        """Return the hierarchy of rows written in Python."""
-        return cls(name, tuple(tuple(map(_cell, row)) for row in rows), missing_as=missing_as)
+        """Return the hierarchy of rows written in Python, as a file would hold them: None is an empty cell."""
+        cells = (tuple("" if label is None else str(label) for label in row) for row in rows)
+        return cls(name, tuple(cells), missing_as=missing_as)
 
     @property
     def kind(self) -> str:
@@ -82,13 +88,7 @@ class FileHierarchy:
         return [value for value in values if value is not None and value not in self._row_of]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not listed, or missing occurs and is not listed.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
         advice = "Add a row for each to the file, or use a builder: suppress takes any value."
@@ -129,6 +129,69 @@ class FileHierarchy:
         return [sizes[label] + surplus * (label == missing) for label in labels]
 
 
-def _cell(label: object) -> str:
-    """Return a label given in Python as it would stand in a file: None is an empty cell, numbers are text."""
-    return "" if label is None else str(label)
+def read_hierarchy_file(
+    path: str | Path, delimiter: str | None = None, *, missing_as: str | None = None
+) -> FileHierarchy:
+    """Return the hierarchy of an ARX file.
+
+    Parameters
+    ----------
+    path : the file; UTF-8, or else Windows-1252
+    delimiter : one character; detected if None: `;` if the file has one, else a tab, else `,`
+    missing_as : text under which missing is listed, or None for an empty cell
+    """
+    name = os.fsencode(Path(path).name).decode("utf-8", "replace")
+    rows, lines = _read_rows(Path(path), delimiter)
+    return FileHierarchy(name, rows, lines, missing_as)
+
+
+def check_file(path: str | Path, delimiter: str | None = None) -> HierarchyReport:
+    """Return what is wrong with a hierarchy file; raises InputError only if it cannot be read at all."""
+    rows, lines = _read_rows(Path(path), delimiter)
+    return check_rows(rows, Path(path).name, lines)
+
+
+def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    """Return the rows that are not blank, and the line on which each begins."""
+    text = _decode(_read_bytes(path), path.name)
+    if delimiter is None:
+        delimiter = next((mark for mark in ";\t" if mark in text), ",")
+    records = _parse(text, delimiter)
+    if records is None:
+        raise InputError(
+            f"{path.name} cannot be split into columns. Name the delimiter (one character) and check its quotes.",
+            file=path.name,
+        )
+    return tuple(row for row, _ in records), tuple(line for _, line in records)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        pass  # raised below, so that no path stays in the chain of causes
+    raise InputError(
+        f"The hierarchy file {path.name} cannot be read. Check that it exists and its rights.", file=path.name
+    )
+
+
+def _decode(content: bytes, name: str) -> str:
+    for encoding in ENCODINGS:
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise InputError(f"{name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8.", file=name)
+
+
+def _parse(text: str, delimiter: str) -> list[tuple[tuple[str, ...], int]] | None:
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        records, line = [], 1
+        for row in reader:
+            if row:
+                records.append((tuple(row), line))
+            line = reader.line_num + 1
+    except (csv.Error, TypeError, ValueError):
+        return None
+    return records

@@ -1,5 +1,6 @@
-"""The two types of this room: a hierarchy as the user states it, and the same bound to the values of one column."""
+"""A hierarchy as the user states it, the same bound to the values of one column, and what every `bind` ends with."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -7,8 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.errors import InputError
+
 ROOT = "*"
 """The label of the top level when a builder makes it; also how a suppressed record is written."""
+
+Leaves = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,6 @@ class Ladder:
 
     Attributes
     ----------
-    column : name of the column
     values : (n_values,) the distinct values present, sorted by UTF-8 bytes, missing (None) last if it occurs
     labels : n_levels tuples of (n_values,) labels; level 0 is the value itself, the last level one root for all.
         Missing is None (released as an empty cell) until the root. Equal labels at one level are one group.
@@ -59,3 +63,56 @@ class Hierarchy(Protocol):
         InputError
             A value is not covered; says how many and what to do, never which.
         """
+
+
+def texts_in_order(values: Sequence[str | None]) -> tuple[list[str], bool]:
+    """Return the distinct texts sorted by code point (the order of their UTF-8 bytes), and whether missing occurs."""
+    distinct = set(values)
+    missing = None in distinct
+    return sorted(value for value in distinct if value is not None), missing
+
+
+def require_cover(column: str, n_outside: int, n_values: int, problem: str, advice: str) -> None:
+    """Refuse a column of which some values are outside the hierarchy; counts them and says what to do."""
+    if n_outside:
+        raise InputError(
+            f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice} "
+            "--values-to FILE lists them.",
+            column=column,
+        )
+
+
+def group_sizes(labels: Sequence[str]) -> Leaves:
+    """Return for each value how many of the values share its label: (n_values,) int64."""
+    sizes = Counter(labels)
+    return np.fromiter((sizes[label] for label in labels), dtype=np.int64, count=len(labels))
+
+
+def make_ladder(
+    column: str,
+    texts: Sequence[str],
+    missing: bool,
+    labels: Sequence[Sequence[str]],
+    leaves: Sequence[Leaves],
+    n_leaves: int,
+) -> Ladder:
+    """Add the original level, the root and the missing value to the levels between.
+
+    Parameters
+    ----------
+    texts : the distinct values, missing left out, in order
+    missing : whether the column has missing values; they are a leaf of their own, apart from all others until the root
+    labels : for each level between the original and the root, the label of each text
+    leaves : for the same levels, the leaves that the label covers
+    n_leaves : leaves of the domain, missing left out
+    """
+    total = max(n_leaves + missing, 1)
+    extra: tuple[None, ...] = (None,) if missing else ()
+    values = (*texts, *extra)
+    between = tuple((*level, *extra) for level in labels)
+    counts = np.ones((len(labels) + 2, len(values)), dtype=np.int64)
+    for level, covered in enumerate(leaves, start=1):
+        counts[level, : len(texts)] = covered
+    counts[-1] = total
+    counts.flags.writeable = False
+    return Ladder(column, values, (values, *between, (ROOT,) * len(values)), counts, total)

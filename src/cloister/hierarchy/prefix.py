@@ -1,11 +1,10 @@
-"""Codes cut from the right, one character a level: ZIP codes, postcodes, hierarchical codes without a table."""
+"""Codes cut from the right, one character a level (ZIP codes, codes without a table), or all at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloister.errors import InputError
-from cloister.hierarchy.binding import group_sizes, make_ladder, require_cover, texts_in_order
-from cloister.hierarchy.ladder import Ladder
+from cloister.hierarchy.ladder import Ladder, group_sizes, make_ladder, require_cover, texts_in_order
 
 LONGEST = 64
 """Longest code that a prefix hierarchy takes, in characters."""
@@ -53,21 +52,13 @@ class PrefixHierarchy:
         return [value for value in values if value is not None and len(value) > self.length]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is longer than ``length``; tells how many and the longest length.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         self._require_cover(column, texts)
-        labels = [self._level(texts, dropped) for dropped in range(1, self.length)]
+        labels = [
+            [text[: self.length - dropped] + "*" * dropped for text in texts] for dropped in range(1, self.length)
+        ]
         return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
-
-    def _level(self, texts: Sequence[str], dropped: int) -> list[str]:
-        kept, stars = self.length - dropped, "*" * dropped
-        return [text[:kept] + stars for text in texts]
 
     def _require_cover(self, column: str, texts: Sequence[str]) -> None:
         longest = max(map(len, texts), default=0)
@@ -80,3 +71,30 @@ class PrefixHierarchy:
             if longest <= LONGEST
             else "Use suppress or a hierarchy file.",
         )
+
+
+@dataclass(frozen=True)
+class SuppressHierarchy:
+    """Two levels: the value as it is, and `*`.
+
+    The domain is the distinct values present; every value is covered.
+    """
+
+    @property
+    def kind(self) -> str:
+        """`suppress`."""
+        return "suppress"
+
+    @property
+    def spec(self) -> str:
+        """`suppress`."""
+        return "suppress"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002 - the protocol's signature
+        """Return an empty list: no value is outside."""
+        return []
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values."""
+        texts, missing = texts_in_order(values)
+        return make_ladder(column, texts, missing, (), (), len(texts))

@@ -5,7 +5,6 @@ from cloister.io.code_lists import CodeColumns, CodeSource, code_lists, read_cod
 from cloister.io.columns import as_text, distinct_values, plain_columns
 from cloister.io.disk import is_taken, private_file, sha256, write_private
 from cloister.io.folder import Place, appearing, release_folder
-from cloister.io.formulas import formula_columns, without_formulas
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.partial import remove_dead_partials
 from cloister.io.query import Query, is_address
@@ -21,7 +20,7 @@ from cloister.io.tally import (
     tallied,
     with_records_of,
 )
-from cloister.io.write import write_csv, write_parquet
+from cloister.io.write import formula_columns, without_formulas, write_csv, write_parquet
 
 __all__ = [
     "RECORDS",

@@ -1,4 +1,8 @@
-"""Databases through their ADBC drivers: opening, asking, and saying what went wrong without quoting them."""
+"""Databases through their ADBC drivers: opening, asking, and saying what went wrong without quoting them.
+
+PostgreSQL is asked in one transaction that only reads, whatever the query calls. The columns of SQLite have no types:
+each cell has one of its own.
+"""
 
 import os
 import re
@@ -6,13 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import check_names
-from cloister.io.database import Call
-from cloister.io.query import Query
+from cloister.io.duckdb_file import nested
+from cloister.io.query import Call, Query, quoted
 
 T = TypeVar("T")
 
@@ -40,19 +45,33 @@ OF_CLASS = {
     "54": "needs more than the server can do",
 }
 
+POSTGRESQL_KEPT = {"text", "varchar", "name", "int2", "int4", "int8", "float4", "float8", "bool"}
+POSTGRESQL_KEPT |= {"date", "timestamp", "timestamptz", "time", "bytea"}
+"""Types that come over as they are."""
+POSTGRESQL_TYPE = b"POSTGRESQL:type"
+POWERFUL = (
+    "SELECT count(*) FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND rolname IN "
+    "('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')"
+)
+"""How many of the roles that reach beyond the database this account has; a superuser has all."""
+TOO_POWERFUL = (
+    "the account may read files or run programs of the database server, and so may every function that the query "
+    "calls, views of others included; use a role with SELECT on what is read"
+)
+PATIENCE_S = 15
+"""Seconds until a server that does not answer at all counts as not there."""
+
+ALL_ROWS = {"adbc.sqlite.query.batch_rows": str(2**31 - 2)}
+"""Types are taken from all rows, not from the first thousand."""
+
 
 def read_adbc(query: Query, call: Call) -> pl.DataFrame:
     """The table that a query gives, by the driver that is called as the scheme of the address.
 
     A transaction that only reads is asked for; not every driver knows it. What was done is rolled back in any case.
-
-    Raises
-    ------
-    InputError
-        There is no such driver, or the database cannot be reached or refuses the query.
     """
-    given = {"username": os.environ.get(USER), "password": os.environ.get(PASSWORD)}
-    secrets = {name: value for name, value in given.items() if value}
+    environment = {"username": os.environ.get(USER), "password": os.environ.get(PASSWORD)}
+    secrets = {name: value for name, value in environment.items() if value}
     driver = driver_of(query.scheme, query)
 
     def connect() -> Any:
@@ -62,23 +81,17 @@ def read_adbc(query: Query, call: Call) -> pl.DataFrame:
         return connection
 
     with opened(connect, query, call) as cursor:
-        return answer_of(query, cursor, call, lambda: _answer(cursor, query, call))
 
+        def ask() -> pl.DataFrame:
+            call.doing = "fetch"
+            cursor.execute(query.select)
+            return fetched(cursor, query)
 
-def _answer(cursor: Any, query: Query, call: Call) -> pl.DataFrame:
-    call.doing = "fetch"
-    cursor.execute(query.select)
-    return fetched(cursor, query)
+        return answer_of(query, cursor, call, ask)
 
 
 def driver_of(scheme: str, query: Query) -> Any:
-    """The module of a driver.
-
-    Raises
-    ------
-    InputError
-        It is not installed.
-    """
+    """The module of a driver."""
     name = re.split(r"[.+-]", scheme)[0]
     with suppress(ImportError):
         if DRIVER.fullmatch(name):
@@ -127,13 +140,7 @@ def unreachable(said: str, query: Query) -> str:
 
 
 def answer_of(query: Query, cursor: Any, call: Call, ask: Callable[[], T]) -> T:
-    """What the database answers, or in our words why it does not; its own words quote values.
-
-    Raises
-    ------
-    InputError
-        The query fails, or the database went away.
-    """
+    """What the database answers, or in our words why it does not; its own words quote values."""
     state: str | None = None
     try:
         return ask()
@@ -153,8 +160,8 @@ def _refusal(query: Query, state: str | None, *, lost: bool) -> InputError:
         )
         return InputError(sentence, file=query.name)
     reason = REASONS.get(state or "", OF_CLASS.get((state or "")[:2], "failed in the database, or was stopped there"))
-    told = f" (SQLSTATE {state})" if state and re.fullmatch(r"[0-9A-Z]{5}", state) else ""
-    return InputError(f"The query of {query.name} {reason}{told}. Run it alone there to see why.", file=query.name)
+    code = f" (SQLSTATE {state})" if state and re.fullmatch(r"[0-9A-Z]{5}", state) else ""
+    return InputError(f"The query of {query.name} {reason}{code}. Run it alone there to see why.", file=query.name)
 
 
 def _answers(cursor: Any) -> bool:
@@ -171,13 +178,7 @@ def _answers(cursor: Any) -> bool:
 
 
 def check_cursor(cursor: Any, query: Query) -> list[str]:
-    """The names of the columns of an answer.
-
-    Raises
-    ------
-    InputError
-        They do not tell the columns apart.
-    """
+    """The names of the columns of an answer."""
     names = [column[0] for column in cursor.description]
     check_names(names, query.name)
     return names
@@ -189,3 +190,85 @@ def fetched(cursor: Any, query: Query) -> pl.DataFrame:
     frame = pl.from_arrow(cursor.fetch_arrow_table())
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
+    """The table that a query gives; numeric, uuid, intervals, JSON and other types of its own become text.
+
+    User and password are libpq's matter: PGUSER, PGPASSWORD, PGPASSFILE, PGSERVICE.
+    """
+    driver = driver_of("postgresql", query)
+    with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
+        return answer_of(query, cursor, call, lambda: _postgresql_answer(cursor, query, call))
+
+
+def _postgresql_answer(cursor: Any, query: Query, call: Call) -> pl.DataFrame:
+    # before any query of the transaction; afterwards the server lets nobody take it back
+    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    note_power(cursor, call)
+    schema = cursor.adbc_execute_schema(query.select)
+    check_names(schema.names, query.name)
+    words = [selected(column, query) for column in schema]
+    call.doing = "fetch"
+    cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n) AS cloister_query")  # noqa: S608
+    return fetched(cursor, query)
+
+
+def note_power(cursor: Any, call: Call) -> None:
+    """Note an account whose rights reach beyond the database: no transaction that only reads takes them back."""
+    cursor.execute(POWERFUL)
+    if cursor.fetchone()[0]:
+        call.notes.append(TOO_POWERFUL)
+
+
+def selected(column: Any, query: Query) -> str:
+    """What is selected of a column: itself, or its text."""
+    name = quoted(column.name)
+    kind = (column.metadata or {}).get(POSTGRESQL_TYPE, b"").decode()
+    if str(column.type).startswith(("list", "large_list", "struct", "map")):
+        raise nested(column.name, query)
+    if kind == "numeric":
+        return f"nullif({name}, 'NaN')::text AS {name}"
+    return name if kind in POSTGRESQL_KEPT else f"{name}::text AS {name}"
+
+
+def with_patience(url: str) -> str:
+    """The address, with a limit to how long connecting may take."""
+    if "PGCONNECT_TIMEOUT" in os.environ or re.search(r"[?&](connect_timeout|service)=", url):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}connect_timeout={PATIENCE_S}"
+
+
+def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
+    """The table that a query gives; a column with any text is text, one with any fraction is of fractions."""
+    path = query.file()
+    driver = driver_of("sqlite", query)
+    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    with opened(lambda: driver.connect(address), query, call) as cursor:
+        return answer_of(query, cursor, call, lambda: _sqlite_answer(cursor, query))
+
+
+def _sqlite_answer(cursor: Any, query: Query) -> pl.DataFrame:
+    cursor.execute(query.select)
+    words = _cells_of_one_type(cursor, check_cursor(cursor, query), query)
+    cursor.adbc_statement.set_options(**ALL_ROWS)
+    cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n)")  # noqa: S608
+    return fetched(cursor, query)
+
+
+def _cells_of_one_type(cursor: Any, names: list[str], query: Query) -> list[str]:
+    """What is selected of each column: cells of one type."""
+    kinds = [
+        f"max(typeof({quoted(name)}) = '{kind}')" for name in names for kind in ("text", "blob", "real", "integer")
+    ]
+    cursor.execute(f"SELECT {', '.join(kinds)} FROM (\n{query.select}\n)")  # noqa: S608
+    held = cursor.fetchone()
+    return [_cast(quoted(name), *held[4 * place : 4 * place + 4]) for place, name in enumerate(names)]
+
+
+def _cast(name: str, text: int | None, blob: int | None, real: int | None, integer: int | None) -> str:
+    if text or (blob and (real or integer)):
+        return f"CAST({name} AS TEXT) AS {name}"
+    if real:
+        return f"CAST({name} AS REAL) AS {name}"
+    return name if blob or integer else f"CAST({name} AS TEXT) AS {name}"

@@ -1,14 +1,18 @@
-"""A file -> coded events: one line for each, with the patient, the code, and the age or the date."""
+"""One coded event a line -> patients, codes and ages: ages written in one way, or counted from dates."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.coded_columns import (
+from cloister.io.columns import as_text
+from cloister.io.csv import line_of_record
+from cloister.io.header import (
     AGE_NAMES,
     CODE_NAMES,
     ID_NAMES,
@@ -17,15 +21,23 @@ from cloister.io.coded_columns import (
     taken_as,
     text_of_codes,
 )
-from cloister.io.columns import as_text
-from cloister.io.event_ages import AgeUnit, ages_from_dates, plain_ages
 from cloister.io.query import Query
 from cloister.io.read import Source, read_table
-from cloister.io.records import line_of_record
 from cloister.io.text import load_text
 
 FIRST = "first"
 """Stands for the first date of each patient where a column with the date to count from may be named."""
+
+AgeUnit = Literal["years", "days"]
+
+NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
+DATE = "%Y-%m-%d"
+TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"
+"""A date, with or without a time of the day."""
+
+Refused = Callable[[str, int, str | None], InputError]
+"""Makes the error about a record: message with ``{place}``, record from 1, column."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +123,7 @@ def read_code_events(
     ----------
     path : one event a line, ``id,code,age``; codes are text always
     columns : which column is what; None, or None within, for the usual names
-    encoding, delimiter, missing, usual_delimiter : as of `read_table`
     labels : whether ages are labels, as in a release, and no numbers
-
-    Raises
-    ------
-    InputError : the file cannot be read or lacks a column, an event lacks its patient, code or age, or an age is no
-        number from 0 on
 
     Examples
     --------
@@ -130,20 +136,12 @@ def read_code_events(
     (['401.1', '401.1'], ['33', '34.5'])
     """
     source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
-    return code_events(source, columns or EventColumns(), _file(path), labels=labels)
-
-
-def _file(path: str | Path | Query) -> Path | None:
-    return None if isinstance(path, Query) else Path(path)
+    file = None if isinstance(path, Query) else Path(path)
+    return code_events(source, columns or EventColumns(), file, labels=labels)
 
 
 def code_events(source: Source, wanted: EventColumns, path: Path | None = None, *, labels: bool = False) -> EventSource:
-    """The coded events of a table that was read.
-
-    Raises
-    ------
-    InputError : as of `read_code_events`
-    """
+    """The coded events of a table that was read."""
     frame, file = source.frame, source.name
     found = _columns(frame.columns, wanted, file)
     used = [found.id, found.code, found.age or found.date]
@@ -157,7 +155,8 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
     for name, what in zip(names, kinds, strict=False):
         absent = frame[name].is_null()
         if what in ("patient", "code"):
-            absent = _is_blank(_ids(frame[name]) if what == "patient" else _codes(frame[name], file))
+            text = _ids(frame[name]) if what == "patient" else _codes(frame[name], file)
+            absent = text.is_null() | (text == "")
         if absent.any():
             first = int(absent.arg_true()[0]) + 1
             count = int(absent.sum())
@@ -177,6 +176,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
         anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
         ages = ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refused)
     rest = tuple(column for column in frame.columns if column not in names)
+    roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
     return EventSource(
         ids=ids,
         codes=_codes(frame[names[1]], file),
@@ -186,7 +186,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
         format=source.format,
         delimiter=source.delimiter,
         name=file,
-        notes=(*source.notes, *_notes(found, wanted, rest)),
+        notes=(*source.notes, *taken_as(roles), *not_released(rest)),
         path=path,
         encoding=source.encoding,
     )
@@ -232,16 +232,101 @@ def _ids(column: pl.Series) -> pl.Series:
     return as_text(column).str.strip_chars()
 
 
-def _is_blank(text: pl.Series) -> pl.Series:
-    return text.is_null() | (text == "")
-
-
 def _codes(column: pl.Series, file: str) -> pl.Series:
     """Codes as text, without spaces around."""
     return text_of_codes(column, file).str.strip_chars()
 
 
-def _notes(found: EventColumns, wanted: EventColumns, rest: Sequence[str]) -> tuple[str, ...]:
-    """What a user should know of what was taken for what."""
-    roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
-    return (*taken_as(roles), *not_released(rest))
+def plain_ages(column: pl.Series, file: str, refused: Refused) -> pl.Series:
+    """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
+    text = as_text(column)
+    written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
+    odd = [age for age, plain in written.items() if plain is None]
+    if odd:
+        bad = text.is_in(odd)
+        count = int(bad.sum())
+        are = "1 age" if count == 1 else f"{count} ages"
+        raise refused(
+            f"{are} in column {column.name!r} of {file} {'is' if count == 1 else 'are'} no number from 0 on "
+            f"({{place}}{' is the first' if count > 1 else ''}). Correct or remove such lines.",
+            int(bad.arg_true()[0]) + 1,
+            column.name,
+        )
+    return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)
+
+
+def _plain(age: str, *, is_number: bool) -> str | None:
+    """The shortest text of an age; None where it is none."""
+    text = age.strip()
+    if is_number and "e" in text.lower():  # how a floating-point number may be written
+        text = format(Decimal(text), "f")
+    found = NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    whole, fraction = (found[1] or "0").lstrip("0") or "0", (found[2] or found[3] or "").rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def ages_from_dates(
+    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refused: Refused
+) -> pl.Series:
+    """Return ages counted from dates: completed years, or days.
+
+    Parameters
+    ----------
+    anchor : the date to count from, of each event; None: the first date of its patient
+    ids : whose event it is
+    """
+    days = _as_dates(dates, file, refused)
+    if anchor is None:
+        frame = pl.DataFrame({"id": ids, "date": days})
+        starts = frame.select(pl.col("date").min().over("id")).to_series()
+    else:
+        starts = _as_dates(anchor, file, refused)
+    early = days < starts
+    if early.any():
+        raise refused(
+            f"{int(early.sum())} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages "
+            "are counted from ({place} is the first). Correct or remove such lines.",
+            int(early.arg_true()[0]) + 1,
+            dates.name,
+        )
+    if unit == "days":
+        return (days - starts).dt.total_days().cast(pl.String)
+    return completed_years(starts, days).cast(pl.String)
+
+
+def completed_years(starts: pl.Series, ends: pl.Series) -> pl.Series:
+    """Return how many years were completed from one date to another; below 0 where the end lies before the start.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> completed_years(pl.Series([date(1999, 3, 31)]), pl.Series([date(2024, 4, 1)])).to_list()
+    [25]
+    """
+    not_yet = _day_of_year(ends) < _day_of_year(starts)
+    return ends.dt.year() - starts.dt.year() - not_yet.cast(pl.Int32)
+
+
+def _day_of_year(days: pl.Series) -> pl.Series:
+    """A number that orders the days of a year; months are numbered in eight bits, which hold no hundreds."""
+    return days.dt.month().cast(pl.Int32) * 100 + days.dt.day()
+
+
+def _as_dates(column: pl.Series, file: str, refused: Refused) -> pl.Series:
+    """Dates of a column of dates, times, or texts that are an ISO date, with a time or without."""
+    if column.dtype in (pl.Date, pl.Datetime):
+        return column.cast(pl.Date)
+    text = as_text(column).str.strip_chars()
+    found = text.str.head(10).str.to_date(DATE, strict=False)
+    found = found.set(~text.str.contains(WHOLE_DATE), None)
+    odd = found.is_null()
+    if odd.any():
+        raise refused(
+            f"{int(odd.sum())} of {len(odd)} values in column {column.name!r} of {file} are no dates written as "
+            "YYYY-MM-DD ({place} is the first). Write them so.",
+            int(odd.arg_true()[0]) + 1,
+            column.name,
+        )
+    return found

@@ -8,7 +8,8 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.coded_columns import (
+from cloister.io.columns import as_text
+from cloister.io.header import (
     CODE_NAMES,
     CODES_NAMES,
     ID_NAMES,
@@ -17,7 +18,6 @@ from cloister.io.coded_columns import (
     taken_as,
     text_of_codes,
 )
-from cloister.io.columns import as_text
 from cloister.io.query import Query
 from cloister.io.read import Source, read_table
 
@@ -84,11 +84,6 @@ def read_code_lists(
     path : wide, one record a line: ``id,codes`` or ``codes`` alone, codes separated by spaces;
         long, one code a line: ``id,code``; codes are text always
     columns : which column is what; None, or None within, for the usual names
-    encoding, delimiter, missing, usual_delimiter : as of `read_table`
-
-    Raises
-    ------
-    InputError : the file cannot be read, lacks a column, or an id is missing or repeated
 
     Examples
     --------
@@ -105,12 +100,7 @@ def read_code_lists(
 
 
 def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ()) -> CodeSource:
-    """The codes of a table that was read.
-
-    Raises
-    ------
-    InputError : it lacks a column, or an id is missing or repeated
-    """
+    """The codes of a table that was read."""
     frame, file = source.frame, source.name
     found = _columns(frame.columns, wanted, file)
     taken = [column for column in (found.id, found.codes, found.code) if column is not None]

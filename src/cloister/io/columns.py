@@ -9,15 +9,11 @@ from cloister.io.foreign import call_foreign
 
 _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
+_YEARS = (1, 9999)
 
 
 def check_names(names: Sequence[object], file: str | None = None) -> None:
-    """Refuse column names that are not text, empty, or not different; said by position, as a name may be a value.
-
-    Raises
-    ------
-    InputError : with the number of the column, counted from 1
-    """
+    """Refuse column names that are not text, empty, or not different; said by position, as a name may be a value."""
     where = f"{file}: " if file else ""
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
@@ -26,7 +22,7 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
         if not name.strip():
             hint = " (the index of a dataframe?)" if position == 1 else ""
             raise InputError(f"{where}column {position}{hint} has no name. Name or remove it.", file=file)
-        if _is_pattern(name) or "\0" in name:
+        if name == "*" or (name.startswith("^") and name.endswith("$")) or "\0" in name:
             raise InputError(
                 f"{where}the name of column {position} reads as a pattern of names or holds a NUL. Rename it.",
                 file=file,
@@ -35,11 +31,6 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
             message = f"{where}columns {first[name]} and {position} have the same name. Rename one."
             raise InputError(message, file=file)
         first[name] = position
-
-
-def _is_pattern(name: str) -> bool:
-    """Whether Polars would take the name for several columns."""
-    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
@@ -55,6 +46,24 @@ def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
     return pl.DataFrame([_plain(series, file) for series in frame.get_columns()])
 
 
+def check_years(series: pl.Series, name: str) -> None:
+    """Refuse dates that are no days: databases have an infinity."""
+    if not isinstance(series.dtype, pl.Date | pl.Datetime):
+        return
+    low, high = (
+        pl.Series([f"{year:04}-{day}"]).str.to_date() for year, day in zip(_YEARS, ("01-01", "12-31"), strict=True)
+    )
+    days = series.to_physical() if series.dtype == pl.Date else series.dt.epoch("d")
+    outside = ~days.is_between(low.to_physical()[0], high.to_physical()[0])
+    if outside.any():
+        raise InputError(
+            f"{name}: column '{series.name}' holds dates outside the years 1 to 9999, such as infinity "
+            f"({int(outside.sum())} records). Make them missing in the query.",
+            file=name,
+            column=series.name,
+        )
+
+
 def as_text(series: pl.Series) -> pl.Series:
     """The canonical text of a column: String, null where missing.
 
@@ -62,10 +71,6 @@ def as_text(series: pl.Series) -> pl.Series:
     with missing values into floats), any other float as the shortest text that reads back the same. Booleans are
     ``true`` and ``false``; dates ``YYYY-MM-DD``; times ISO 8601, fractions of a second only where there are any;
     decimals keep their digits; text stays as it is.
-
-    Raises
-    ------
-    InputError : the column holds lists, structs or other things that are not one value a cell
 
     Examples
     --------
@@ -93,13 +98,10 @@ def distinct_values(text: pl.Series) -> list[str | None]:
 
 def _float_text(series: pl.Series) -> pl.Series:
     wide = series.cast(pl.Float64)
-    is_integer = (wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)
-    return series.cast(pl.String).zip_with(~is_integer.fill_null(False), _integer_text(wide, is_integer))
-
-
-def _integer_text(wide: pl.Series, is_integer: pl.Series) -> pl.Series:
+    is_integer = ((wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)).fill_null(False)
     nothing = pl.Series(wide.name, [None], dtype=pl.Float64)
-    return wide.zip_with(is_integer.fill_null(False), nothing).cast(pl.Int64).cast(pl.String)
+    integers = wide.zip_with(is_integer, nothing).cast(pl.Int64).cast(pl.String)
+    return integers.zip_with(is_integer, series.cast(pl.String))
 
 
 def _plain(series: pl.Series, file: str | None) -> pl.Series:

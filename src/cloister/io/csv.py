@@ -1,4 +1,8 @@
-"""CSV and its kin -> columns of text."""
+"""CSV and its kin -> columns of text: which character separates the cells, where records begin and end, what they hold.
+
+Polars fills short records with nulls and takes unbalanced quotes as they come, so both are checked here before it
+reads. The grammar is RFC 4180's: a cell is quoted as a whole, with its quotes doubled, or holds no quote at all.
+"""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +12,19 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import check_names, plain_columns
-from cloister.io.delimiter import check_delimiter, detect_delimiter, header_outside_quotes
 from cloister.io.foreign import call_foreign
-from cloister.io.records import count_records
 from cloister.io.text import load_bytes, text_of
 
 _FIRST_RECORD = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
+
+CANDIDATES = (",", ";", "\t", "|")
+"""What is tried, the likeliest first."""
+
+NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+
+_SAMPLE_BYTES = 1 << 20
+_SAMPLE_RECORDS = 100
+_QUOTED = re.compile(rb'"[^"]*+"')
 
 
 @dataclass(frozen=True)
@@ -23,9 +34,6 @@ class CsvTable:
     Attributes
     ----------
     frame : every column as text, as written; an empty cell, quoted or not, is null
-    delimiter : what separates the cells
-    encoding : what the file was decoded from, in Python's name
-    notes : what a user should know about how it was read
     """
 
     frame: pl.DataFrame
@@ -43,21 +51,12 @@ def read_csv(
     ----------
     encoding, delimiter : overrule what is detected
     usual_delimiter : taken where none can be detected
-
-    Raises
-    ------
-    InputError : the file cannot be read, is no table, or has no records
     """
     return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
 
 
 def header_of(head: bytes, file: str, delimiter: str) -> list[str]:
-    """Return the names of the columns, from the first lines of a text file.
-
-    Raises
-    ------
-    InputError : the names are missing, or do not tell the columns apart
-    """
+    """Return the names of the columns, from the first lines of a text file."""
     first = _FIRST_RECORD.match(head)
     return csv_of(first[0] if first else head, file, delimiter=delimiter, may_be_empty=True).frame.columns
 
@@ -75,13 +74,7 @@ def csv_of(
 
     Parameters
     ----------
-    file : its name, for messages
-    encoding, delimiter, usual_delimiter : as of `read_csv`
     may_be_empty : whether a header without records will do
-
-    Raises
-    ------
-    InputError : as of `read_csv`
     """
     text = text_of(content, file, encoding)
     if delimiter is None:
@@ -95,7 +88,10 @@ def csv_of(
     names = ["" if name is None else name for name in cells.row(0)]
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, text.notes + _blank_lines(cells, file))
+    notes = text.notes
+    if cells.width == 1 and (n_blank := cells.to_series().null_count()):
+        notes += (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
+    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, notes)
 
 
 def _ended(data: bytes, delimiter: str) -> bytes:
@@ -116,7 +112,150 @@ def _cells(data: bytes, delimiter: str, n_records: int, file: str) -> pl.DataFra
     return cells
 
 
-def _blank_lines(cells: pl.DataFrame, file: str) -> tuple[str, ...]:
-    """A note where blank lines were read as records, which can only be where there is one column."""
-    n_blank = cells.to_series().null_count() if cells.width == 1 else 0
-    return (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",) if n_blank else ()
+def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
+    """The candidate that stands in the header and equally often in each of the first records, outside quotes.
+
+    Of several, the one with the most cells. A header without any candidate is the name of one column; its cells are
+    then separated by commas, in a file named ``.tsv`` by tabs, so that a second cell is found and reported.
+
+    Parameters
+    ----------
+    usual : what is taken where the header has no candidate but this, or two candidates fit equally well
+    """
+    header, *records = _sample(data)
+    found = {mark: header.count(mark.encode()) for mark in CANDIDATES if mark.encode() in header}
+    if not found and usual is not None and usual.encode() in header:
+        return usual
+    if not found:
+        return "\t" if file.lower().endswith((".tsv", ".tsv.gz")) else ","
+    steady = [mark for mark in found if all(record.count(mark.encode()) == found[mark] for record in records)]
+    most = max(found[mark] for mark in steady or found)
+    best = [mark for mark in steady or found if found[mark] == most]
+    if len(best) > 1 and steady and usual in best:
+        return str(usual)
+    if len(best) > 1 and steady:
+        raise InputError(
+            f"The cells of {file} may be separated by {' or '.join(NAMES[mark] for mark in best)}. "
+            "Name the delimiter (delimiter=..., on the command line --delimiter).",
+            file=file,
+        )
+    return best[0]
+
+
+def check_delimiter(delimiter: str) -> str:
+    """``delimiter``, if it can separate cells: one ASCII character that means nothing else in a text file."""
+    if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0':
+        return delimiter
+    raise InputError("A delimiter is one ASCII character other than a quote and the end of a line.")
+
+
+def header_outside_quotes(data: bytes) -> bytes:
+    """The first record of a text without its quoted cells."""
+    return _sample(data)[0]
+
+
+def _sample(data: bytes) -> list[bytes]:
+    """The header and the first records that are not blank, without their quoted cells."""
+    start = data[:_SAMPLE_BYTES]
+    unquoted, cut, _ = _QUOTED.sub(b"", start).partition(b'"')
+    lines = unquoted.split(b"\n", _SAMPLE_RECORDS + 1)
+    is_partial = bool(cut) or len(data) > len(start) or len(lines) > _SAMPLE_RECORDS + 1
+    if is_partial and len(lines) > 1:
+        lines.pop()
+    return [lines[0], *(line for line in lines[1:] if line.strip(b"\r"))]
+
+
+def count_records(data: bytes, delimiter: str, file: str) -> int:
+    """Number of data records in ``data``, the header not counted.
+
+    Parameters
+    ----------
+    data : UTF-8 text without NUL, that ends in a newline
+    """
+    if data.startswith((b"\n", b"\r\n")):
+        raise InputError(f"{file}: the first line is blank. It must name the columns.", file=file, line=1)
+    bare = data
+    if b'"' in data:
+        bare = _quoted_cell(delimiter).sub(b"q", data)
+        if b'"' in bare:
+            raise _stray_quote(data, delimiter, file)
+    if bare.count(b"\r") != bare.count(b"\r\n"):
+        raise _stray_return(data, delimiter, file)
+    n_cells = _cells_per_line(bare, delimiter, file)
+    ragged = (n_cells != n_cells[0]).arg_true()
+    if len(ragged):
+        raise _ragged(data, delimiter, file, ragged[0], (n_cells[ragged[0]], n_cells[0]))
+    return len(n_cells) - 1
+
+
+def _quoted_cell(delimiter: str) -> re.Pattern[bytes]:
+    """A cell in quotes, from the delimiter (or start) before it to the delimiter (or end of line) after it."""
+    mark = re.escape(delimiter.encode())
+    return re.compile(rb'(?:\A|(?<=[%b\n]))"[^"]*+(?:""[^"]*+)*+"(?=[%b\n]|\r\n)' % (mark, mark))
+
+
+def _cells_per_line(bare: bytes, delimiter: str, file: str) -> pl.Series:
+    """Cells in each line of a text without quotes, the header's first; shape (n_records + 1,)."""
+    lines = call_foreign(
+        lambda: pl.read_csv(bare, has_header=False, separator="\0", quote_char=None, infer_schema=False),
+        InputError(f"{file} cannot be read as CSV.", file=file),
+    )
+    return lines.to_series().str.count_matches(delimiter, literal=True).fill_null(0) + 1
+
+
+def _marked(data: bytes, delimiter: str) -> bytes:
+    """``data`` with each quoted cell replaced by one NUL for each newline inside it."""
+    return _quoted_cell(delimiter).sub(lambda cell: b"\0" * cell[0].count(b"\n"), data)
+
+
+def line_of_record(data: bytes, delimiter: str, record: int) -> int:
+    """Return the line, counted from 1, at which a record begins, counted from 1 after the header.
+
+    Parameters
+    ----------
+    data : UTF-8 text whose records were counted without complaint
+    """
+    return _line_of(record, _marked(data, delimiter))
+
+
+def _line_of(record: int, marked: bytes) -> int:
+    """The line, counted from 1, at which a record begins (0 is the header)."""
+    before = marked.split(b"\n", record)[:record]
+    return 1 + len(before) + sum(line.count(b"\0") for line in before)
+
+
+def _ragged(data: bytes, delimiter: str, file: str, record: int, cells: tuple[int, int]) -> InputError:
+    line = _line_of(record, _marked(data, delimiter))
+    found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in cells)
+    return InputError(
+        f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain a "
+        f"{NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter.",
+        file=file,
+        row=record,
+        line=line,
+    )
+
+
+def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
+    marked = _marked(data, delimiter)
+    position = marked.index(b'"')
+    is_opening = position == 0 or marked[position - 1 : position] in (delimiter.encode(), b"\n")
+    if is_opening and data.count(b'"') % 2:
+        return _malformed("opens a quote that is never closed. Close it", marked, position, file)
+    found = "has a quote inside a cell. Put the whole cell in quotes and double the quotes inside it"
+    return _malformed(found, marked, position, file)
+
+
+def _stray_return(data: bytes, delimiter: str, file: str) -> InputError:
+    """Polars takes a carriage return alone now for a part of the cell, now for nothing."""
+    marked = _marked(data, delimiter)
+    found = re.search(rb"\r(?!\n)", marked)
+    assert found
+    return _malformed("has a carriage return inside a cell. Put the cell in quotes", marked, found.start(), file)
+
+
+def _malformed(found: str, marked: bytes, position: int, file: str) -> InputError:
+    record = marked.count(b"\n", 0, position)
+    line = 1 + record + marked.count(b"\0", 0, position)
+    where = f"record {record}, line {line}" if record else f"the header, line {line},"
+    return InputError(f"{file}: {where} {found}.", file=file, row=record or None, line=line)

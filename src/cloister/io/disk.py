@@ -1,12 +1,17 @@
-"""Files for their owner alone, whole or not there."""
+"""Files for their owner alone, whole or not there: writing, renaming in one step of the system, letting stops wait."""
 
+import ctypes
 import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import BinaryIO
 
 from cloister.errors import InputError
@@ -24,6 +29,12 @@ _SENTENCES = {
     errno.ENOTDIR: "its folder is not a folder. Choose another one",
     errno.ELOOP: "symbolic links lead in a circle. Choose another place",
 }
+
+_AS_NAMED, _NO_REPLACE, _EXCHANGE = -100, 1, 2
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+"""Words of renameat2, and what it answers where the system or the file system cannot do it."""
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def is_about(error: OSError, folder: Path) -> bool:
@@ -87,12 +98,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write ``data`` to a new file that its owner alone may read.
-
-    Raises
-    ------
-    InputError : the file exists already or cannot be written
-    """
+    """Write ``data`` to a new file that its owner alone may read."""
     with private_file(path) as file:
         file.write(data)
 
@@ -127,3 +133,74 @@ def sync(path: Path) -> None:
 def remove_folder(folder: Path) -> None:
     """Remove ``folder`` and all in it, as far as that goes."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two places change what stands in them; False where the system cannot, and nothing was done.
+
+    Raises
+    ------
+    OSError : one of them is missing, or may not be renamed
+    """
+    return rename_by_system(one, other, _EXCHANGE)
+
+
+def rename_to_free(source: Path, target: Path) -> None:
+    """Rename ``source``, and replace nothing; where the system cannot see to that, as far as one can look before.
+
+    Raises
+    ------
+    OSError : ``target`` exists, or ``source`` may not be renamed
+    """
+    if rename_by_system(source, target, _NO_REPLACE):
+        return
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    source.rename(target)
+
+
+def rename_by_system(one: Path, other: Path, flag: int) -> bool:
+    """Call renameat2 of Linux; False where there is none, or the file system does not take ``flag``."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AS_NAMED, os.fsencode(one), _AS_NAMED, os.fsencode(other), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+@cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is not None:
+        function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return function
+
+
+@contextmanager
+def stops_wait() -> Iterator[None]:
+    """Let an interruption or a request to end, if one comes during the block, have its effect after it.
+
+    Other threads than the main one are never interrupted, and nothing is done there.
+    """
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        found = {number: signal.getsignal(number) for number in STOPS}
+        before = {number: handler for number, handler in found.items() if handler not in (None, signal.SIG_IGN)}
+    try:
+        for number in before:
+            signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

@@ -9,9 +9,8 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import check_names
-from cloister.io.database import Call
 from cloister.io.foreign import call_foreign
-from cloister.io.query import Query, quoted
+from cloister.io.query import Call, Query, quoted
 
 Setting = str | bool | int | float | list[str]
 SETTINGS: dict[str, Setting] = {
@@ -38,13 +37,7 @@ REASONS = {
 
 
 def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives; types that a release cannot hold become text.
-
-    Raises
-    ------
-    InputError
-        The file cannot be opened, or the query fails.
-    """
+    """The table that a query gives; types that a release cannot hold become text."""
     path = query.file()
     connection = call_foreign(lambda: _opened(str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt

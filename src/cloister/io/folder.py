@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cloister.errors import InputError
-from cloister.io.disk import cannot_write, is_about, make_private, sync
-from cloister.io.exchange import exchange, rename_to_free
+from cloister.io.disk import cannot_write, exchange, is_about, make_private, rename_to_free, stops_wait, sync
 from cloister.io.partial import Partial, begin_partial, remove_dead_partials
-from cloister.io.stops import stops_wait
 
 __all__ = ["Place", "appearing", "release_folder"]
 

@@ -1,11 +1,13 @@
-"""How messages name the columns of a file that was not accepted: its first line may be a patient's record."""
+"""The columns of a file: how messages name them, as its first line may be a patient's record; usual names of codes."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from cloister.errors import InputError, did_you_mean
+from cloister.io.columns import as_text
 
 MOST_LISTED = 50
 """Columns that a message lists."""
@@ -21,6 +23,14 @@ _NUMBERED = re.compile(r"[^\W\d_]{0,3}[-_ ]?\d{3,}\w*|[^\W\d_]\d\d(\.\w+)?")
 """M00017, MRN-123456, E11.9: of patients, or columns that somebody numbered."""
 
 ADVICE = "the first line of a file must name its columns"
+
+ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
+CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
+CODES_NAMES = ("codes",)
+AGE_NAMES = ("age", "age_years")
+"""Names that a column is looked for by, the likeliest first."""
+
+WHITE_SPACE = re.compile(r"\s")
 
 
 def _looks_like_value(name: str) -> bool:
@@ -45,8 +55,8 @@ def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     if any(map(_looks_like_value, header)):
         places = [header.index(name) + 1 for name in names]
         is_run = len(places) == places[-1] - places[0] + 1
-        told = f"{places[0]} to {places[-1]}" if is_run else _cut([f"{place}" for place in places])
-        return f"column {told} (not named here, as they look like values: {ADVICE})"
+        positions = f"{places[0]} to {places[-1]}" if is_run else _cut([f"{place}" for place in places])
+        return f"column {positions} (not named here, as they look like values: {ADVICE})"
     return _cut(names)
 
 
@@ -65,10 +75,6 @@ def check_header(frame: pl.DataFrame, file: str) -> None:
 
     A name that looks like a value is one if the column below it is full of values of the same shape: `2019` above
     counts, or a code above zeros and ones, is the name of a column.
-
-    Raises
-    ------
-    InputError : it does
     """
     for place, column in enumerate(frame, 1):
         name = column.name
@@ -81,3 +87,61 @@ def check_header(frame: pl.DataFrame, file: str) -> None:
                 f"{ADVICE}. Write a line of names above it, or rename that column.",
                 file=file,
             )
+
+
+@dataclass(frozen=True)
+class Header:
+    """The columns of a file, as far as messages may name them.
+
+    Attributes
+    ----------
+    present : what stands in its first line
+    usual : names by which a first line is known to name columns: a file without one has its first patient there
+    example : a first line as it should be
+    """
+
+    file: str
+    present: Sequence[str]
+    usual: Sequence[str]
+    example: str
+
+    def _are_names(self) -> bool:
+        named = bool(set(self.usual).intersection(self.present))
+        return len(self.present) > 1 and named and not any(map(WHITE_SPACE.search, self.present))
+
+    def listed(self) -> str:
+        """Return a sentence that lists the columns, where that gives no patient away."""
+        if self._are_names():
+            return f"Its columns: {listed(self.present)}."
+        return f"Its first line must name the columns, as in: {self.example}."
+
+    def check(self, *wanted: str | None) -> None:
+        """Refuse a column that was asked for and is not there."""
+        column = next((name for name in wanted if name is not None and name not in self.present), None)
+        if column is None:
+            return
+        hint = nearest_column(column, self.present) if self._are_names() else ""
+        message = f"Column {column!r} was asked for, but {self.file} has no such column.{hint} {self.listed()}"
+        raise InputError(message, file=self.file, column=column)
+
+
+def text_of_codes(column: pl.Series, file: str) -> pl.Series:
+    """Return codes as text; refuses numbers that have lost their text already."""
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        raise InputError(
+            f"Column {column.name!r} of {file} holds decimal numbers, but codes are text: 250.10 and 250.1 differ. "
+            "Export it as text.",
+            file=file,
+            column=column.name,
+        )
+    return as_text(column)
+
+
+def taken_as(roles: Sequence[tuple[str, str | None, str | None]]) -> list[str]:
+    """Return notes on what was taken for what: for each role the column found, and the one asked for."""
+    return [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
+
+
+def not_released(rest: Sequence[str]) -> list[str]:
+    """Return the note on columns that are not released."""
+    return [f"columns not released: {', '.join(rest)}"] if rest else []

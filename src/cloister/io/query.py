@@ -1,6 +1,7 @@
 """One question to a database: where it is, and the one SELECT that reads. Neither is ever shown."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -63,13 +64,7 @@ class Query:
         return self.url if found is None else found[2]
 
     def file(self) -> Path:
-        """Return the path of a database in a file.
-
-        Raises
-        ------
-        InputError
-            There is no such file.
-        """
+        """Return the path of a database in a file."""
         path = Path(self.place)
         if not path.is_file():
             raise InputError(f"There is no database file {path.name}, which {self.name} is to be read from.")
@@ -79,6 +74,27 @@ class Query:
     def select(self) -> str:
         """The statement, without a semicolon or comments around it."""
         return the_one_select(self.query, self.scheme, self.name)
+
+
+@dataclass
+class Call:
+    """A question that is under way.
+
+    Attributes
+    ----------
+    cancel : asks the database to stop; set once there is something to stop
+    doing : what was being done last, for messages
+    notes : what the user should know about the database
+    """
+
+    cancel: Callable[[], None] | None = None
+    doing: str = "connect"
+    notes: list[str] = field(default_factory=list)
+
+    def stop(self) -> None:
+        """Ask the database to stop."""
+        if self.cancel is not None:
+            self.cancel()
 
 
 def is_address(text: str) -> bool:
@@ -96,13 +112,7 @@ def is_address(text: str) -> bool:
 
 
 def check_address(url: str, name: str) -> None:
-    """Refuse what is no address, or holds a secret; nothing of it is shown.
-
-    Raises
-    ------
-    InputError
-        As said.
-    """
+    """Refuse what is no address, or holds a secret; nothing of it is shown."""
     if not is_address(url) or not url.isprintable():
         raise InputError(
             f"The url of {name} names no database. It can be postgresql://host:port/database, duckdb:PATH, sqlite:PATH "
@@ -117,13 +127,7 @@ def check_address(url: str, name: str) -> None:
 
 
 def query_text(text: str) -> str:
-    """The SQL that a word stands for: itself, or what the file of this name holds, if it ends in ``.sql``.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is no text.
-    """
+    """The SQL that a word stands for: itself, or what the file of this name holds, if it ends in ``.sql``."""
     return load_text(Path(text)).data.decode() if is_file_of_sql(text) else text
 
 
@@ -134,13 +138,7 @@ def is_file_of_sql(text: str) -> bool:
 
 @cache
 def the_one_select(query: str, scheme: str, name: str) -> str:
-    """Return the one statement of a query, without a semicolon or comments around it.
-
-    Raises
-    ------
-    InputError
-        There are several, none, or one that does more than read.
-    """
+    """Return the one statement of a query, without a semicolon or comments around it."""
     refusal = InputError(
         f"The query of {name} cannot be read as SQL. Give one SELECT statement, as the database takes it."
     )
@@ -164,18 +162,11 @@ def _parsed(query: str, scheme: str) -> tuple[int, bool, str]:
     finally:
         parser.logger.disabled = spoke
     writes = (exp.DML, exp.DDL, exp.Into, exp.Command, exp.Lock)
-    reads = bool(found) and all(
-        isinstance(one, exp.Query | exp.Values) and not any(_is_write(node, writes) for node in one.walk())
-        for one in found
-    )
+    nodes = [node for one in found for node in one.walk()]
+    reads = bool(found) and all(isinstance(one, exp.Query | exp.Values) for one in found)
+    reads = reads and not any(isinstance(node, writes) and not isinstance(node, exp.Query) for node in nodes)
     words = [word for word in sqlglot.tokenize(query, dialect=dialect) if word.text != ";" or word.end > word.start]
     return len(found), reads, query[words[0].start : words[-1].end + 1] if words else ""
-
-
-def _is_write(node: object, writes: tuple[type, ...]) -> bool:
-    from sqlglot import exp
-
-    return isinstance(node, writes) and not isinstance(node, exp.Query)
 
 
 def _begins(path: Path) -> bytes:

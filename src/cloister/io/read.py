@@ -7,11 +7,25 @@ from typing import Literal
 
 import polars as pl
 
+from cloister.errors import InputError
+from cloister.io.adbc import read_adbc, read_postgresql, read_sqlite
+from cloister.io.columns import check_names, check_years, plain_columns
 from cloister.io.csv import read_csv
-from cloister.io.database import Call, read_query
 from cloister.io.disk import shown_name
-from cloister.io.parquet import is_parquet, read_parquet
-from cloister.io.query import Query
+from cloister.io.duckdb_file import read_duckdb
+from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.query import Call, Query
+from cloister.io.text import load_bytes
+
+MAGIC = b"PAR1"
+
+READERS = {
+    "duckdb": read_duckdb,
+    "postgresql": read_postgresql,
+    "postgres": read_postgresql,
+    "sqlite": read_sqlite,
+}
+"""By the scheme of the address; all others are read by the ADBC driver of that name."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +62,9 @@ def read_table(
 
     Parameters
     ----------
-    path : the file, or the query
     encoding, delimiter : overrule what is detected in a CSV file; of no meaning for Parquet and databases
     missing : texts that stand for a missing value, besides the empty one; plain text unless given here
     usual_delimiter : taken where none can be detected
-
-    Raises
-    ------
-    InputError : it cannot be read, or is no table with named columns and at least one record
 
     Examples
     --------
@@ -95,3 +104,56 @@ def _is_text(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether ``path`` is to be read as Parquet: by its first and last bytes, else by its name."""
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return True
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return False
+            file.seek(-len(MAGIC), 2)
+            return file.read() == MAGIC
+    except OSError:
+        return False  # the reader says what is wrong
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    """The table in the Parquet file ``path``; types are kept, categories become text."""
+    return parquet_of(load_bytes(path), path.name)
+
+
+def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
+    """The table in the content of a Parquet file.
+
+    Parameters
+    ----------
+    may_be_empty : whether columns without records will do
+    """
+    refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
+    if not data:
+        raise InputError(f"{file} is empty.", file=file)
+    if not (data.startswith(MAGIC) and data.endswith(MAGIC)):
+        raise refusal
+    frame = call_foreign(lambda: pl.read_parquet(data), refusal)
+    check_names(frame.columns, file)
+    if not frame.height and not may_be_empty:
+        raise InputError(f"{file} has columns but no records.", file=file)
+    return plain_columns(frame, file)
+
+
+def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
+    """The table that a query gives; types are kept where a release can hold them, others become text."""
+    call = Call() if call is None else call
+    refusal = InputError(f"What the database gives for {query.name} cannot be read.", file=query.name)
+    reader = READERS.get(query.scheme, read_adbc)
+    frame = call_foreign(lambda: waited_for(lambda: reader(query, call), call.stop), refusal)
+    check_names(frame.columns, query.name)
+    if not frame.height:
+        raise InputError(f"The query of {query.name} gives no records.", file=query.name)
+    for series in frame.get_columns():
+        check_years(series, query.name)
+    aware = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
+    return plain_columns(frame.with_columns(pl.col(aware).dt.convert_time_zone("UTC")), query.name)

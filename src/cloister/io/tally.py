@@ -1,13 +1,45 @@
-"""Tables whose equal records stand once, with how many there are of each.
+"""Tables whose equal records stand once, with how many there are; large ones are written and read some rows at a time.
 
 A tally is a frame with one more column, `RECORDS`, whose name no table can have. Every count of a frame goes through
 `counted` or `n_records`, so that a table and its tally give the same figures.
+
+A *run* is a sequence of records of a file that follow each other and are equal in all columns but a numbered id, which
+counts on from one to the next. A file is read as the tally of its runs in their order, each with the first id of its
+records: whether records are sorted, and ids are the numbers of the records, can be told from runs as from records.
 """
 
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
 import polars as pl
+from polars.io.plugins import register_io_source
+
+from cloister.errors import InputError
+from cloister.io.columns import as_text, check_names, plain_columns
+from cloister.io.csv import check_delimiter, detect_delimiter, header_of, read_csv
+from cloister.io.disk import private_file, sha256
+from cloister.io.foreign import call_foreign
+from cloister.io.read import is_parquet, without_texts
+from cloister.io.text import head_of
+from cloister.io.write import csv_pieces, write_parquet_of
 
 RECORDS = "\0tally\0records"
 """Column of a tally that says how many records each row stands for."""
+
+ROWS_AT_ONCE = 1 << 20
+"""Records that are held while a file is written or read."""
+
+LARGE = 3_000_000
+"""Records from which a file is not read whole."""
+
+LARGE_BYTES = 1 << 28
+"""The same of CSV, whose records are not counted for that."""
+
+_AT = "\0at"
 
 
 def is_tally(frame: pl.DataFrame) -> bool:
@@ -61,3 +93,212 @@ def tallied(frame: pl.DataFrame) -> pl.DataFrame:
     places = frame.rename({column: f"c{place}" for place, column in enumerate(columns)})
     found = places.group_by([f"c{place}" for place in range(len(columns))]).agg(counted(frame).alias(RECORDS))
     return found.rename({f"c{place}": column for place, column in enumerate(columns)})
+
+
+def is_large(path: Path) -> bool:
+    """Whether a file is better read as a tally than whole."""
+    if not is_parquet(path):
+        return path.stat().st_size >= LARGE_BYTES
+    refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
+    rows = call_foreign(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
+    return int(rows.item()) >= LARGE
+
+
+def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column: str | None = None) -> None:
+    """Write the records of a tally, in its order, as the bytes that the records themselves would be written as.
+
+    Parameters
+    ----------
+    delimiter : of a CSV file; None for Parquet
+    id_column : numbered; each row has the first number of its records
+    """
+    check_names(table_columns(tally))
+    if delimiter is not None:
+        pieces = csv_pieces(_record_frames(tally, id_column), table_columns(tally), delimiter)
+        header = next(pieces)
+        with private_file(path) as file:
+            file.write(header)
+            for piece in pieces:
+                file.write(piece)
+        return
+    refusal = InputError("The table cannot be written as Parquet.", file=path.name)
+    schema = plain_columns(tally.select(table_columns(tally)).clear()).schema
+    frames = register_io_source(
+        lambda *_: (plain_columns(frame) for frame in _record_frames(tally, id_column)), schema=schema
+    )
+    with private_file(path) as file:
+        write_parquet_of(frames, file, refusal)
+
+
+def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.DataFrame]:
+    """The records of a tally, some at a time."""
+    records = records_of(tally)
+    ends = records.cum_sum()
+    total, start = int(records.sum()), 0
+    while start < total:
+        end = min(start + ROWS_AT_ONCE, total)
+        first, last = int(ends.search_sorted(start, "right")), int(ends.search_sorted(end, "left"))
+        part = tally.slice(first, last - first + 1)
+        until = ends.slice(first, last - first + 1).clip(upper_bound=end)
+        times = until - until.shift(1, fill_value=start)
+        place = pl.int_range(part.height, eager=True).repeat_by(times).explode(empty_as_null=False)
+        frame = part.select(table_columns(tally))[place]
+        if id_column is not None:
+            begin = ends.slice(first, last - first + 1) - records.slice(first, last - first + 1)
+            within = pl.int_range(start, end, eager=True) - begin.gather(place)
+            frame = frame.with_columns(_counted_on(frame[id_column], within))
+        yield frame
+        start = end
+
+
+def _counted_on(ids: pl.Series, within: pl.Series) -> pl.Series:
+    """The ids of records, from the first of each run and the place within it; what is no number stays."""
+    number = ids.cast(pl.Int64, strict=False) + within
+    return number.cast(ids.dtype).zip_with(number.is_not_null(), ids)
+
+
+def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -> pl.DataFrame:
+    """Return the runs of a file of ours, in its order, as a tally.
+
+    Parameters
+    ----------
+    delimiter : of a CSV file; None for Parquet
+    id_column : of numbers, if it has one; in another form it is a column like others
+    """
+    parts: list[pl.DataFrame] = []
+    for frame in _frames_of(path, delimiter):
+        parts.append(_runs(frame, id_column))
+        if len(parts) > 1:
+            parts[-2:] = [*_joined(parts[-2], parts[-1], id_column)]
+    if not parts:
+        raise InputError(f"{path.name} has columns but no records.", file=path.name)
+    return pl.concat(parts, rechunk=True)
+
+
+def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
+    """The records of a file, some at a time and in order."""
+    refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
+    if delimiter is None:
+        lazy = pl.scan_parquet(path, glob=False)
+    else:
+        names = header_of(head_of(path, "utf-8"), path.name, delimiter)
+        lazy = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False, new_columns=names)
+    batches = call_foreign(lambda: iter(lazy.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)), refusal)
+    while True:
+        frame = call_foreign(lambda: next(batches, None), refusal)
+        if frame is None:
+            return
+        if frame.height:
+            check_names(frame.columns, path.name)
+            yield plain_columns(frame, path.name)
+
+
+def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
+    """The runs of consecutive records."""
+    values = [as_text(frame[column]) for column in frame.columns if column != id_column]
+    changed = [text.ne_missing(text.shift(1)) for text in values]
+    if id_column in frame.columns:
+        text = as_text(frame[str(id_column)])
+        number = text.cast(pl.Int64, strict=False)
+        changed.append(
+            ((number - number.shift(1)) != 1).fill_null(True) & (number.is_not_null() | text.ne_missing(text.shift(1)))
+        )
+    begins = pl.DataFrame([one.alias(f"b{j}") for j, one in enumerate(changed)]).select(pl.any_horizontal(pl.all()))
+    is_first = begins.to_series().fill_null(True)
+    is_first[0] = True
+    at = is_first.arg_true().cast(pl.Int64)
+    until = at.shift(-1, fill_value=frame.height)
+    return frame[at].with_columns((until - at).alias(RECORDS))
+
+
+def _joined(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) -> Iterator[pl.DataFrame]:
+    """Two parts that follow each other, the last run of the first and the first of the second put together."""
+    last, first = before.tail(1), after.head(1)
+    both = pl.concat([last, first])
+    if id_column in before.columns:
+        id_name = str(id_column)
+        numbers = as_text(both[id_name]).cast(pl.Int64, strict=False).to_list()
+        follows = None not in numbers and numbers[1] == numbers[0] + last[RECORDS][0]
+    else:
+        follows = True
+    others = [column for column in table_columns(both) if column != id_column]
+    equal = all(as_text(both[column]).n_unique() == 1 for column in others)
+    if not (equal and follows):
+        yield from (before, after)
+        return
+    yield before.head(before.height - 1)
+    yield pl.concat([last.with_columns(pl.col(RECORDS) + first[RECORDS][0]), after.slice(1)])
+
+
+class _Digest(io.BytesIO):
+    """Takes what is written and keeps only the hash of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hash = hashlib.sha256()
+
+    def write(self, content: Any, /) -> int:
+        self.hash.update(content)
+        return len(content)
+
+
+def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
+    """Yield the records of a released file in its order, some at a time where they are many.
+
+    Parameters
+    ----------
+    delimiter : of a CSV file; None for Parquet
+    """
+    if delimiter is not None and not is_large(path):
+        return iter([read_csv(path, encoding="utf-8", delimiter=delimiter).frame])
+    return _frames_of(path, delimiter)
+
+
+def is_as_written(path: Path, delimiter: str | None) -> bool:
+    """Whether a released file holds the bytes that are written of the table in it: one table has one file.
+
+    Anything else that reads as the same table could carry a message: other spellings of cells, empty texts and NaN for
+    missing values, bytes that no reader looks at, statistics, metadata, borders of row groups.
+
+    Parameters
+    ----------
+    delimiter : of a CSV file; None for Parquet
+    """
+    again, frames = _Digest(), released_frames(path, delimiter)
+    first = next(frames, None)
+    if first is None:
+        raise InputError(f"{path.name} has columns but no records.", file=path.name)
+    whole = chain([first], frames)
+    if delimiter is not None:
+        for piece in csv_pieces(whole, first.columns, delimiter):
+            again.write(piece)
+    else:
+        refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
+        write_parquet_of(register_io_source(lambda *_: whole, schema=first.schema), again, refusal)
+    return again.hash.hexdigest() == sha256(path)
+
+
+def read_tally(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    *,
+    missing: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> pl.DataFrame:
+    """Return a file of many records as a tally of them, some at a time.
+
+    Parameters
+    ----------
+    columns : those that are looked at, as far as they are there; all unless given
+    """
+    if not is_parquet(path):
+        head = head_of(path, encoding)
+        delimiter = check_delimiter(delimiter or detect_delimiter(head, path.name))
+    parts: list[pl.DataFrame] = []
+    for frame in _frames_of(path, delimiter):
+        own = frame if columns is None else frame.select(column for column in columns if column in frame.columns)
+        parts.append(tallied(without_texts(own, missing)))
+        if sum(part.height for part in parts) > ROWS_AT_ONCE and len(parts) > 1:
+            parts = [tallied(pl.concat(parts))]
+    return tallied(pl.concat(parts)) if parts else pl.DataFrame()

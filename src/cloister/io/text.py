@@ -26,7 +26,6 @@ class Text:
     ----------
     data : the text in UTF-8, without byte order mark and without NUL
     encoding : what the file was decoded from, in Python's name
-    notes : what a user should know about how it was read
     """
 
     data: bytes
@@ -35,12 +34,7 @@ class Text:
 
 
 def load_bytes(path: Path) -> bytes:
-    """Everything in the file ``path``.
-
-    Raises
-    ------
-    InputError : there is no such file, it is a folder, it may not be read
-    """
+    """Everything in the file ``path``."""
     reason: str | None
     try:
         return path.read_bytes()
@@ -62,26 +56,12 @@ def load_text(path: Path, encoding: str | None = None) -> Text:
     ----------
     encoding : how the bytes are to be decoded; None: a byte order mark decides, else UTF-8;
         nothing is guessed, as a wrong guess corrupts names
-
-    Raises
-    ------
-    InputError : the file cannot be read, unpacked or decoded, is empty, or is not text
     """
     return text_of(load_bytes(path), path.name, encoding)
 
 
 def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
-    """The text that ``data``, which may be gzip'd, stand for.
-
-    Parameters
-    ----------
-    file : name of the file that they are from, for messages
-    encoding : as of `load_text`
-
-    Raises
-    ------
-    InputError : as of `load_text`
-    """
+    """The text that ``data``, which may be gzip'd, stand for."""
     data = unpacked(data, file)
     if data.startswith(_ZIP):
         raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
@@ -91,12 +71,7 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
 
 
 def head_of(path: Path, encoding: str | None = None) -> bytes:
-    """The first lines of a UTF-8 file, which may be gzip'd: all whole lines of its first megabyte.
-
-    Raises
-    ------
-    InputError : the file cannot be read, is in another encoding, is empty, or is not text
-    """
+    """The first lines of a UTF-8 file, which may be gzip'd: all whole lines of its first megabyte."""
     refusal = InputError(f"{path.name} is not a whole gzip file: copy or compress it again.", file=path.name)
     data = _begins(path)
     if data.startswith(_GZIP):
@@ -127,12 +102,7 @@ def is_packed(path: Path) -> bool:
 
 
 def unpacked(data: bytes, file: str) -> bytes:
-    """``data``, or what is packed in them if they are gzip'd.
-
-    Raises
-    ------
-    InputError : they are no whole gzip file
-    """
+    """``data``, or what is packed in them if they are gzip'd."""
     if not data.startswith(_GZIP) and not file.lower().endswith(".gz"):
         return data
     refusal = InputError(f"{file} is not a whole gzip file: copy or compress it again.", file=file)

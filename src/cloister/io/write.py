@@ -1,6 +1,7 @@
 """Columns -> CSV or Parquet that holds the values and nothing else.
 
 Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
+Cells of text that a spreadsheet would run as formulas are found, and escaped where that is asked for.
 """
 
 import io
@@ -16,13 +17,18 @@ from polars.exceptions import PanicException
 
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.delimiter import CANDIDATES, check_delimiter
+from cloister.io.csv import CANDIDATES, check_delimiter
 from cloister.io.disk import private_file
 from cloister.io.foreign import call_foreign
 
 _ROWS_AT_ONCE = 1 << 18
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 """How Polars says that the system refused, as on a full disk."""
+
+_FORMULA = r"^[=+\-@\t\r]"
+_SIGNED_NUMBER = r"^[+-][0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?$"
+QUOTE = "'"
+"""Before a cell it makes spreadsheets take the rest as text."""
 
 
 def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
@@ -31,10 +37,6 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
     A missing value is an empty cell, quoted where it is alone in its line. Cells are quoted where the delimiter, a
     quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
     might be taken for the delimiter.
-
-    Raises
-    ------
-    InputError : the file exists or cannot be written, a name or a type cannot stand in CSV, a text holds a NUL
     """
     pieces = csv_pieces(iter([frame]), frame.columns, delimiter)
     header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
@@ -80,10 +82,6 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     pages hold the values of their own column chunk. Row-group statistics would be a minimum and a maximum of released
     values and nothing else; they are left out, as nothing here needs them and what is not written needs no argument.
     Beside the values Polars writes the names and types of the columns (``ARROW:schema``) and its own version.
-
-    Raises
-    ------
-    InputError : the file exists or cannot be written, or a column is not of one value a cell
     """
     check_names(frame.columns)
     table = plain_columns(frame)
@@ -146,3 +144,37 @@ def _quoted_name(name: str, separators: str) -> str:
     if name.startswith("\ufeff") or any(mark in name for mark in f'{separators}"\r\n'):
         return '"' + name.replace('"', '""') + '"'
     return name
+
+
+def formula_columns(frame: pl.DataFrame) -> list[str]:
+    """Return the columns of text of which a cell, or the name, would be run: a sign that begins no plain number."""
+    texts = [one for one in frame.get_columns() if one.dtype == pl.String]
+    return [one.name for one in texts if _are_run(pl.Series([one.name])).any() or _are_run(one).any()]
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with a quote before each cell of text that would be run.
+
+    A cell that would be run but for quotes before it gets one more, so that no two values become one.
+
+    Raises
+    ------
+    InputError
+        The name of a column would be run; other settings call it by that name.
+    """
+    if named := formula_columns(frame.clear()):
+        raise InputError(
+            f"A spreadsheet would run the names of {len(named)} columns as formulas, and only cells can be escaped. "
+            "Rename these columns."
+        )
+    return frame.with_columns(_escaped(one) for one in frame.get_columns() if one.dtype == pl.String)
+
+
+def _are_run(texts: pl.Series) -> pl.Series:
+    return texts.str.contains(_FORMULA) & ~texts.str.contains(_SIGNED_NUMBER)
+
+
+def _escaped(texts: pl.Series) -> pl.Series:
+    quoted = pl.DataFrame({"quote": [QUOTE] * len(texts), "text": texts}).select(pl.concat_str(pl.all())).to_series()
+    is_run = _are_run(texts.str.strip_chars_start(QUOTE)).fill_null(value=False)
+    return quoted.zip_with(is_run, texts).alias(texts.name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloister.engines.words import is_database, name_of_table
+from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
 from cloister.sources import profiled
 

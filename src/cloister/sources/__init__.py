@@ -1,8 +1,16 @@
 """Data as they come: a file, or a collection of files that a profile makes into the inputs of all shapes."""
 
 from cloister.sources.forms import Form
-from cloister.sources.place import NAMES, Profiled, profiled
-from cloister.sources.read import form_of, read_claim_tables, read_code_events, read_code_lists, read_table
+from cloister.sources.read import (
+    NAMES,
+    Profiled,
+    form_of,
+    profiled,
+    read_claim_tables,
+    read_code_events,
+    read_code_lists,
+    read_table,
+)
 
 __all__ = [
     "NAMES",

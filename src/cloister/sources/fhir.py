@@ -1,26 +1,75 @@
 """FHIR R4 as Bulk Data exports it: lines of Patient, Condition, Encounter, Claim and Procedure.
 
 Codes come in two columns. ``code`` is that of SNOMED, ``icd_code`` that of ICD; where one is not given, the other
-stands there, or the first of any coding. Claims have those of ICD first. Where there is no Claim, encounters stand in.
+stands there, or the first of any coding. Claims have those of ICD first: each Claim with what it refers to, or where
+there are none each Encounter with what belongs to it.
 
 References
 ----------
 HL7, FHIR R4 (4.0.1), https://hl7.org/fhir/R4/; Bulk Data Access 2.0, https://hl7.org/fhir/uv/bulkdata/; US Core.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 import polars as pl
 
-from .fhir_claims import claims
-from .fhir_elements import ICD, SNOMED, address, code_of, id_of, of_core, referred, subject_of, years_in
-from .fhir_records import Row, frame_of, is_held, is_true, not_a_patient, once, placed, without_left
+from .fhir_resources import (
+    ICD,
+    PROCEDURES,
+    SNOMED,
+    Resource,
+    Row,
+    address,
+    all_at,
+    at,
+    code_in,
+    code_of,
+    frame_of,
+    id_of,
+    is_done,
+    is_held,
+    is_true,
+    named_in,
+    not_a_patient,
+    of_core,
+    once,
+    placed,
+    referred,
+    resources,
+    subject_of,
+    text_at,
+    without_left,
+    years_in,
+)
 from .files import Files
-from .ndjson import Resource, all_at, at, resources, text_at
-from .records import AGE, BIRTH, CODE, DATE, ID, SEX, People, Profile, Records
+from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, People, Profile, SourceRecords
 
 ICD_CODE = "icd_code"
 OWNER = "\0owner"
 NOT_TRUE = "entered in error, or refuted"
 ONSETS = tuple(f"onset{kind}" for kind in ("DateTime", "Period", "Age", "Range", "String"))
+
+PLACES = {
+    "AMB": "Outpatient Hospital",
+    "EMER": "Emergency Room",
+    "HH": "Home",
+    "IMP": "Inpatient Hospital",
+    "ACUTE": "Inpatient Hospital",
+    "NONAC": "Inpatient Hospital",
+    "OBSENC": "Outpatient Hospital",
+    "SS": "Outpatient Hospital",
+}
+"""Classes of encounters as places of service are called on claims; others keep their code."""
+
+NOT_MADE = {"entered-in-error", "cancelled", "draft"}
+NOT_BILLED = {"preauthorization", "predetermination"}
+WHY_NOT_MADE = "drafts, cancelled, in error, or asked only what would be paid"
+WHY_NOT_HELD = "encounters that are planned, cancelled or in error"
+WHY_NOT_DONE = "procedures that are not done, in preparation or in error"
+STRANGE = "\0strange"
+CLAIM_COLUMNS = ("diagnosis", "diagnoses", "procedure", "procedures", "place_of_service", "provider")
 
 
 def people(files: Files) -> People:
@@ -29,7 +78,7 @@ def people(files: Files) -> People:
     return People(frame_of(map(_person, resources(files, ["Patient"])["Patient"]), columns), "line")
 
 
-def conditions(files: Files) -> Records:
+def conditions(files: Files) -> SourceRecords:
     """Each Condition that is not refuted or an error, and has a code."""
     found = resources(files, ["Condition", "Encounter"])
     once(found["Condition"])
@@ -38,8 +87,8 @@ def conditions(files: Files) -> Records:
     records = without_left((_condition(one, encounters) for one in found["Condition"]), columns)
     records = records.without(records.frame[CODE].is_null(), "no code")
     with_owner = records.frame.filter(pl.col(OWNER).is_not_null())
-    Records(with_owner, "line").refuse_of_others(with_owner[OWNER], "an encounter")
-    return Records(records.frame.drop(OWNER), "line", records.notes)
+    SourceRecords(with_owner, "line").refuse_of_others(with_owner[OWNER], "an encounter")
+    return SourceRecords(records.frame.drop(OWNER), "line", records.notes)
 
 
 def _person(resource: Resource) -> Row:
@@ -75,6 +124,168 @@ def _condition(resource: Resource, encounters: dict[str, Resource]) -> tuple[Row
         OWNER: subject_of(visit).patient if visit else None,
     }
     return placed(resource, row), not_a_patient(whose) or (None if is_true(resource) else NOT_TRUE)
+
+
+@dataclass(frozen=True)
+class CodedResource:
+    """A condition or procedure that counts.
+
+    Attributes
+    ----------
+    code : None where it has none
+    patient : whose it is; None where it is no patient's
+    resource : where it stands
+    """
+
+    code: str | None
+    patient: str | None
+    resource: Resource = field(repr=False)
+
+
+def claims(files: Files) -> SourceRecords:
+    """Each Claim that was made; each Encounter where there are no claims."""
+    found = resources(files, ["Claim", "Encounter", "Condition", "Procedure"])
+    for each in found.values():
+        once(each)
+    had = [_coded(one, ICD) for one in found["Condition"] if is_true(one)]
+    done = [_coded(one, PROCEDURES) for one in found["Procedure"] if is_done(one)]
+    records = _made(found, had, done) if found["Claim"] else _visits(found, had, done)
+    count = len(found["Procedure"]) - len(done)
+    said = f"{count:,} lines were" if count > 1 else "1 line was"
+    notes = (f"{said} left out: {WHY_NOT_DONE}",) if count else ()
+    return SourceRecords(records.frame, "line", (*records.notes, *notes))
+
+
+def _coded(resource: Resource, systems: Sequence[str]) -> CodedResource:
+    return CodedResource(code_of(resource.content.get("code"), systems, SNOMED), subject_of(resource).patient, resource)
+
+
+def _made(
+    found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
+) -> SourceRecords:
+    """Claims; those that refer to what is another patient's are refused."""
+    encounters = once(found["Encounter"])
+    by_id = [{name: one for one in each if (name := id_of(one.resource))} for each in (had, done)]
+    rows = (_claim(one, encounters, *by_id) for one in found["Claim"])
+    records = without_left(rows, (ID, DATE, END, *CLAIM_COLUMNS, STRANGE))
+    records.refuse(
+        records.frame[STRANGE].is_not_null(),
+        "a diagnosis, procedure or encounter of another patient",
+        "Correct whose they are, or leave them out",
+    )
+    return SourceRecords(records.frame.drop(STRANGE), "line", records.notes)
+
+
+def _claim(
+    resource: Resource,
+    encounters: Mapping[str, Resource],
+    conditions: Mapping[str, CodedResource],
+    procedures: Mapping[str, CodedResource],
+) -> tuple[Row, str | None]:
+    content, whose = resource.content, subject_of(resource, "patient")
+    items = all_at(content, "item")
+    billed = [code_in(at(item, "productOrService"), PROCEDURES) for item in items]
+    names = [referred(text_at(one, "reference"), "Encounter") for item in items for one in all_at(item, "encounter")]
+    visits = [encounters[name] for name in names if name is not None and name in encounters]
+    diagnoses = _entries(content, "diagnosis", conditions, ICD)
+    made = _entries(content, "procedure", procedures, PROCEDURES)
+    owners = [subject_of(visit).patient for visit in visits] + [one.owner for one in (*diagnoses, *made) if one.by_id]
+    is_strange = whose.patient is not None and any(owner != whose.patient for owner in owners)
+    start = text_at(content, "billablePeriod", "start") or text_at(content, "created")
+    row = {
+        ID: whose.patient,
+        DATE: start,
+        END: text_at(content, "billablePeriod", "end") or start,
+        **_listed(("diagnosis", "diagnoses"), [one.code for one in diagnoses]),
+        **_listed(("procedure", "procedures"), [*(one.code for one in made), *billed]),
+        "place_of_service": _place(visits[0]) if visits else None,
+        "provider": named_in(text_at(content, "provider", "reference")),
+        STRANGE: "yes" if is_strange else None,
+    }
+    is_left = text_at(content, "status") in NOT_MADE or text_at(content, "use") in NOT_BILLED
+    return placed(resource, row), (WHY_NOT_MADE if is_left else not_a_patient(whose))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A diagnosis or procedure of a claim: its code, and, where it was referred to, whose it is."""
+
+    code: str | None
+    by_id: bool = False
+    owner: str | None = None
+
+
+def _entries(content: Row, name: str, known: Mapping[str, CodedResource], systems: Sequence[str]) -> list[Entry]:
+    """The diagnoses or procedures of a claim, in their sequence, told or referred to."""
+
+    def place(entry: Any) -> float:
+        number = at(entry, "sequence")
+        return number if isinstance(number, int | float) else float("inf")
+
+    return [_entry(entry, name, known, systems) for entry in sorted(all_at(content, name), key=place)]
+
+
+def _entry(entry: Any, name: str, known: Mapping[str, CodedResource], systems: Sequence[str]) -> Entry:
+    concept = code_of(at(entry, f"{name}CodeableConcept"), systems, SNOMED)
+    kind = {"diagnosis": "Condition", "procedure": "Procedure"}[name]
+    meant = known.get(referred(text_at(entry, f"{name}Reference", "reference"), kind) or "")
+    if meant is None:
+        return Entry(concept)
+    return Entry(concept or meant.code, by_id=True, owner=meant.patient)
+
+
+def _visits(
+    found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
+) -> SourceRecords:
+    """Encounters; conditions and procedures that are of another patient than their encounter are refused."""
+    encounters = once(found["Encounter"])
+    of_visits = [_by_visit(each, encounters) for each in (had, done)]
+    return without_left((_visit(one, *of_visits) for one in found["Encounter"]), (ID, DATE, END, *CLAIM_COLUMNS))
+
+
+def _visit(
+    resource: Resource, conditions: Mapping[str, Sequence[str | None]], procedures: Mapping[str, Sequence[str | None]]
+) -> tuple[Row, str | None]:
+    content, whose, name = resource.content, subject_of(resource), id_of(resource) or ""
+    start = text_at(content, "period", "start")
+    provider = text_at(content, "participant", 0, "individual", "reference")
+    row = {
+        ID: whose.patient,
+        DATE: start,
+        END: text_at(content, "period", "end") or start,
+        **_listed(("diagnosis", "diagnoses"), conditions.get(name, ())),
+        **_listed(("procedure", "procedures"), procedures.get(name, ())),
+        "place_of_service": _place(resource),
+        "provider": named_in(provider or text_at(content, "serviceProvider", "reference")),
+    }
+    return placed(resource, row), (not_a_patient(whose) if is_held(resource) else WHY_NOT_HELD)
+
+
+def _by_visit(
+    records: Sequence[CodedResource], encounters: Mapping[str, Resource]
+) -> Mapping[str, Sequence[str | None]]:
+    """Codes of records by the encounter that they belong to."""
+    rows, found = [], dict[str, list[str | None]]()
+    for one in records:
+        visit = referred(text_at(one.resource.content, "encounter", "reference"), "Encounter")
+        if visit is None or visit not in encounters or one.patient is None:
+            continue
+        rows.append(placed(one.resource, {ID: one.patient, "owner": subject_of(encounters[visit]).patient}))
+        found.setdefault(visit, []).append(one.code)
+    frame = frame_of(rows, (ID, "owner")).filter(pl.col("owner").is_not_null())
+    SourceRecords(frame, "line").refuse_of_others(frame["owner"], "an encounter")
+    return found
+
+
+def _listed(names: tuple[str, str], codes: Sequence[str | None]) -> Row:
+    """The first code, and the others in a list."""
+    each = list(dict.fromkeys(code for code in codes if code is not None))
+    return {names[0]: each[0] if each else None, names[1]: " ".join(each[1:]) or None}
+
+
+def _place(encounter: Resource) -> str | None:
+    code = text_at(encounter.content, "class", "code")
+    return None if code is None else PLACES.get(code, code)
 
 
 PROFILE = Profile(people, conditions, claims)

@@ -1,9 +1,12 @@
-"""The files of a collection, be it a folder, a zip archive or one file: their bytes, and the tables in them."""
+"""The files of a collection, be it a folder, a zip archive or one file: names, bytes, and the tables in them."""
 
+import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 import polars as pl
 
@@ -12,16 +15,89 @@ from cloister.io.columns import as_text
 from cloister.io.csv import csv_of
 from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
-from cloister.io.parquet import MAGIC, parquet_of
-from cloister.io.read import without_texts
-from cloister.io.text import text_of, unpacked
+from cloister.io.read import MAGIC, parquet_of, without_texts
+from cloister.io.text import load_bytes, text_of, unpacked
 
-from .members import Member, members_at
 from .records import FILE, ROW
+
+TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
+_ZIP = b"PK\x03\x04"
+ENCRYPTED = 1
+"""The flag of a file in an archive that is encrypted."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class Member:
+    """A file of a collection.
+
+    Attributes
+    ----------
+    name : without folders
+    load : returns its bytes
+    """
+
+    name: str
+    load: Callable[[], bytes] = field(repr=False)
+
+    @property
+    def stem(self) -> str | None:
+        """Its name without what says that it is a table, in small letters; None where it is none."""
+        found = TABLE.fullmatch(self.name)
+        return found[1].lower() if found else None
+
+
+def members_at(path: Path, name: str) -> tuple[Member, ...]:
+    """The files of a folder or archive, or that file alone, by name; archives in a folder are looked into."""
+    if not path.exists():
+        raise InputError(f"There is no file or folder {name}.", file=name)
+    if path.is_dir():
+        own = [file for file in _listed(path, name) if not file.name.startswith(".")]
+        found = [member for file in own for member in _members_at(file)]
+    else:
+        found = _members_at(path)
+    return tuple(sorted(found, key=lambda member: member.name))
+
+
+def _listed(path: Path, name: str) -> list[Path]:
+    try:
+        return sorted(file for file in path.iterdir() if file.is_file())
+    except OSError:
+        raise InputError(f"The folder {name} may not be read: ask its owner for permission.", file=name) from None
+
+
+def _members_at(path: Path) -> list[Member]:
+    """The file ``path``; if it is an archive, the files in it, of which the folders do not count."""
+    if not _is_archive(path):
+        return [Member(path.name, lambda: load_bytes(path))]
+    refusal = InputError(f"{path.name} is not a whole zip archive: copy it again.", file=path.name)
+    archive = call_foreign(lambda: zipfile.ZipFile(io.BytesIO(load_bytes(path))), refusal)
+    entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
+    if any(entry.flag_bits & ENCRYPTED for entry in entries):
+        raise InputError(
+            f"{path.name} is an encrypted zip archive. Unpack it with its password, and name the folder.",
+            file=path.name,
+        )
+    names = [entry.filename for entry in entries]
+    return [
+        Member(PurePosixPath(name).name, partial(call_foreign, partial(archive.read, name), refusal)) for name in names
+    ]
+
+
+def _is_hidden(entry: str) -> bool:
+    """Whether a file of an archive was put there by an operating system."""
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(entry).parts)
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ZIP)) == _ZIP
+    except OSError:
+        return False  # the reader says what is wrong
+
+
+@dataclass(frozen=True)
+class CollectionReading:
     """How the tables of a collection are read; see `cloister.io.read_table`."""
 
     encoding: str | None = None
@@ -36,23 +112,15 @@ class Files:
     Attributes
     ----------
     name : of the collection, without its folder
-    members : by name
-    reading : how tables are read
     """
 
     name: str
     members: tuple[Member, ...]
-    reading: Reading = Reading()
+    reading: CollectionReading = CollectionReading()
 
     @classmethod
-    def at(cls, path: Path, name: str, reading: Reading) -> "Files":
-        """The files of the folder or archive ``path``, or that file alone.
-
-        Raises
-        ------
-        InputError
-            There is no such place, it may not be read, or it is no whole archive.
-        """
+    def at(cls, path: Path, name: str, reading: CollectionReading) -> "Files":
+        """The files of the folder or archive ``path``, or that file alone."""
         return cls(name, members_at(path, name), reading)
 
     def tables(self, wanted: str) -> list[Member]:
@@ -60,13 +128,7 @@ class Files:
         return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
 
     def table(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
-        """The one table of that name, as `frame_of`.
-
-        Raises
-        ------
-        InputError
-            There is none, or there are several; or as of `frame_of`.
-        """
+        """The one table of that name, as `frame_of`."""
         found = self.table_if_there(name, needed, optional)
         if found is None:
             raise InputError(
@@ -91,11 +153,6 @@ class Files:
         ----------
         needed, optional : names of columns, as they are returned, in small letters; a column that is optional and not
             there is null throughout
-
-        Raises
-        ------
-        InputError
-            The table cannot be read, or lacks a column.
         """
         frame = _by_small_names(without_texts(self._read(member), self.reading.missing), member.name)
         lacking = next((column for column in needed if column not in frame.columns), None)
@@ -106,7 +163,7 @@ class Files:
                 column=lacking,
             )
         columns = [*needed, *(name for name in optional if name not in needed)]
-        taken = [_plain(frame[name]) if name in frame.columns else _nothing(name, frame.height) for name in columns]
+        taken = [_column(frame, name) for name in columns]
         rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
         places = pl.Series(FILE, [shown_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
         return pl.DataFrame([*taken, rows, places.alias(FILE)])
@@ -152,10 +209,9 @@ def _by_small_names(frame: pl.DataFrame, file: str) -> pl.DataFrame:
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
-def _plain(column: pl.Series) -> pl.Series:
-    text = as_text(column).str.strip_chars()
+def _column(frame: pl.DataFrame, name: str) -> pl.Series:
+    """A column as text without spaces around, null where empty; all null where there is none."""
+    if name not in frame.columns:
+        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
+    text = as_text(frame[name]).str.strip_chars()
     return text.set(text == "", None)
-
-
-def _nothing(name: str, height: int) -> pl.Series:
-    return pl.Series(name, [None], dtype=pl.String).new_from_index(0, height)

@@ -7,11 +7,10 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.event_ages import completed_years
+from cloister.io.code_events import completed_years
 
-from .dates import parsed
 from .files import Files
-from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, SourceRecords, parsed
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""
@@ -31,13 +30,7 @@ class Made:
 
 
 def made(profile: Profile, files: Files, form: Form) -> Made:
-    """The input of a shape.
-
-    Raises
-    ------
-    InputError
-        A table or column is not there, something cannot be read, or records do not fit together.
-    """
+    """The input of a shape."""
     people = profile.people(files).checked()
     if form == "table":
         return _table(people)
@@ -56,10 +49,10 @@ def _table(people: People) -> Made:
     births = people.dated(BIRTH)
     day = births["start"].to_frame().select(pl.when(births["whole"]).then(pl.col("start"))).to_series()
     columns = [ID, BIRTH, "birth_year", *_others(people.frame, (ID, BIRTH))]
-    told = people.frame.with_columns(
+    frame = people.frame.with_columns(
         _sex(), day.cast(pl.String).alias(BIRTH), births["start"].dt.year().cast(pl.String).alias("birth_year")
     )
-    return Made(told.select(columns), people.notes)
+    return Made(frame.select(columns), people.notes)
 
 
 def _patients(people: People) -> Made:
@@ -78,20 +71,20 @@ def _sex() -> pl.Expr:
     )
 
 
-def _codes(conditions: Records, people: People) -> Made:  # noqa: ARG001  (as the others)
+def _codes(conditions: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
     """One row a code of a patient, as often as it was recorded."""
     return Made(conditions.frame.select(ID, CODE, *_others(conditions.frame, (ID, CODE, DATE))), conditions.notes)
 
 
-def _trajectories(conditions: Records, people: People) -> Made:
+def _trajectories(conditions: SourceRecords, people: People) -> Made:
     """One row a code and age of a patient: completed years."""
     born = people.dated(BIRTH)
     births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
     conditions.dated(DATE)
     if AGE not in conditions.frame.columns:
         conditions = replace(conditions, frame=conditions.frame.with_columns(pl.lit(None, pl.String).alias(AGE)))
-    told = conditions.frame[AGE].is_not_null()
-    conditions = conditions.without(conditions.frame[DATE].is_null() & ~told, "no date")
+    has_age = conditions.frame[AGE].is_not_null()
+    conditions = conditions.without(conditions.frame[DATE].is_null() & ~has_age, "no date")
     known = conditions.frame[ID].is_in(births[ID].implode()) | conditions.frame[AGE].is_not_null()
     conditions = conditions.without(~known, "the birth of the patient is not known")
     joined = conditions.frame.join(births, on=ID, how="left", maintain_order="left")
@@ -106,19 +99,19 @@ def _trajectories(conditions: Records, people: People) -> Made:
 
 def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
     """Completed years; 0 where an event is known to be of the year or month of birth alone."""
-    told = parsed(dates)
-    ages = completed_years(births, told["start"])
-    return ages.set((ages < 0) & (told["start"].dt.year() == births.dt.year()) & ~told["whole"], 0)
+    days = parsed(dates)
+    ages = completed_years(births, days["start"])
+    return ages.set((ages < 0) & (days["start"].dt.year() == births.dt.year()) & ~days["whole"], 0)
 
 
-def _claims(claims: Records, people: People) -> Made:  # noqa: ARG001  (as the others)
+def _claims(claims: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
     """One row a claim."""
     dates = [claims.dated(column)["start"].cast(pl.String).alias(column) for column in (DATE, END)]
     frame = claims.frame.with_columns(dates)
     return Made(frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END))), claims.notes)
 
 
-def _check_known(records: Records, people: People) -> None:
+def _check_known(records: SourceRecords, people: People) -> None:
     records.refuse(records.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
     known = records.frame[ID].is_in(people.frame[ID].implode())
     records.refuse(

@@ -12,8 +12,7 @@ OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm5
 import polars as pl
 
 from .files import Files
-from .lists import first_and_rest
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, SourceRecords, first_and_rest
 
 SOURCE_CODE = "source_code"
 NO_CONCEPT = "0"
@@ -52,13 +51,13 @@ def people(files: Files) -> People:
     return People(frame.select(pl.col("person_id").alias(ID), *own))
 
 
-def conditions(files: Files) -> Records:
+def conditions(files: Files) -> SourceRecords:
     """Each row of CONDITION_OCCURRENCE that has a code."""
     found = _conditions(files)
-    return Records(found.frame.select(ID, CODE, SOURCE_CODE, DATE, FILE, ROW), notes=found.notes)
+    return SourceRecords(found.frame.select(ID, CODE, SOURCE_CODE, DATE, FILE, ROW), notes=found.notes)
 
 
-def claims(files: Files) -> Records:
+def claims(files: Files) -> SourceRecords:
     """Each row of VISIT_OCCURRENCE, with its conditions and procedures; a condition outside visits stands alone."""
     visits = _visits(files)
     had = _conditions(files)
@@ -74,15 +73,15 @@ def claims(files: Files) -> Records:
     alone = had.frame.filter(~inside).with_columns(pl.col(SOURCE_CODE).alias("diagnosis"), pl.col(DATE).alias(END))
     frame = pl.concat([frame, alone.select(ID, DATE, END, "diagnosis", FILE, ROW)], how="diagonal")
     codes = ("diagnosis", "diagnoses", "procedure", "procedures")
-    told = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
-    return Records(frame.select(told), notes=had.notes)
+    columns = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
+    return SourceRecords(frame.select(columns), notes=had.notes)
 
 
 def _of_own_visits(records: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
     """Records of visits, refused where a visit is another patient's; visits of nobody are refused by themselves."""
     owners = visits.select("visit", pl.col(ID).alias("owner")).filter(pl.col("owner").is_not_null())
     joined = records.join(owners, on="visit", how="inner", maintain_order="left")
-    Records(joined).refuse_of_others(joined["owner"], "a visit")
+    SourceRecords(joined).refuse_of_others(joined["owner"], "a visit")
     return joined.drop("owner")
 
 
@@ -114,7 +113,7 @@ def _located(frame: pl.DataFrame, files: Files) -> pl.DataFrame:
     return frame.join(own, on="location_id", how="left", maintain_order="left")
 
 
-def _conditions(files: Files) -> Records:
+def _conditions(files: Files) -> SourceRecords:
     """Conditions with both codes, their date and their visit."""
     frame = files.table(
         "condition_occurrence",
@@ -136,7 +135,7 @@ def _conditions(files: Files) -> Records:
         FILE,
         ROW,
     )
-    return Records(frame).without(frame[CODE].is_null(), "neither a concept nor a code")
+    return SourceRecords(frame).without(frame[CODE].is_null(), "neither a concept nor a code")
 
 
 def _procedures(files: Files) -> pl.DataFrame:
@@ -177,7 +176,7 @@ def _visits(files: Files) -> pl.DataFrame:
         ROW,
     )
     again = frame["visit"].is_not_null() & ~frame["visit"].is_first_distinct()
-    Records(frame).refuse(again, "the id of a visit that is there already", "Leave one of each there")
+    SourceRecords(frame).refuse(again, "the id of a visit that is there already", "Leave one of each there")
     return _with_specialty(frame, files)
 
 
@@ -192,20 +191,20 @@ def _with_specialty(visits: pl.DataFrame, files: Files) -> pl.DataFrame:
     return visits.join(known, on="provider", how="left", maintain_order="left")
 
 
-def _concepts(files: Files, told: str, *, needed: bool = False) -> pl.DataFrame:
+def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:
     """CONCEPT: an id each, and what is told of it; the concept that stands for none is left out."""
     take = files.table if needed else files.table_if_there
-    found = take("concept", ("concept_id", told))
+    found = take("concept", ("concept_id", wanted))
     if found is None:
-        return pl.DataFrame(schema={"concept_id": pl.String, told: pl.String})
+        return pl.DataFrame(schema={"concept_id": pl.String, wanted: pl.String})
     own = _numbers(found).filter(pl.col("concept_id").is_not_null() & (pl.col("concept_id") != NO_CONCEPT))
-    return own.select("concept_id", told).unique("concept_id", keep="first", maintain_order=True)
+    return own.select("concept_id", wanted).unique("concept_id", keep="first", maintain_order=True)
 
 
 def _with(frame: pl.DataFrame, concepts: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
     """``frame`` with what is told of the concepts in ``column``, as the column ``name``."""
-    told = concepts.rename({concepts.columns[0]: column, concepts.columns[1]: name})
-    return frame.join(told, on=column, how="left", maintain_order="left")
+    names = concepts.rename({concepts.columns[0]: column, concepts.columns[1]: name})
+    return frame.join(names, on=column, how="left", maintain_order="left")
 
 
 def _as_code(column: str) -> pl.Expr:

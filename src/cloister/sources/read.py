@@ -1,16 +1,101 @@
-"""A file, a query or a collection of files -> the input of a shape, whatever it is."""
+"""A file, a query or a collection of files -> the input of a shape. Collections are named so: ``omop:cdm.zip``."""
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from cloister.errors import InputError, did_you_mean
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Source, code_events, code_lists
 from cloister.io import read_code_events as events_in_file
 from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
+from cloister.io.disk import shown_name
 
-from .files import Files, Reading
+from . import fhir, omop, synpuf, synthea
+from .files import CollectionReading, Files
 from .forms import Form, made
-from .place import Profiled, profiled
+from .records import Profile
+
+PROFILES: Mapping[str, Profile] = {
+    "omop": omop.PROFILE,
+    "fhir": fhir.PROFILE,
+    "synthea": synthea.PROFILE,
+    "synpuf": synpuf.PROFILE,
+}
+
+NAMES = tuple(PROFILES)
+"""Words before the colon."""
+
+WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A collection of files, and the profile that it is read by.
+
+    Attributes
+    ----------
+    profile : one of `NAMES`
+    path : a folder, a zip archive or a file
+    """
+
+    profile: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the collection, without its folder."""
+        return shown_name(Path(os.path.abspath(self.path)))
+
+    def at(self, moved: Callable[[Path], Path]) -> str:
+        """The same as it is written, the path as ``moved`` returns it."""
+        return f"{self.profile}:{moved(self.path).as_posix()}"
+
+    def files(self) -> tuple[Path, ...]:
+        """The files of the collection, by name."""
+        if not self.path.is_dir():
+            return (self.path,)
+        return tuple(sorted(file for file in self.path.iterdir() if file.is_file() and not file.name.startswith(".")))
+
+
+def profiled(place: object) -> Profiled | None:
+    """What ``PROFILE:PATH`` says; None where it is the name of a file, or of something else.
+
+    Raises
+    ------
+    InputError
+        No profile has that name, but the path is there.
+
+    Examples
+    --------
+    >>> profiled("omop:cdm.zip")
+    Profiled(profile='omop', path=PosixPath('cdm.zip'))
+    >>> profiled("cdm.csv") is None
+    True
+    """
+    found = WRITTEN.fullmatch(str(place)) if isinstance(place, str | Path) else None
+    if found is None or _is_there(Path(str(place))):
+        return None
+    if found[1] in NAMES:
+        return Profiled(found[1], Path(found[2]))
+    if not _is_there(Path(found[2])):
+        return None
+    raise InputError(
+        f"There is no profile {found[1]!r}.{did_you_mean(found[1], NAMES)} Profiles: {', '.join(NAMES)}; a file that "
+        "needs none is named without one.",
+        file=shown_name(Path(found[2])),
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file or folder of that name; not where the system takes no such name."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def read_table(
@@ -28,34 +113,19 @@ def read_table(
     ----------
     place : as of `cloister.io.read_table`, or ``PROFILE:PATH``
     form : what a profile is to make; a file is read as it is
-    encoding, delimiter, missing, usual_delimiter : as of `cloister.io.read_table`
-
-    Raises
-    ------
-    InputError
-        As of `cloister.io.read_table`; no profile has that name, a table of the collection is not there or lacks a
-        column, or records do not fit together.
     """
     collection = profiled(place)
     if collection is not None:
-        return _collected(collection, form, Reading(encoding, delimiter, tuple(missing)))
+        files = Files.at(collection.path, collection.name, CollectionReading(encoding, delimiter, tuple(missing)))
+        found = made(PROFILES[collection.profile], files, form)
+        return Source(found.frame, "csv", ",", None, collection.name, found.notes)
     return table_in_file(
         place, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )
 
 
 def read_claim_tables(patients: Any, claims: Any, **words: Any) -> tuple[Source, Source]:
-    """The tables of patients and of their claims, from two files or from one collection named twice.
-
-    Parameters
-    ----------
-    patients, claims, words : as of `read_table`
-
-    Raises
-    ------
-    InputError
-        As of `read_table`.
-    """
+    """The tables of patients and of their claims, from two files or from one collection named twice."""
     return read_table(patients, "patients", **words), read_table(claims, "claims", **words)
 
 
@@ -66,18 +136,7 @@ def form_of(shape: str) -> Form:
 
 
 def read_code_lists(place: Any, *, columns: CodeColumns | None = None, **words: Any) -> CodeSource:
-    """The codes in a file, or those that a profile finds in a collection of files.
-
-    Parameters
-    ----------
-    place : as of `cloister.io.read_code_lists`, or ``PROFILE:PATH``
-    columns, words : as of `cloister.io.read_code_lists`
-
-    Raises
-    ------
-    InputError
-        As of `read_table`, or of `cloister.io.read_code_lists`.
-    """
+    """The codes in a file, or those that a profile finds in a collection of files."""
     if profiled(place) is None:
         return lists_in_file(place, columns=columns, **words)
     return code_lists(read_table(place, "codes", **words), columns or CodeColumns(), words.get("missing", ()))
@@ -86,26 +145,7 @@ def read_code_lists(place: Any, *, columns: CodeColumns | None = None, **words: 
 def read_code_events(
     place: Any, *, columns: EventColumns | None = None, labels: bool = False, **words: Any
 ) -> EventSource:
-    """The coded events in a file, or those that a profile finds in a collection of files.
-
-    Parameters
-    ----------
-    place : as of `cloister.io.read_code_events`, or ``PROFILE:PATH``
-    columns, labels, words : as of `cloister.io.read_code_events`
-
-    Raises
-    ------
-    InputError
-        As of `read_table`, or of `cloister.io.read_code_events`.
-    """
+    """The coded events in a file, or those that a profile finds in a collection of files."""
     if profiled(place) is None:
         return events_in_file(place, columns=columns, labels=labels, **words)
     return code_events(read_table(place, "trajectories", **words), columns or EventColumns(), labels=labels)
-
-
-def _collected(collection: Profiled, form: Form, reading: Reading) -> Source:
-    from .profiles import PROFILES  # loaded only where one is named
-
-    files = Files.at(collection.path, collection.name, reading)
-    found = made(PROFILES[collection.profile], files, form)
-    return Source(found.frame, "csv", ",", None, collection.name, found.notes)

@@ -8,10 +8,8 @@ https://www.cms.gov/data-research/statistics-trends-and-reports/medicare-claims-
 
 import polars as pl
 
-from .files import Files
-from .lists import listed, parted
-from .members import Member
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .files import Files, Member
+from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, SourceRecords, listed, parted
 
 SEXES = {"1": "M", "2": "F"}
 RACES = {"1": "White", "2": "Black", "3": "Other", "5": "Hispanic"}
@@ -62,21 +60,21 @@ def _ready_people(files: Files) -> People:
     )
 
 
-def conditions(files: Files) -> Records:
+def conditions(files: Files) -> SourceRecords:
     """Each diagnosis of each claim."""
     frame = _claims(files).select(ID, DATE, pl.col("diagnoses").alias(CODE), FILE, ROW)
-    told = frame.explode(CODE, empty_as_null=False, keep_nulls=False)
-    return Records(told.filter(pl.col(CODE).is_not_null()))
+    exploded = frame.explode(CODE, empty_as_null=False, keep_nulls=False)
+    return SourceRecords(exploded.filter(pl.col(CODE).is_not_null()))
 
 
-def claims(files: Files) -> Records:
+def claims(files: Files) -> SourceRecords:
     """Each claim."""
     frame = _claims(files).with_columns(
         *parted("diagnoses", "diagnosis", "further"), *parted("procedures", "procedure", "more")
     )
     places = ("place_of_service", "specialty", "provider", "vendor")
     codes = ("diagnosis", pl.col("further").alias("diagnoses"), "procedure", pl.col("more").alias("procedures"))
-    return Records(frame.select(ID, DATE, pl.coalesce(END, DATE).alias(END), *codes, *places, FILE, ROW))
+    return SourceRecords(frame.select(ID, DATE, pl.coalesce(END, DATE).alias(END), *codes, *places, FILE, ROW))
 
 
 def _claims(files: Files) -> pl.DataFrame:
@@ -94,7 +92,7 @@ def _whole(claims: pl.DataFrame) -> pl.DataFrame:
         return claims
     again = again.sort(pl.col(SEGMENT).cast(pl.Int64, strict=False), maintain_order=True)
     owners = again.select(pl.col(ID).first().over(key)).to_series()
-    Records(again).refuse_of_others(owners, "the id of a claim")
+    SourceRecords(again).refuse_of_others(owners, "the id of a claim")
     codes = ("diagnoses", "procedures")
     lists = (
         pl.col(name).explode(empty_as_null=False, keep_nulls=False).drop_nulls().unique(maintain_order=True)

@@ -8,8 +8,22 @@ Walonoski et al. (2018), JAMIA 25(3), 230-238; https://github.com/synthetichealt
 import polars as pl
 
 from .files import Files
-from .lists import first_and_rest, listed, parted
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, Records
+from .records import (
+    BIRTH,
+    CODE,
+    DATE,
+    END,
+    FILE,
+    ID,
+    ROW,
+    SEX,
+    People,
+    Profile,
+    SourceRecords,
+    first_and_rest,
+    listed,
+    parted,
+)
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
 PLACES = {
@@ -35,14 +49,14 @@ def people(files: Files) -> People:
     return People(frame.select(*own, "race", "ethnicity", *places, FILE, ROW))
 
 
-def conditions(files: Files) -> Records:
+def conditions(files: Files) -> SourceRecords:
     """Each row of conditions.csv that has a code."""
     frame = files.table("conditions", ("patient", "code", "start"))
     frame = frame.select(pl.col("patient").alias(ID), CODE, pl.col("start").alias(DATE), FILE, ROW)
-    return Records(frame).without(frame[CODE].is_null(), "no code")
+    return SourceRecords(frame).without(frame[CODE].is_null(), "no code")
 
 
-def claims(files: Files) -> Records:
+def claims(files: Files) -> SourceRecords:
     """Each row of claims.csv, with its encounter and what was done in it."""
     frame = files.table(
         "claims", ("patientid", "servicedate", DIAGNOSES[0]), (*DIAGNOSES, "appointmentid", "providerid")
@@ -50,7 +64,7 @@ def claims(files: Files) -> Records:
     encounters = files.table("encounters", ("id", "patient"), ("stop", "encounterclass"))
     encounters = encounters.filter(pl.col("id").is_not_null())
     again = ~encounters["id"].is_first_distinct()
-    Records(encounters).refuse(again, "the id of an encounter that is there already", "Leave one of each there")
+    SourceRecords(encounters).refuse(again, "the id of an encounter that is there already", "Leave one of each there")
     _refuse_of_others(frame.rename({"patientid": ID, "appointmentid": "visit"}), encounters)
     frame = frame.join(
         encounters.drop(FILE, ROW, "patient"), left_on="appointmentid", right_on="id", how="left", maintain_order="left"
@@ -58,7 +72,7 @@ def claims(files: Files) -> Records:
     procedures = first_and_rest(_procedures(files, encounters), "visit", "code", "procedure", "procedures")
     frame = frame.join(procedures, left_on="appointmentid", right_on="visit", how="left", maintain_order="left")
     frame = frame.with_columns(listed(DIAGNOSES).alias("all")).sort(ROW)
-    return Records(
+    return SourceRecords(
         frame.select(
             pl.col("patientid").alias(ID),
             pl.col("servicedate").alias(DATE),
@@ -88,7 +102,7 @@ def _refuse_of_others(records: pl.DataFrame, encounters: pl.DataFrame) -> None:
     """Refuse records in an encounter of another patient; those of no patient are refused by themselves."""
     owners = encounters.select(pl.col("id").alias("visit"), pl.col("patient").alias("owner"))
     joined = records.filter(pl.col(ID).is_not_null()).join(owners, on="visit", how="inner", maintain_order="left")
-    Records(joined).refuse_of_others(joined["owner"], "an encounter")
+    SourceRecords(joined).refuse_of_others(joined["owner"], "an encounter")
 
 
 PROFILE = Profile(people, conditions, claims)

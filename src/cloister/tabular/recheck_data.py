@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.runs import is_large, read_runs
+from cloister.io.tally import is_large, read_runs
 from cloister.release_folder import TABLE, data_file, read_data, stated
 from cloister.results import Manifest
 

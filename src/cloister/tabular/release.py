@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.io.runs import read_runs, write_runs
+from cloister.io.tally import read_runs, write_runs
 from cloister.release import DataFileRelease
 from cloister.results import Verdict
 

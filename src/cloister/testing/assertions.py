@@ -1,7 +1,7 @@
 """What a user's own tests can ask of what was released, recounted in plain Python.
 
-Nothing here knows how cloister protects or verifies: a frame and a promise go in, and an `AssertionError` comes out
-where the promise does not hold. Its message has names of columns and counts, never a value. Frames are pandas, Polars
+Nothing here knows how cloister protects or verifies: a frame and a guarantee go in, and an `AssertionError` comes out
+where the guarantee does not hold. Its message has names of columns and counts, never a value. Frames are pandas, Polars
 or PyArrow tables. Missing is a value like any other, whether it is None, null or NaN. Nothing released is no release:
 where there are no rows, every assertion fails.
 """
@@ -151,8 +151,8 @@ def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
     wanted = {value for value in values if value}
     found = {path.name: count for path in files if (count := _words_in(path, wanted))}
     if found:
-        told = ", ".join(f"{count} in {name}" for name, count in found.items())
-        raise AssertionError(f"Of {len(wanted)} values that must not be there, there are {told}.")
+        places = ", ".join(f"{count} in {name}" for name, count in found.items())
+        raise AssertionError(f"Of {len(wanted)} values that must not be there, there are {places}.")
 
 
 def _words_in(path: Path, wanted: set[str]) -> int:

@@ -6,10 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .conditions import conditions
-from .draws import Draws, Whole
-from .histories import Records
-from .people import YEAR, People, chosen, last_birthday
+from .histories import MadeRecords, conditions
+from .people import YEAR, MadePeople, SeededDraws, Whole, chosen, last_birthday
 
 PLACES = {
     "Office": (50, 58, 66),
@@ -57,7 +55,7 @@ class Bills:
     date: NDArray[np.datetime64] = field(repr=False)
 
 
-def claims(seed: int, people: People, records: Records, codes: pl.Series, code_at: Whole) -> pl.DataFrame:
+def claims(seed: int, people: MadePeople, records: MadeRecords, codes: pl.Series, code_at: Whole) -> pl.DataFrame:
     """Return the claims, sorted by patient and date.
 
     Parameters
@@ -65,7 +63,7 @@ def claims(seed: int, people: People, records: Records, codes: pl.Series, code_a
     codes : ICD-9 codes of all conditions, one behind the other
     code_at : where those of each condition begin
     """
-    draws = Draws(seed, "claims")
+    draws = SeededDraws(seed, "claims")
     bills = _billed(draws, people, records)
     n = bills.patient.size
     inpatient = bills.place == list(PLACES).index("Inpatient Hospital")
@@ -88,7 +86,7 @@ def claims(seed: int, people: People, records: Records, codes: pl.Series, code_a
     )
 
 
-def _billed(draws: Draws, people: People, records: Records) -> Bills:
+def _billed(draws: SeededDraws, people: MadePeople, records: MadeRecords) -> Bills:
     """Claims of records of the last two years, dated and placed."""
     recent = np.flatnonzero(records.years_ago <= 1)
     course = np.array([COURSES.index(condition.course) for condition in conditions()])
@@ -107,7 +105,7 @@ def _billed(draws: Draws, people: People, records: Records) -> Bills:
     return Bills(patient[order], records.condition[of_row], records.variant[of_row], place[order], date[order])
 
 
-def _places(draws: Draws, course: Whole) -> Whole:
+def _places(draws: SeededDraws, course: Whole) -> Whole:
     reached = np.cumsum(np.array(list(PLACES.values())), axis=0)
     drawn = draws.below(np.full(course.size, 100))
     place = np.zeros(course.size, dtype=np.int64)
@@ -116,7 +114,7 @@ def _places(draws: Draws, course: Whole) -> Whole:
     return place
 
 
-def _procedures(draws: Draws, place: Whole) -> pl.Series:
+def _procedures(draws: SeededDraws, place: Whole) -> pl.Series:
     names: list[str] = []
     at = np.zeros(place.size, dtype=np.int64)
     for number, (codes, weights) in enumerate(PROCEDURES.values()):
@@ -126,7 +124,7 @@ def _procedures(draws: Draws, place: Whole) -> pl.Series:
     return chosen(names, at)
 
 
-def _specialties(draws: Draws, people: People, bills: Bills) -> tuple[pl.Series, NDArray[np.bool_]]:
+def _specialties(draws: SeededDraws, people: MadePeople, bills: Bills) -> tuple[pl.Series, NDArray[np.bool_]]:
     """Return who made each claim out, and whether it is the patient's own physician."""
     names = [*GENERALISTS, *BY_PLACE.values(), *(condition.specialty for condition in conditions()), None]
     at = len(GENERALISTS) + len(BY_PLACE) + bills.condition
@@ -141,7 +139,7 @@ def _specialties(draws: Draws, people: People, bills: Bills) -> tuple[pl.Series,
     return chosen(tuple(names), np.where(unknown, len(names) - 1, at)), generalist
 
 
-def _providers(draws: Draws, n_patients: int, patient: Whole, is_own: NDArray[np.bool_]) -> pl.Series:
+def _providers(draws: SeededDraws, n_patients: int, patient: Whole, is_own: NDArray[np.bool_]) -> pl.Series:
     """Everybody has a physician of their own; the rest is spread over all, unevenly."""
     n = max(FEWEST_PROVIDERS, n_patients // PATIENTS_OF_A_PROVIDER)
     own = draws.below(np.full(n_patients, n))[patient]

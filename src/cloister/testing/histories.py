@@ -1,13 +1,30 @@
-"""What the made-up patients have, and in which years of their lives it was recorded."""
+"""What the made-up patients have, how common that is, and in which years of their lives it was recorded."""
 
+import csv
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import CLUSTERS, PERSISTENCE, Condition, conditions, number_of
-from .draws import Draws, Shares, Whole
-from .people import People
+from .people import MadePeople, SeededDraws, Shares, Whole
+
+AGES = {
+    "infant": (1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    "child": (0.6, 1.0, 0.15, 0.05, 0.03, 0.03),
+    "young": (0.05, 0.3, 1.0, 0.6, 0.3, 0.2),
+    "fertile": (0.0, 0.03, 1.0, 0.08, 0.0, 0.0),
+    "adult": (0.0, 0.08, 0.6, 1.0, 0.8, 0.6),
+    "old": (0.0, 0.01, 0.1, 0.5, 1.0, 1.0),
+    "aged": (0.0, 0.0, 0.01, 0.12, 0.6, 1.0),
+    "all": (0.6, 0.8, 0.9, 1.0, 1.0, 1.0),
+}
+"""How common a condition is in each band, against where it is most common."""
+
+PERSISTENCE = {"acute": 0.0, "recurring": 0.25, "chronic": 0.55}
+"""The chance that a condition is recorded in a year after the first."""
+
+CLUSTERS = ("metabolic", "heart", "lung", "joints", "mind", "cancer")
 
 CLUSTER_SHARES = {
     "metabolic": (0.0, 0.02, 0.12, 0.35, 0.5, 0.45),
@@ -36,6 +53,68 @@ CODED_OTHERWISE = 0.12
 """Records that have the most frequent code of a condition instead of the patient's own."""
 
 
+@dataclass(frozen=True)
+class Condition:
+    """A condition.
+
+    Attributes
+    ----------
+    icd9, icd10 : its codes, as many of one as of the other, the most frequent first
+    share : of the patients of the age at which it is most common, before clusters and frailty
+    ages : a word of `AGES`
+    sex : whose it is alone, or empty
+    course : a word of `PERSISTENCE`
+    cluster : the cluster that it belongs to, or empty
+    specialty : of the physicians who see it
+    """
+
+    name: str
+    icd9: tuple[str, ...]
+    icd10: tuple[str, ...]
+    share: float
+    ages: str
+    sex: str
+    course: str
+    cluster: str
+    specialty: str
+
+    @property
+    def by_band(self) -> NDArray[np.float64]:
+        """The share of the patients of each band of ages."""
+        return self.share * np.array(AGES[self.ages])
+
+
+@lru_cache(maxsize=1)
+def conditions() -> tuple[Condition, ...]:
+    """Return all conditions.
+
+    The codes are those of ICD-9-CM and ICD-10-CM. How common they are, at what age, and what comes together, is made
+    up: in the order of magnitude of a general hospital, and good for nothing but examples.
+    """
+    from importlib.resources import files  # slow to import
+
+    table = files("cloister.testing").joinpath("conditions.csv").read_text(encoding="utf-8")
+    return tuple(
+        Condition(
+            row["condition"],
+            tuple(row["icd9"].split()),
+            tuple(row["icd10"].split()),
+            float(row["share"]),
+            row["ages"],
+            row["sex"],
+            row["course"],
+            row["cluster"],
+            row["specialty"],
+        )
+        for row in csv.DictReader(table.splitlines())
+    )
+
+
+def number_of(name: str) -> int:
+    """Return the place of a condition among all."""
+    return next(number for number, condition in enumerate(conditions()) if condition.name == name)
+
+
 @dataclass(frozen=True, eq=False)
 class Had:
     """Which patients have which conditions, sorted by patient.
@@ -54,7 +133,7 @@ class Had:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class MadeRecords:
     """What was recorded of patients, one row a code and year, sorted by patient and age.
 
     Attributes
@@ -71,9 +150,9 @@ class Records:
     is_main: NDArray[np.bool_] = field(repr=False)
 
 
-def had(seed: int, people: People) -> Had:
+def had(seed: int, people: MadePeople) -> Had:
     """Return the conditions of patients: more of those of their clusters, and of all if they are frail."""
-    draws = Draws(seed, "conditions")
+    draws = SeededDraws(seed, "conditions")
     frailty = np.array(FRAILTY)[draws.places(people.n, FRAILTY_WEIGHTS)]
     factors = _cluster_factors(draws, people)
     found: list[Whole] = []
@@ -88,7 +167,7 @@ def had(seed: int, people: People) -> Had:
     return Had(patient, number, variant, _main(draws, patient, number))
 
 
-def _cluster_factors(draws: Draws, people: People) -> dict[str, Shares]:
+def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares]:
     factors: dict[str, Shares] = {}
     is_metabolic = np.zeros(people.n, dtype=bool)
     for cluster in CLUSTERS:
@@ -101,7 +180,7 @@ def _cluster_factors(draws: Draws, people: People) -> dict[str, Shares]:
     return factors
 
 
-def _with_healthy(people: People, found: list[Whole]) -> list[Whole]:
+def _with_healthy(people: MadePeople, found: list[Whole]) -> list[Whole]:
     """Give those who have nothing an examination."""
     has = np.zeros(people.n, dtype=bool)
     for own in found:
@@ -119,7 +198,7 @@ def _by_patient(found: list[Whole]) -> tuple[Whole, Whole]:
     return patient[order], condition[order]
 
 
-def _variants(draws: Draws, condition: Whole) -> Whole:
+def _variants(draws: SeededDraws, condition: Whole) -> Whole:
     """Which code of a condition a patient has: the first twice as often as the second, and so on."""
     reached = _reached(conditions())
     share = draws.shares(condition.size)
@@ -139,7 +218,7 @@ def _reached(known: tuple[Condition, ...]) -> Shares:
     return reached
 
 
-def _main(draws: Draws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
+def _main(draws: SeededDraws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
     """Mark what each patient was admitted for: something that is a disease, if there is one."""
     is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[condition]
     order = np.lexsort((draws.shares(patient.size) + is_other, patient))
@@ -148,12 +227,12 @@ def _main(draws: Draws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
     return marked
 
 
-def records(seed: int, people: People, had: Had) -> Records:
+def records(seed: int, people: MadePeople, had: Had) -> MadeRecords:
     """Return what was recorded of patients in the years up to admission.
 
     Chronic conditions are recorded again in most years after they began, others seldom or never.
     """
-    draws = Draws(seed, "visits")
+    draws = SeededDraws(seed, "visits")
     persistence = np.array([PERSISTENCE[condition.course] for condition in conditions()])[had.condition]
     years = np.minimum(draws.places(people.n, YEARS_WEIGHTS), people.age)[had.patient]
     always = (draws.shares(years.size) < SINCE_ALWAYS) & (persistence == PERSISTENCE["chronic"])
@@ -169,7 +248,7 @@ def records(seed: int, people: People, had: Had) -> Records:
     order = np.argsort(patient * MOST_YEARS + (MOST_YEARS - 1 - years_ago), kind="stable")
     row, years_ago = row[order], years_ago[order]
     otherwise = (draws.shares(row.size) < CODED_OTHERWISE) & ~had.is_main[row]
-    return Records(
+    return MadeRecords(
         patient=had.patient[row],
         condition=had.condition[row],
         variant=np.where(otherwise, 0, had.variant[row]),

@@ -8,10 +8,8 @@ import numpy as np
 import polars as pl
 
 from .billing import claims
-from .conditions import conditions
-from .draws import Whole
-from .histories import Had, Records, had, records
-from .people import People, birth_dates, genotypes, people
+from .histories import Had, MadeRecords, conditions, had, records
+from .people import MadePeople, Whole, birth_dates, genotypes, people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +68,11 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
 
     Ages have two humps, as in hospitals; what people have depends on age and sex; conditions come in clusters
     (metabolic, heart, lung, joints, mind, cancer), and chronic ones are recorded again over the years. Codes are real
-    ones of ICD-9-CM, ICD-10-CM and CPT. Every share is made up (see `cloister.testing.conditions`): take nothing from
+    ones of ICD-9-CM, ICD-10-CM and CPT. Every share is made up (see `cloister.testing.histories`): take nothing from
     these numbers about people.
 
     The same seed and n give the same frames with every version of NumPy, on every machine (see
-    `cloister.testing.draws`). A million patients take some 16 seconds of one core and 2 GiB.
+    `cloister.testing.people`). A million patients take some 16 seconds of one core and 2 GiB.
 
     Parameters
     ----------
@@ -131,14 +129,14 @@ def hospital_patients(seed: int = 0, n: int = 1000) -> pl.DataFrame:
     return _frame(who, what, icd10.gather(starts[what.condition] + what.variant))
 
 
-def _patients(seed: int, n: int) -> tuple[People, Had]:
+def _patients(seed: int, n: int) -> tuple[MadePeople, Had]:
     if seed < 0 or n < 1:
         raise ValueError("seed must be a whole number from 0, and n one from 1.")
     who = people(seed, n)
     return who, had(seed, who)
 
 
-def _frame(who: People, what: Had, codes: pl.Series) -> pl.DataFrame:
+def _frame(who: MadePeople, what: Had, codes: pl.Series) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "mrn": who.ids,
@@ -160,7 +158,7 @@ def _all_codes(kind: str) -> tuple[pl.Series, Whole]:
     return pl.Series([code for codes in own for code in codes], dtype=pl.String), starts.astype(np.int64)
 
 
-def _sets(who: People, when: Records, codes: pl.Series, starts: Whole) -> pl.DataFrame:
+def _sets(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
     """Each patient's codes, once each, in order."""
     rank = codes.rank("dense").to_numpy().astype(np.int64) - 1
     names = codes.unique().sort()
@@ -175,7 +173,7 @@ def _sets(who: People, when: Records, codes: pl.Series, starts: Whole) -> pl.Dat
     return pl.DataFrame({"patient_id": who.ids, "codes": listed["codes"]})
 
 
-def _trajectories(who: People, when: Records, codes: pl.Series, starts: Whole) -> pl.DataFrame:
+def _trajectories(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "patient_id": who.ids.gather(when.patient),

@@ -1,13 +1,23 @@
-"""Who the made-up patients are: age, sex, where they live, when they were in hospital, and what is in their samples."""
+"""Who the made-up patients are: age, sex, where they live, when they were in hospital, and what is in their samples.
 
+All is drawn by random numbers that are the same with every version of NumPy and on every machine.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .conditions import AGE_BANDS
-from .draws import Draws, Whole
+Shares = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+PARTS = {"people": 0, "conditions": 1, "visits": 2, "claims": 3, "samples": 4}
+"""Each part of a hospital draws from a stream of its own, so that none depends on how many numbers another took."""
+
+AGE_BANDS = (1, 18, 40, 65, 80)
+"""Years at which a band of ages begins, after the first."""
 
 SEXES = np.array(["F", "M"])
 AGE_GROUP = 5
@@ -28,8 +38,49 @@ SITES = (("A", "G", 62), ("C", "T", 55), ("G", "A", 80), ("T", "C", 71), ("A", "
 """The two letters of each site of the sample, and how many of 100 chromosomes have the first."""
 
 
+class SeededDraws:
+    """A stream of random numbers for one part of a hospital.
+
+    NumPy promises that a bit generator such as PCG64 gives the same whole numbers for a seed for ever, and promises no
+    such thing of what its `Generator` makes of them. So everything here is made from the raw numbers by arithmetic that
+    is exact or rounded in one way only, without logarithms and the like.
+
+    Parameters
+    ----------
+    seed : from 0
+    part : one of `PARTS`
+
+    References
+    ----------
+    NumPy, "Parallel random number generation" and "PCG64", *Compatibility Guarantee*; NEP 19.
+    """
+
+    def __init__(self, seed: int, part: str) -> None:
+        self._bits = np.random.PCG64([seed, PARTS[part]])
+
+    def shares(self, n: int) -> Shares:
+        """Return numbers from 0 to below 1, in steps of 2^-53."""
+        raw: NDArray[np.uint64] = self._bits.random_raw(n)
+        return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def below(self, most: Whole) -> Whole:
+        """Return a whole number from 0 to below each of ``most``."""
+        return (self.shares(most.size) * most).astype(np.int64)
+
+    def places(self, n: int, weights: Sequence[int]) -> Whole:
+        """Return places in a list, each as often as its weight says."""
+        reached = np.cumsum(np.array(weights, dtype=np.int64))
+        drawn = (self.shares(n) * reached[-1]).astype(np.int64)
+        found: Whole = np.searchsorted(reached, drawn, side="right").astype(np.int64)
+        return found
+
+    def order(self, n: int) -> Whole:
+        """Return the numbers from 0 to n - 1 in any order."""
+        return np.argsort(self.shares(n), kind="stable")
+
+
 @dataclass(frozen=True, eq=False)
-class People:
+class MadePeople:
     """The patients in the order of the files.
 
     Attributes
@@ -63,9 +114,9 @@ class People:
         return chosen(SEXES, 1 - self.is_woman.astype(np.int64))
 
 
-def people(seed: int, n: int) -> People:
+def people(seed: int, n: int) -> MadePeople:
     """Return n patients. All shares are made up."""
-    draws = Draws(seed, "people")
+    draws = SeededDraws(seed, "people")
     numbers = draws.order(n) * 10 + draws.below(np.full(n, 10))
     age = draws.places(n, AGE_WEIGHTS) * AGE_GROUP + draws.below(np.full(n, AGE_GROUP))
     band = np.searchsorted(AGE_BANDS, age, side="right")
@@ -73,7 +124,7 @@ def people(seed: int, n: int) -> People:
     admitted = FIRST_DAY + draws.below(np.full(n, DAYS))
     area, street = draws.places(n, ZIP_WEIGHTS), draws.below(np.full(n, STREETS))
     zips = [f"{front}{number:02d}" for front in ZIP_AREAS for number in range(STREETS)]
-    return People(
+    return MadePeople(
         ids="M" + pl.Series(numbers).cast(pl.String).str.zfill(7),
         age=age,
         band=band,
@@ -85,7 +136,7 @@ def people(seed: int, n: int) -> People:
     )
 
 
-def birth_dates(people: People) -> pl.Series:
+def birth_dates(people: MadePeople) -> pl.Series:
     """Return dates of birth by which everybody has their age on the day of admission."""
     birthday = last_birthday(people)
     month = birthday.astype("datetime64[M]")
@@ -94,7 +145,7 @@ def birth_dates(people: People) -> pl.Series:
     return pl.Series(born.astype("datetime64[D]") + day)
 
 
-def last_birthday(people: People) -> NDArray[np.datetime64]:
+def last_birthday(people: MadePeople) -> NDArray[np.datetime64]:
     """Return the last birthday before admission; nobody has it on 29 February."""
     birthday = people.admitted - people.since_birthday
     month = birthday.astype("datetime64[M]")
@@ -105,7 +156,7 @@ def last_birthday(people: People) -> NDArray[np.datetime64]:
 
 def genotypes(seed: int, n: int) -> pl.Series:
     """Return for each patient the letters of both chromosomes at six sites, as `AGCCGG...`; shares are made up."""
-    draws = Draws(seed, "samples")
+    draws = SeededDraws(seed, "samples")
     pairs = []
     for first, second, of_100 in SITES:
         copies = (draws.shares(n) < of_100 / 100).astype(np.int64) + (draws.shares(n) < of_100 / 100)

@@ -9,8 +9,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, read_table
-from cloister.io.coded_columns import ID_NAMES
-from cloister.io.header import listed
+from cloister.io.header import ID_NAMES, listed
 
 from .data import Side
 

@@ -1,9 +1,10 @@
 """Numbers about what was lost."""
 
-from .attribute_loss import ARX, IYENGAR, PRECISION, AttributeLoss
 from .case_counts import (
     CountedSets,
     QueryErrors,
+    Reading,
+    TermSets,
     error_histogram,
     lost_top_itemsets,
     matching_errors,
@@ -11,12 +12,24 @@ from .case_counts import (
     query_errors,
     share_within,
 )
-from .class_loss import AVERAGE_CLASS_SIZE, DISCERNIBILITY
-from .generalized import Generalized, Logarithms
 from .itemsets import Itemset, frequent_itemsets, maximal
-from .losses import LOSSES, MEAN_LOSSES, TABLE_LOSSES, Loss, TableLoss, parse_loss
-from .record_loss import ENTROPY
-from .term_answers import Reading, TermSets
+from .losses import (
+    ARX,
+    AVERAGE_CLASS_SIZE,
+    DISCERNIBILITY,
+    ENTROPY,
+    IYENGAR,
+    LOSSES,
+    MEAN_LOSSES,
+    PRECISION,
+    TABLE_LOSSES,
+    AttributeLoss,
+    Generalized,
+    Logarithms,
+    Loss,
+    TableLoss,
+    parse_loss,
+)
 
 __all__ = [
     "ARX",

@@ -1,13 +1,251 @@
-"""The losses by name."""
+"""The losses by name: means of the losses of attributes, and those that look at the sizes of classes or at each record.
 
-from typing import Protocol, runtime_checkable
+The loss of a value is (leaves it covers - 1) / (leaves of its domain - 1): 0 as recorded, 1 when suppressed. The loss
+of an attribute is the mean over all records of the input.
+
+References
+----------
+Iyengar (2002), "Transforming data to satisfy privacy constraints"; Sweeney (2002), "Achieving k-anonymity privacy
+protection using generalization and suppression" (precision there is 1 - loss); Prasser, Kohlmayer, Kuhn (2016), BMC
+Medical Informatics and Decision Making 16:49, section "Quality models" (quality there is 1 - loss).
+Bayardo, Agrawal (2005), "Data privacy through optimal k-anonymization" (discernibility); El Emam et al. (2009), "A
+globally optimal k-anonymity method for the de-identification of health data" (the monotone variant); LeFevre, DeWitt,
+Ramakrishnan (2006), "Mondrian multidimensional k-anonymity" (average class size; there divided by k).
+Goldberger, Tassa (2010), "Efficient anonymizations with enhanced utility" (ambiguity); Gionis, Tassa (2009),
+"k-anonymization with minimal loss of information" (non-uniform entropy).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cloister.errors import InputError, did_you_mean
 
-from .attribute_loss import ARX, IYENGAR, PRECISION, AttributeLoss
-from .class_loss import AVERAGE_CLASS_SIZE, DISCERNIBILITY, DM_STAR
-from .generalized import Generalized, LossAndBound
-from .record_loss import AMBIGUITY, ENTROPY
+Numbers = NDArray[np.int64]
+Logarithms = NDArray[np.float64]
+
+LEAST_INFORMATION = 1e-12
+"""Information a record that is no more than rounding: the column has one value."""
+
+
+class LossAndBound(NamedTuple):
+    """Loss of a release, and the loss with nothing suppressed: no higher, never lower at a coarser transformation."""
+
+    loss: float
+    bound: float
+
+    def within_bounds(self) -> "LossAndBound":
+        """Return both in [0, 1], the bound no higher than the loss, where rounding brought them out of it."""
+        loss = min(max(self.loss, 0.0), 1.0)
+        return LossAndBound(loss, min(max(self.bound, 0.0), loss))
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """Classes and distinct rows of a table at one transformation.
+
+    Attributes
+    ----------
+    sizes : (n_classes,) int64, records of each class
+    is_kept : (n_classes,) whether each class is released; the others are suppressed
+    records : (n_rows,) int64, records of each distinct row
+    is_kept_row : (n_rows,) whether the class of each row is released
+    domains : (n_attributes,) int64, leaves of the whole domain
+    weights : (n_attributes,) float64, positive
+    log_leaves : returns (n_attributes, n_rows) float64, logarithm of the leaves of the domain that each label covers
+    log_label_records : returns the same of the records of the input that share the label at this transformation
+    log_value_records : returns the same of the records of the input that share the value as recorded
+
+    The last three are worked out only for losses that look at them.
+    """
+
+    sizes: Numbers
+    is_kept: NDArray[np.bool_]
+    records: Numbers
+    is_kept_row: NDArray[np.bool_]
+    domains: Numbers
+    weights: NDArray[np.float64]
+    log_leaves: Callable[[], Logarithms] = field(repr=False)
+    log_label_records: Callable[[], Logarithms] = field(repr=False)
+    log_value_records: Callable[[], Logarithms] = field(repr=False)
+
+    @property
+    def n_records(self) -> int:
+        """Records of the table."""
+        return int(self.records.sum())
+
+
+@dataclass(frozen=True)
+class AttributeLoss:
+    """A mean of attribute losses.
+
+    Attributes
+    ----------
+    geometric : the geometric mean of (1 + loss), minus 1; else the arithmetic mean
+    by_level : the loss of a value is level / highest level of its hierarchy, whatever it covers
+
+    Notes
+    -----
+    Generalization alone loses no more than generalization with suppression, and never less at a coarser
+    transformation: that lower bound is monotone. The full loss is not, because generalizing can save records from
+    suppression.
+    """
+
+    name: str
+    geometric: bool
+    meaning: str
+    by_level: bool = False
+
+    is_mean: ClassVar[bool] = True
+    ignores_suppression: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = True
+
+    def aggregate(self, losses: Sequence[float], weights: Sequence[float]) -> float:
+        """Return the weighted mean, in [0, 1]; the same in whatever order the attributes come.
+
+        Parameters
+        ----------
+        losses : loss of each attribute, in [0, 1]
+        weights : weight of each attribute, positive; only their proportions matter
+        """
+        whole = math.fsum(weights)
+        if self.geometric:
+            return math.expm1(math.fsum(w * math.log1p(x) for w, x in zip(weights, losses, strict=True)) / whole)
+        return math.fsum(w * x for w, x in zip(weights, losses, strict=True)) / whole
+
+
+IYENGAR = AttributeLoss("iyengar", False, "mean over the quasi-identifiers of their loss")
+ARX = AttributeLoss("arx", True, "geometric mean of (1 + loss) over the quasi-identifiers, minus 1")
+PRECISION = AttributeLoss(
+    "precision", False, "mean over the quasi-identifiers of level / highest level, 1 where suppressed", by_level=True
+)
+
+
+@dataclass(frozen=True)
+class ClassLoss:
+    """A loss made of class sizes, scaled to (0, 1]: 1 where all records are in one class.
+
+    Attributes
+    ----------
+    formula : loss from the sizes of released classes, those of suppressed ones, and the number of records
+    ignores_suppression : whether suppressing a class changes nothing
+
+    Notes
+    -----
+    With nothing suppressed the loss is no higher, and it never falls when classes are merged: that lower bound is
+    monotone.
+    """
+
+    name: str
+    meaning: str
+    formula: Callable[[Numbers, Numbers, int], float]
+    ignores_suppression: bool = False
+
+    is_mean: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = False
+
+    def measure(self, table: Generalized) -> LossAndBound:
+        """Return the loss of a release, and the loss if nothing were suppressed."""
+        sizes, is_kept, n = table.sizes, table.is_kept, table.n_records
+        return LossAndBound(self.formula(sizes[is_kept], sizes[~is_kept], n), self.formula(sizes, sizes[:0], n))
+
+
+def _squares(sizes: Numbers) -> int:
+    # Whole numbers of Python: the square of 2**32 records does not fit into 64 bits.
+    values, counts = np.unique(sizes, return_counts=True)
+    return sum(size * size * count for size, count in zip(values.tolist(), counts.tolist(), strict=True))
+
+
+DISCERNIBILITY = ClassLoss(
+    "discernibility",
+    "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
+    lambda kept, suppressed, n_records: (_squares(kept) + int(suppressed.sum()) * n_records) / n_records**2,
+)
+DM_STAR = ClassLoss(
+    "dm_star",
+    "sum over records of the size of their class, suppressed or not, as a share of the records squared",
+    lambda kept, suppressed, n_records: (_squares(kept) + _squares(suppressed)) / n_records**2,
+    ignores_suppression=True,
+)
+AVERAGE_CLASS_SIZE = ClassLoss(
+    "average_class_size",
+    "average class size as a share of the records, suppressed records counted as one class",
+    lambda kept, suppressed, _: 1 / (kept.size + (suppressed.size > 0)),
+)
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """How many combinations of recorded values a released record could stand for, on a logarithmic scale.
+
+    The mean over records of the product of the leaves that their labels cover (of the whole domains where suppressed);
+    its logarithm as a share of the logarithm of all combinations. A weight is an exponent, scaled to 1 on average.
+    """
+
+    name: ClassVar[str] = "ambiguity"
+    meaning: ClassVar[str] = (
+        "logarithm of the mean number of combinations of recorded values that a record may stand for, as a share of "
+        "that of all combinations"
+    )
+    is_mean: ClassVar[bool] = False
+    ignores_suppression: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = True
+
+    def measure(self, table: Generalized) -> LossAndBound:
+        """Return the loss of a release, in [0, 1], and the loss if nothing were suppressed."""
+        exponents = table.weights * (table.weights.size / table.weights.sum())
+        most = float(exponents @ np.log(table.domains))
+        n, suppressed = table.n_records, ~table.is_kept_row
+        if most == 0.0:
+            # Domains of one leaf: nothing can become ambiguous, but records can be lost.
+            return LossAndBound(float(table.records[suppressed].sum()) / n, 0.0)
+        # Shares of all combinations, so that nothing overflows.
+        shares = np.exp(exponents @ table.log_leaves() - most)
+        bound = float(table.records @ shares) / n
+        lost = float(table.records[suppressed] @ (1.0 - shares[suppressed])) / n
+        both = LossAndBound(1.0 + float(np.log(bound + lost)) / most, 1.0 + float(np.log(bound)) / most)
+        return both.within_bounds()
+
+
+@dataclass(frozen=True)
+class NonUniformEntropy:
+    """How much information about the recorded values the labels lost, the distribution of the input known.
+
+    For each attribute the sum over records of log(records with the label / records with the value), of log(all
+    records / records with the value) where suppressed, as a share of the latter over all records; then the weighted
+    mean over the attributes.
+    """
+
+    name: ClassVar[str] = "entropy"
+    meaning: ClassVar[str] = (
+        "mean over the quasi-identifiers of the information about the recorded value that a label lost, as a share of "
+        "all there was"
+    )
+    is_mean: ClassVar[bool] = False
+    ignores_suppression: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = True
+
+    def measure(self, table: Generalized) -> LossAndBound:
+        """Return the loss of a release, in [0, 1], and the loss if nothing were suppressed."""
+        n, suppressed = table.n_records, ~table.is_kept_row
+        labels, values = table.log_label_records(), table.log_value_records()
+        whole = np.log(n) * n - values @ table.records
+        lost = (labels - values) @ table.records
+        more = (np.log(n) - labels[:, suppressed]) @ table.records[suppressed]
+        # A column of one value has no information to lose; its records can be lost all the same.
+        share = float(table.records[suppressed].sum()) / n
+        losses = np.divide(lost + more, whole, out=np.full(whole.size, share), where=whole > LEAST_INFORMATION * n)
+        bounds = np.divide(lost, whole, out=np.zeros(whole.size), where=whole > LEAST_INFORMATION * n)
+        weights = table.weights / table.weights.sum()
+        return LossAndBound(float(losses @ weights), float(bounds @ weights)).within_bounds()
+
+
+AMBIGUITY = Ambiguity()
+ENTROPY = NonUniformEntropy()
 
 
 @runtime_checkable
@@ -47,13 +285,7 @@ LOSSES: dict[str, Loss] = {**MEAN_LOSSES, **TABLE_LOSSES}
 
 
 def parse_loss(name: str) -> Loss:
-    """Return the loss of this name.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Return the loss of this name."""
     if name in LOSSES:
         return LOSSES[name]
     hint = did_you_mean(name, LOSSES)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cloister.engines.words import is_spark_frame
+from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy

@@ -11,7 +11,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.gwas import gwas_diseases
 from cloister.codesets.policy import GWAS, UtilityPolicy, parse_policy
 from cloister.codesets.policy_words import as_told
-from cloister.engines.words import is_spark
+from cloister.engines.choice import is_spark
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import Hierarchy

@@ -14,8 +14,8 @@ from tests.renames import before_each_rename
 from tests.unit.engines.test_tables_on_engines import TABLE, N, patients, request_of
 
 from cloister.cli.main import run
-from cloister.engines import duckdb_files
-from cloister.engines.duckdb_files import duckdb_file
+from cloister.engines import duckdb as duckdb_engine
+from cloister.engines.duckdb import duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import InputError, InternalError
 from cloister.flow.counted_tables import protect_counted_table
@@ -279,7 +279,7 @@ def test_a_parquet_file_that_ends_early(tmp_path):
 
 def test_too_little_memory_is_said(tmp_path, monkeypatch):
     """Where there is less memory than the counts need, and no disk, one sentence says so."""
-    monkeypatch.setattr(duckdb_files, "MEMORY_LIMIT", "1MiB")
+    monkeypatch.setattr(duckdb_engine, "MEMORY_LIMIT", "1MiB")
     path = tmp_path / "many.parquet"
     write_parquet(pl.DataFrame({"mrn": range(300_000), "age": [f"{i:09}" for i in range(300_000)]}), path)
     request = request_of(quasi_identifiers={"age": request_of().quasi_identifiers["zip code"]}, sensitive=(), keep=())
@@ -326,7 +326,7 @@ def test_another_encoding_is_left_to_memory(tmp_path):
 
 def test_a_file_in_use_by_a_writer(tmp_path):
     """A DuckDB file that cannot be opened for writing is refused in our words."""
-    from cloister.engines.duckdb_database import duckdb_database
+    from cloister.engines.duckdb import duckdb_database
 
     path = tmp_path / "hospital.duckdb"
     path.write_bytes(b"not a database at all" * 100)
@@ -360,7 +360,7 @@ def test_text_that_is_not_utf8_further_on(tmp_path):
 )
 def test_queries_that_give_other_rows_each_time(tmp_path, asked):
     """A query that DuckDB would answer otherwise for every count is refused, with what to do."""
-    from cloister.engines.duckdb_database import duckdb_database
+    from cloister.engines.duckdb import duckdb_database
 
     path = tmp_path / "hospital.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -439,7 +439,7 @@ def test_a_full_disk_is_called_so_whatever_writes():
 
 def test_what_does_not_fit_into_memory_is_set_aside(tmp_path, monkeypatch):
     """More different records than memory holds are counted all the same, by way of the disk."""
-    monkeypatch.setattr(duckdb_files, "MEMORY_LIMIT", "24MiB")
+    monkeypatch.setattr(duckdb_engine, "MEMORY_LIMIT", "24MiB")
     n, path = 600_000, tmp_path / "many[1]*.parquet"
     write_parquet(pl.DataFrame({"age": [f"{i:012}" for i in range(n)]}), path)
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from tests.ruled_tables import ruled_cases
 from tests.tables import cases
 
-from cloister.engines.duckdb_database import duckdb_database
-from cloister.engines.duckdb_files import duckdb_file
+from cloister.engines.duckdb import duckdb_database, duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, NoSafeRelease
 from cloister.flow.counted_tables import protect_counted_table
@@ -26,8 +25,8 @@ from cloister.flow.database_tables import protect_table_in_database
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import intervals, prefix, suppress
 from cloister.io import Source, read_table, write_csv, write_parquet
-from cloister.io.database import read_query
 from cloister.io.query import Query
+from cloister.io.read import read_query
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
 from cloister.recheck import verify_folder
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
@@ -131,10 +130,10 @@ def of_file(engine: Callable, request: TableRequest, data: Path, folder: Path) -
 def on_spark(request) -> Callable[[Path], object]:
     """What opens a file so that Spark counts it."""
     word = request.getfixturevalue("sessions")[request.param].word
-    from cloister.engines.spark.code_source import Place
+    from cloister.engines.spark.code_source import SparkFiles
     from cloister.engines.spark.tables import spark_table
 
-    return lambda path: spark_table(Place(path), word)
+    return lambda path: spark_table(SparkFiles(path), word)
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])

@@ -9,7 +9,7 @@ import pytest
 
 from cloister import errors
 from cloister.hierarchy import IcdHierarchy, icd9, icd10
-from cloister.hierarchy.classification import load_classification
+from cloister.hierarchy.icd import load_classification
 
 from .laws import assert_lawful
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloister.hierarchy import Hierarchy, dates, hierarchy_rows, icd9, icd10, intervals, prefix, suppress
-from cloister.hierarchy.classification import load_classification
+from cloister.hierarchy.icd import load_classification
 
 from .laws import assert_lawful, assert_missing_apart, assert_order_free
 

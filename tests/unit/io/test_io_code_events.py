@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cloister import InputError
 from cloister.io import EventColumns, read_code_events
-from cloister.io.event_ages import completed_years
+from cloister.io.code_events import completed_years
 
 
 @pytest.fixture

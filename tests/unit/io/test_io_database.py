@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloister.engines.duckdb_database import duckdb_database
+from cloister.engines.duckdb import duckdb_database
 from cloister.errors import InputError
 from cloister.io import Query, as_text, is_address, read_table
 

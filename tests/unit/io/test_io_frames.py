@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cloister.errors import InputError
 from cloister.io import frames, from_native
-from cloister.io.from_pandas import from_pandas, to_pandas
+from cloister.io.frames import from_pandas, to_pandas
 
 ROWS = {"id": ["001", None, "é"], "age": [39, 40, None]}
 TABLE = pl.DataFrame(ROWS)

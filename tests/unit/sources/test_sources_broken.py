@@ -10,7 +10,7 @@ from tests import hospital_sources as made
 
 from cloister import InputError
 from cloister.sources import NAMES, profiled, read_table
-from cloister.sources.profiles import PROFILES
+from cloister.sources.read import PROFILES
 from cloister.testing import hospital
 
 VALUE = "Zz9Secret"

@@ -14,8 +14,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS
 from cloister.errors import InputError
-from cloister.hierarchy.classification import CodePath, load_classification
-from cloister.hierarchy.icd import IcdHierarchy
+from cloister.hierarchy.icd import CodePath, IcdHierarchy, load_classification
 from cloister.hierarchy.ladder import Hierarchy
 
 from .sets import Numbers

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
-from cloister.hierarchy.classification import CodePath, load_classification
+from cloister.hierarchy.icd import CodePath, load_classification
 
 from .data import Generalization
 from .stated import Stated

@@ -12,7 +12,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import check_writable, codes_by_record, counted_once
 from cloister.errors import InputError
 from cloister.io import CodeSource, as_text
-from cloister.io.coded_columns import text_of_codes
+from cloister.io.header import text_of_codes
 
 from .failures import call_spark
 from .tasks import DATA, Row, collected, forget, in_pieces, on_workers, pack, rows_of, unpack
@@ -27,7 +27,7 @@ Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Block:
+class CodeBlock:
     """Some records, by numbers of their own.
 
     Attributes
@@ -54,7 +54,7 @@ class Blocks:
 
     Attributes
     ----------
-    frame : rows whose body is a `Block`; cached
+    frame : rows whose body is a `CodeBlock`; cached
     vocabulary : all codes, in the order of their UTF-8 bytes
     supports : (n_codes,) int64
     n_records, n_empty : records with codes, and those without, left out
@@ -75,14 +75,13 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Reading:
+class BlockReading:
     """How lines become records.
 
     Attributes
     ----------
     form : which column is what; holds no cells
     repeats : whether the n-th occurrence of a code is an item of its own
-    with_ids : whether ids are kept
     is_csv : whether the lines were decoded from text
     records : of a block, about
     """
@@ -94,15 +93,10 @@ class Reading:
     records: int = RECORDS_A_BLOCK
 
 
-def read_blocks(frame: Any, reading: Reading) -> Blocks:
+def read_blocks(frame: Any, reading: BlockReading) -> Blocks:
     """Return the code sets of a Spark frame whose columns are those of ``reading.form``.
 
     Long frames must have all lines of a patient in one partition.
-
-    Raises
-    ------
-    InputError
-        Ids are missing, codes cannot be written, or no patient has any.
     """
     blocks = call_spark(on_workers(frame, lambda batches: _blocks(batches, reading)).persist)
     try:
@@ -112,10 +106,10 @@ def read_blocks(frame: Any, reading: Reading) -> Blocks:
         raise
 
 
-def _read(blocks: Any, reading: Reading) -> Blocks:
+def _read(blocks: Any, reading: BlockReading) -> Blocks:
     """Add up what the workers tell of their blocks."""
-    told = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
-    heads = [unpack(row.head) for row in collected(told)]
+    with_heads = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
+    heads = [unpack(row.head) for row in collected(with_heads)]
     form, column = reading.form, reading.form.columns.codes or reading.form.columns.code
     absent, lines = sum(head["absent"] for head in heads), sum(head["lines"] for head in heads)
     if absent:
@@ -157,14 +151,14 @@ def blocks_of(session: Any, codes: CodeSets, *, with_ids: bool, records: int = R
     for begin in range(0, codes.n_records, records):
         bounds = codes.offsets[begin : begin + records + 1]
         ids = codes.ids[begin : begin + records] if with_ids and codes.ids is not None else None
-        block = Block(list(codes.vocabulary), bounds - bounds[0], codes.items[bounds[0] : bounds[-1]], ids)
+        block = CodeBlock(list(codes.vocabulary), bounds - bounds[0], codes.items[bounds[0] : bounds[-1]], ids)
         rows.append({"part": 0, "kind": DATA, "head": pack(None), "body": pack(block)})
     schema = pa.schema([("part", pa.int32()), ("kind", pa.string()), ("head", pa.binary()), ("body", pa.binary())])
     frame = call_spark(lambda: session.createDataFrame(pa.Table.from_pylist(rows, schema)))
     return Blocks(frame, codes.vocabulary, codes.supports(), codes.n_records)
 
 
-def block_rows(batches: Iterable[Any]) -> Iterator[Block]:
+def block_rows(batches: Iterable[Any]) -> Iterator[CodeBlock]:
     """Return the blocks among the rows that a worker is handed."""
     pieces: list[bytes] = []
     for row in rows_of(batches):
@@ -175,7 +169,7 @@ def block_rows(batches: Iterable[Any]) -> Iterator[Block]:
     yield from _unpacked(pieces)
 
 
-def _unpacked(pieces: list[bytes]) -> Iterator[Block]:
+def _unpacked(pieces: list[bytes]) -> Iterator[CodeBlock]:
     if pieces and any(pieces):
         yield unpack(b"".join(pieces))
 
@@ -189,7 +183,7 @@ def _added(heads: Sequence[dict[str, Any]]) -> dict[str, int]:
     return supports
 
 
-def _blocks(batches: Iterable[Any], reading: Reading) -> Iterator[Row]:
+def _blocks(batches: Iterable[Any], reading: BlockReading) -> Iterator[Row]:
     """The blocks of one partition: wide ones as lines come, long ones when all lines are there."""
     for lines in _lines(batches, None if reading.form.layout == "long" else reading.records):
         head, block = _block(lines, reading)
@@ -208,7 +202,7 @@ def _lines(batches: Iterable[Any], at_once: int | None) -> Iterator[pl.DataFrame
         yield pl.concat(waiting)
 
 
-def _block(lines: pl.DataFrame, reading: Reading) -> tuple[dict[str, Any], Block | None]:
+def _block(lines: pl.DataFrame, reading: BlockReading) -> tuple[dict[str, Any], CodeBlock | None]:
     form = reading.form
     cells = _present(text_of_codes(lines[str(form.columns.codes or form.columns.code)], form.name), form)
     ids = None if form.columns.id is None else _present(as_text(lines[form.columns.id]), form)
@@ -235,7 +229,7 @@ def _block(lines: pl.DataFrame, reading: Reading) -> tuple[dict[str, Any], Block
     head |= {"skipped": bool(found.notes), "records": kept.size, "empty": found.n_records - kept.size}
     head |= {"raw": found.names, "names": names, "supports": np.bincount(item, minlength=len(names))}
     held = found.ids.gather(kept) if reading.with_ids and found.ids is not None else None
-    return head, Block(names, offsets, item.astype(np.int32), held)
+    return head, CodeBlock(names, offsets, item.astype(np.int32), held)
 
 
 def _present(text: pl.Series, form: CodeSource) -> pl.Series:

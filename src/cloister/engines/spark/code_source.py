@@ -13,10 +13,10 @@ from cloister.io import CodeColumns, CodeSource, Source, code_lists, plain_colum
 from cloister.io.columns import check_names
 from cloister.io.csv import csv_of
 from cloister.io.disk import shown_name
-from cloister.io.parquet import is_parquet
+from cloister.io.read import is_parquet
 from cloister.io.text import head_of
 
-from .code_blocks import Blocks, Reading, read_blocks
+from .code_blocks import BlockReading, Blocks, read_blocks
 from .failures import call_spark
 from .tasks import forget
 
@@ -33,7 +33,7 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True)
-class Place:
+class SparkFiles:
     """Files as they lie on disk.
 
     Attributes
@@ -48,7 +48,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedCodes:
     """A Spark frame of lines, and what is known of it before it is read."""
 
     frame: Any
@@ -56,42 +56,32 @@ class Opened:
     csv: bool = False
 
 
-def open_codes(session: Any, given: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> Opened:
-    """Return the lines of a `Place`, or of a Spark frame, and which column is what.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or lacks a column.
-    """
-    if isinstance(given, Place):
-        name = shown_name(given.path)
-        frame, delimiter = files_frame(session, given)
+def open_codes(session: Any, place: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> OpenedCodes:
+    """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what."""
+    if isinstance(place, SparkFiles):
+        name = shown_name(place.path)
+        frame, delimiter = files_frame(session, place)
     else:
-        name, frame, delimiter = "the Spark frame", given, None
+        name, frame, delimiter = "the Spark frame", place, None
     refusal = UNREADABLE.format(name=name)
     check_names(call_spark(lambda: frame.columns, refusal), name)
     head = pl.from_arrow(call_spark(lambda: frame.limit(0).toArrow(), refusal))
     empty = plain_columns(head if isinstance(head, pl.DataFrame) else head.to_frame(), name)
-    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(given, Place) else "csv"
+    kind: Literal["csv", "parquet"] = "parquet" if delimiter is None and isinstance(place, SparkFiles) else "csv"
     form = code_lists(Source(empty, kind, delimiter, None, name), columns, missing)
     used = [column for column in (form.columns.id, form.columns.codes, form.columns.code) if column is not None]
     lines = call_spark(lambda: frame.selectExpr(*map(quoted, used)), refusal)
-    return Opened(lines, form, delimiter is not None)
+    return OpenedCodes(lines, form, delimiter is not None)
 
 
-def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
-    """Return the code sets in some lines.
-
-    Raises
-    ------
-    InputError
-        As of `read_blocks`; or a patient has several lines of codes.
-    """
+def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks:
+    """Return the code sets in some lines."""
     frame, form = opened.frame, opened.form
     if form.layout == "long":
-        frame = _brought_together(frame, str(form.columns.id))
-    blocks = read_blocks(frame, Reading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
+        # all lines of a patient in one partition
+        partitions = max(4, -(-call_spark(frame.count) // LINES_A_PARTITION))
+        frame = frame.repartition(partitions, quoted(str(form.columns.id)))
+    blocks = read_blocks(frame, BlockReading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
     if form.layout == "wide" and form.columns.id is not None:
         try:
             _check_once(opened.frame, form, blocks.n_records + blocks.n_empty)
@@ -99,12 +89,6 @@ def read_opened(opened: Opened, *, repeats: bool, with_ids: bool) -> Blocks:
             forget(blocks.frame)
             raise
     return blocks
-
-
-def _brought_together(frame: Any, column: str) -> Any:
-    """The lines with those of a patient in one partition."""
-    lines = call_spark(frame.count)
-    return frame.repartition(max(4, -(-lines // LINES_A_PARTITION)), quoted(column))
 
 
 def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
@@ -119,7 +103,7 @@ def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
         )
 
 
-def files_frame(session: Any, place: Place) -> tuple[Any, str | None]:
+def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
     """Return the frame of some files, and what separates the cells of CSV."""
     first, name = first_file(place.path), shown_name(place.path)
     if PATTERN.search(str(place.path.absolute())):
@@ -140,13 +124,7 @@ def files_frame(session: Any, place: Place) -> tuple[Any, str | None]:
 
 
 def first_file(path: Path) -> Path:
-    """Return a file, or the first of those in a folder.
-
-    Raises
-    ------
-    InputError
-        The folder has none.
-    """
+    """Return a file, or the first of those in a folder."""
     if not path.is_dir():
         return path
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))

@@ -22,9 +22,9 @@ from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease
 
-from .code_blocks import Block, Blocks, Integers, block_rows
+from .code_blocks import Blocks, CodeBlock, Integers, block_rows
 from .tasks import ERROR, Row, computed, failed, in_pieces, on_workers, pack, rows_of, unpack
-from .top_splits import Asked, Splits, split_top
+from .top_splits import SplitRequest, Splits, split_top
 
 RECORDS_A_PART = 200_000
 """Parts of fewer records are not split: a worker needs some 400 MB for one."""
@@ -41,9 +41,7 @@ class Parted:
 
     Attributes
     ----------
-    released : all of it
     figures : what was kept; ties are not counted
-    parts : how many there were
     crosswalk : the id of each patient and the cluster, by id; None unless ids were kept; secret
     """
 
@@ -104,7 +102,7 @@ def disassociate_blocks(
     sample = CodeSets(blocks.vocabulary, np.array([0, everything.size], dtype=np.int64), everything, None, repeats)
     encoded = encode_request(sample, request)
     limit = max(records_a_part, request.cluster_limit)
-    splits = split_top(blocks, Asked(request.k, limit, encoded.records.constraint, encoded.records.passed_over))
+    splits = split_top(blocks, SplitRequest(request.k, limit, encoded.records.constraint, encoded.records.passed_over))
     parts = sorted(_protected(blocks, splits, request, repeats, before), key=lambda part: part.number)
     _check_whole(blocks, splits, parts)
     joined = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
@@ -141,7 +139,7 @@ def _protected(
         yield unpack(b"".join(pieces))
 
 
-def _by_part(block: Block, part: Integers, place: dict[str, int]) -> Iterator[Row]:
+def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterator[Row]:
     """The records of a block, part by part, in numbers of the whole vocabulary."""
     items, lengths = block.numbered(place), np.diff(block.offsets)
     order = np.argsort(part, kind="stable")

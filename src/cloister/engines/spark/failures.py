@@ -1,13 +1,14 @@
-"""What Spark says when something fails quotes rows and Java: none of it is shown."""
+"""What Spark says when something fails quotes rows and Java: none of it is shown. It would wait for ever; we do not."""
 
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cloister.errors import CloisterError, InputError
 
@@ -19,6 +20,9 @@ FAILED = (
 )
 WITH_HANDLERS_OF_OTHERS = ("py4j", "pyspark")
 WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+LOOK_S = 1.0
+"""Seconds between two looks at the cluster."""
 
 
 def call_spark(action: Callable[[], Result], refusal: str = FAILED) -> Result:
@@ -75,3 +79,30 @@ def unwarned() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"pyspark(\.|$)")
         yield
+
+
+@contextmanager
+def impatient(session: Any, patience_s: float) -> Iterator[None]:
+    """For as long as the block lasts, end jobs of a classic session that had no worker for so many seconds.
+
+    The job then fails where it was asked for, as any job that Spark ends.
+    """
+    over = threading.Event()
+    thread = threading.Thread(target=_watch, args=(session.sparkContext, patience_s, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _watch(context: Any, patience_s: float, over: threading.Event) -> None:
+    waited = 0.0
+    with suppress(Exception):  # Java is gone, and so is what waited for it
+        while not over.wait(LOOK_S):
+            has_worker = context._jsc.sc().getExecutorMemoryStatus().size() > 1  # the driver counts as one
+            has_work = bool(context.statusTracker().getActiveJobsIds())
+            waited = waited + LOOK_S if has_work and not has_worker else 0.0
+            if waited >= patience_s:
+                context.cancelAllJobs()

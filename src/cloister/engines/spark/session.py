@@ -1,9 +1,14 @@
-"""The Spark session of an engine word: one that is there is left as it is; one that we start is quiet, and ends."""
+"""The Spark session of an engine word: one that is there is left as it is; one that we start is quiet, and ends.
+
+A classic session has a Java process of its own: silent, on this machine's loopback if local, gone at the end.
+"""
 
 import os
+import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,10 +21,8 @@ from urllib.parse import urlsplit
 
 from cloister.errors import InputError
 
-from ..words import SPARK, is_spark
-from .failures import call_spark, quiet, unwarned
-from .gateway import close_gateway, open_gateway
-from .patience import impatient
+from ..choice import SPARK, is_spark
+from .failures import call_spark, impatient, quiet, unwarned
 
 REMOTE, MASTER = "sc://", "spark://"
 WAIT_S = 10.0
@@ -30,6 +33,13 @@ PATIENCE_S = 60.0
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105  (the name of a variable)
 MISSING = 'Spark is not installed here. Install it: pip install "cloister[spark]", and Java 17 or later.'
 NO_JAVA = "Spark needs Java, which was not found. Install Java 17 or later, or say where it is with JAVA_HOME."
+
+LOG4J = """rootLogger.level = off
+"""
+SHARE_OF_MEMORY = 6
+"""Which part of the machine's memory Java gets: the workers of Python need more."""
+
+MEMORY_MIB = (1024, 8192)
 
 
 @contextmanager
@@ -44,11 +54,6 @@ def spark_session(word: str = SPARK) -> Iterator[Any]:
     Yields
     ------
     pyspark.sql.SparkSession or pyspark.sql.connect.session.SparkSession
-
-    Raises
-    ------
-    InputError
-        Spark or Java is not installed, another session is active, or the cluster does not answer.
     """
     if not is_spark(word):
         raise InputError(f"{word!r} is no engine of Spark. Give spark, local[2], spark://host:port or sc://host:port.")
@@ -122,17 +127,18 @@ def _remote(url: str) -> Iterator[Any]:
     from pyspark.sql.connect.session import SparkSession as Remote
 
     refusal = "The Spark Connect server cannot be used. See whether it runs, and whether its version fits pyspark's."
-    session = call_spark(lambda: _begun(Remote.builder.remote(url).create()), refusal)
+
+    def begin() -> Any:
+        session = Remote.builder.remote(url).create()
+        session.range(1).collect()
+        return session
+
+    session = call_spark(begin, refusal)
     try:
         yield session
     finally:
         with suppress(Exception):
             session.stop()
-
-
-def _begun(session: Any) -> Any:
-    session.range(1).collect()
-    return session
 
 
 def _check_address(word: str) -> None:
@@ -186,3 +192,94 @@ def _classic(master: str) -> Iterator[Any]:
 def _handle(number: signal.Signals, handler: Any) -> None:
     if threading.current_thread() is threading.main_thread() and handler is not None:
         signal.signal(number, handler)
+
+
+def open_gateway(master: str, folder: Path) -> Any:
+    """Start Java and a session in it.
+
+    Parameters
+    ----------
+    master : as Spark names it
+    folder : private; what Spark sets aside on disk goes there
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False)
+    for key, value in _settings(master, folder).items():
+        conf.set(key, value)
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    gateway = None
+    if SparkContext._gateway is None:
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        start: Any = launch_gateway
+        gateway = start(conf, popen_kwargs=silent)
+    context = SparkContext(conf=conf, gateway=gateway)
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = _say_nothing
+    return SparkSession(context)
+
+
+def _say_nothing(*_: object) -> None:
+    """Take the place of what writes a traceback when Java is gone."""
+
+
+def close_gateway() -> None:
+    """Stop the session and end its Java process, as far as that goes."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    with suppress(Exception):
+        if context is not None:
+            SparkSession(context).stop()
+    if gateway is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    with suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+    with suppress(Exception):
+        process.stdin.close()  # Java ends when nobody can write to it any more
+        process.wait(timeout=15)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def _settings(master: str, folder: Path) -> dict[str, str]:
+    log = folder / "log4j2.properties"
+    log.write_text(LOG4J)
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "cloister",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.task.maxFailures": "2",
+    }
+    if re.match(r"local\b", master):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        settings |= {
+            "spark.local.dir": str(folder),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": f"{_memory_mib()}m",
+            "spark.sql.shuffle.partitions": str(2 * cores),
+        }
+    return settings
+
+
+def _memory_mib() -> int:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20)
+    low, high = MEMORY_MIB
+    return min(high, max(low, total // SHARE_OF_MEMORY))

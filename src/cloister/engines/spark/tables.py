@@ -15,8 +15,8 @@ from cloister.io.columns import check_names
 from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
 
-from ..relation import Column, as_in_file, kind_of
-from .code_source import UNREADABLE, Place, files_frame, first_file, quoted
+from ..relation import EngineColumn, as_in_file, kind_of
+from .code_source import UNREADABLE, SparkFiles, files_frame, first_file, quoted
 from .failures import call_spark
 from .session import session_of, spark_session
 
@@ -42,9 +42,9 @@ class SparkTable:
     temporary: str = ""
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[EngineColumn, ...]:
         """Columns of the table, in its order."""
-        return tuple(Column(name, kind_of(kind), f"c{j}") for j, (name, kind) in enumerate(self.schema.items()))
+        return tuple(EngineColumn(name, kind_of(kind), f"c{j}") for j, (name, kind) in enumerate(self.schema.items()))
 
     def fetch(self, query: Any) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""
@@ -55,7 +55,7 @@ class SparkTable:
 
 
 @dataclass(frozen=True)
-class _View:
+class _SparkView:
     """What statements call a table, and the types of its columns."""
 
     name: str
@@ -63,17 +63,12 @@ class _View:
 
 
 @contextmanager
-def spark_table(place: Place, word: str, missing: Sequence[str] = ()) -> Iterator[SparkTable]:
+def spark_table(place: SparkFiles, word: str, missing: Sequence[str] = ()) -> Iterator[SparkTable]:
     """Yield files as a table that Spark counts.
 
     Parameters
     ----------
     word : engine, as of `cloister.engines.spark.session.spark_session`
-
-    Raises
-    ------
-    InputError
-        Spark is not there, or cannot read them.
     """
     shown = shown_name(place.path)
     with spark_session(word) as session:
@@ -86,13 +81,7 @@ def spark_table(place: Place, word: str, missing: Sequence[str] = ()) -> Iterato
 
 @contextmanager
 def spark_frame(frame: Any, shown: str = "a dataframe") -> Iterator[SparkTable]:
-    """Yield a dataframe of Spark as a table that its session counts.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or has names that do not tell its columns apart.
-    """
+    """Yield a dataframe of Spark as a table that its session counts."""
     with session_of(frame) as session, _seen(session, _in_local_time(frame), shown) as seen:
         yield SparkTable(session, seen.name, shown, seen.schema)
 
@@ -137,7 +126,7 @@ def _word(column: str, place: str, id_column: str | None, kind: str) -> str:
 
 
 @contextmanager
-def _seen(session: Any, frame: Any, shown: str) -> Iterator[_View]:
+def _seen(session: Any, frame: Any, shown: str) -> Iterator[_SparkView]:
     """Let statements see a frame under a name of its own, its columns called by place; nothing else is changed."""
     check_names(frame.columns, shown)
     view = f"cloister_{uuid4().hex}"
@@ -147,7 +136,9 @@ def _seen(session: Any, frame: Any, shown: str) -> Iterator[_View]:
     try:
         head = pl.from_arrow(call_spark(lambda: placed.limit(0).toArrow(), refusal))
         assert isinstance(head, pl.DataFrame)
-        yield _View(view, plain_columns(head.rename(dict(zip(head.columns, frame.columns, strict=True))), shown).schema)
+        yield _SparkView(
+            view, plain_columns(head.rename(dict(zip(head.columns, frame.columns, strict=True))), shown).schema
+        )
     finally:
         with suppress(Exception):
             session.catalog.dropTempView(view)

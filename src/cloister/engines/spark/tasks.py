@@ -75,7 +75,7 @@ def on_workers(frame: Any, work: Callable[[Iterator[Any]], Iterable[Row]]) -> An
         except MemoryError:
             raise
         except Exception as error:
-            yield _batch(Row(-1, pack(_told(error)), b"", ERROR))
+            yield _batch(Row(-1, pack(_kind_and_message(error)), b"", ERROR))
 
     with unwarned():
         return frame.mapInArrow(run, SCHEMA)
@@ -96,20 +96,14 @@ def collected(frame: Any) -> Iterator[Row]:
         row = call_spark(lambda: next(found, None))
         if row is None:
             return
-        told = Row(row["part"], bytes(row["head"]), bytes(row["body"]), row["kind"])
-        if told.kind == ERROR:
-            raise failed(told)
-        yield told
+        plain = Row(row["part"], bytes(row["head"]), bytes(row["body"]), row["kind"])
+        if plain.kind == ERROR:
+            raise failed(plain)
+        yield plain
 
 
 def computed(frame: Any) -> Iterator[Row]:
-    """Return the rows of a frame, all partitions of which are computed side by side first.
-
-    Raises
-    ------
-    CloisterError
-        As of `collected`.
-    """
+    """Return the rows of a frame, all partitions of which are computed side by side first."""
     kept = call_spark(frame.persist)
     try:
         call_spark(kept.count)
@@ -147,7 +141,7 @@ def _batch(row: Row) -> Any:
     return pa.RecordBatch.from_arrays(arrays, names=["part", "kind", "head", "body"])
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _kind_and_message(error: Exception) -> tuple[str, str]:
     """Type and message of an error of ours; type and place of any other, as its message may quote values."""
     if isinstance(error, CloisterError):
         return type(error).__name__, error.message

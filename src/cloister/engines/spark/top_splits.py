@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .code_blocks import Block, Blocks, Codes, Integers, block_rows
+from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
 from .tasks import Row, collected, on_workers, pack, unpack
 
 MOST_CANDIDATES = 16
@@ -24,7 +24,7 @@ MOST_SPLITS = 4096
 
 
 @dataclass(frozen=True)
-class Asked:
+class SplitRequest:
     """What HORPART asks of a split.
 
     Attributes
@@ -87,7 +87,7 @@ class _Open:
 class _Growing:
     """The tree while it grows."""
 
-    asked: Asked
+    request: SplitRequest
     node: list[int] = field(default_factory=list)
     code: list[int] = field(default_factory=list)
     sizes: dict[int, int] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class _Growing:
         return len(self.node)
 
 
-def split_top(blocks: Blocks, asked: Asked) -> Splits:
+def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
     """Split all records as HORPART does, until the parts have fewer records than the limit.
 
     Each code is the one that `cloister.codesets.disassociation.horpart` takes: of the constraint of the code that the
@@ -115,8 +115,8 @@ def split_top(blocks: Blocks, asked: Asked) -> Splits:
     A pass over the data counts all codes of all nodes that are still too large, a second one the joint occurrences of
     the most frequent ones, from which several splits follow exactly.
     """
-    growing = _Growing(asked, sizes={0: blocks.n_records})
-    if blocks.n_records >= asked.limit:
+    growing = _Growing(request, sizes={0: blocks.n_records})
+    if blocks.n_records >= request.limit:
         growing.open = [_Open(0, blocks.n_records)]
     while growing.open and len(growing.node) < MOST_SPLITS:
         chosen = growing.open[: max(1, COUNTS // max(1, len(blocks.vocabulary)))]
@@ -130,7 +130,7 @@ def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
     nodes = [each.node for each in chosen]
     counts = _summed(blocks, splits, nodes, None).reshape(len(nodes), n_codes)
     room = max(1, min(MOST_CANDIDATES, (TABLE // len(nodes)).bit_length() - 1))
-    candidates = [_candidates(each, own, growing.asked, room) for each, own in zip(chosen, counts, strict=True)]
+    candidates = [_candidates(each, own, growing.request, room) for each, own in zip(chosen, counts, strict=True)]
     if not any(each.size for each in candidates):
         return
     table = np.full((len(nodes), room), -1, dtype=np.int64)
@@ -141,25 +141,25 @@ def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
         _split_node(growing, each, own, codes, found)
 
 
-def _ranks(asked: Asked, codes: Integers, constraint: int) -> Integers:
-    own = asked.constraint[codes]
+def _ranks(request: SplitRequest, codes: Integers, constraint: int) -> Integers:
+    own = request.constraint[codes]
     return np.where(own < 0, 0, np.where(own == constraint, 2, 1)).astype(np.int64)
 
 
-def _candidates(node: _Open, counts: Integers, asked: Asked, room: int) -> Integers:
+def _candidates(node: _Open, counts: Integers, request: SplitRequest, room: int) -> Integers:
     """The codes that HORPART would take first, second, ... if counts did not change."""
-    able = np.flatnonzero((counts >= asked.k) & (node.size - counts >= asked.k) & ~asked.barred)
-    order = np.lexsort((able, -counts[able], -_ranks(asked, able, node.constraint)))
+    able = np.flatnonzero((counts >= request.k) & (node.size - counts >= request.k) & ~request.barred)
+    order = np.lexsort((able, -counts[able], -_ranks(request, able, node.constraint)))
     return able[order[:room]]
 
 
 def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integers, joint: Integers) -> None:
     """Split a node as far as its joint occurrences tell which code comes next."""
-    asked = growing.asked
+    request = growing.request
     others = np.ones(counts.size, dtype=np.bool_)
     others[codes] = False
-    others &= (counts >= asked.k) & ~asked.barred
-    others &= root.size - counts >= asked.k
+    others &= (counts >= request.k) & ~request.barred
+    others &= root.size - counts >= request.k
     beyond = np.flatnonzero(others)
     bits = (np.arange(joint.size)[:, None] >> np.arange(codes.size)) & 1
     waiting = [(root, joint, True)]
@@ -167,28 +167,33 @@ def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integer
         node, table, is_exact = waiting.pop()
         size = int(table.sum())
         growing.sizes[node.node] = size
-        if size < asked.limit or len(growing.node) >= MOST_SPLITS:
+        if size < request.limit or len(growing.node) >= MOST_SPLITS:
             continue
         held = table @ bits
-        code = _next(asked, node, size, codes, held, None if is_exact else (beyond, counts[beyond]))
+        code = _next(request, node, size, codes, held, None if is_exact else (beyond, counts[beyond]))
         if code == UNDECIDED:
             growing.open.append(_Open(node.node, size, node.constraint))
         elif code >= 0:
             new = growing.split(node.node, int(codes[code]))
             has = bits[:, code] == 1
             waiting.append((_Open(node.node, size), np.where(has, 0, table), False))
-            waiting.append((_Open(new, size, int(asked.constraint[codes[code]])), np.where(has, table, 0), False))
+            waiting.append((_Open(new, size, int(request.constraint[codes[code]])), np.where(has, table, 0), False))
 
 
 NONE, UNDECIDED = -1, -2
 
 
 def _next(
-    asked: Asked, node: _Open, size: int, codes: Integers, held: Integers, beyond: tuple[Integers, Integers] | None
+    request: SplitRequest,
+    node: _Open,
+    size: int,
+    codes: Integers,
+    held: Integers,
+    beyond: tuple[Integers, Integers] | None,
 ) -> int:
     """Position among the candidates of the code to split on; or none; or that other codes might come first."""
-    able = np.flatnonzero((held >= asked.k) & (size - held >= asked.k))
-    ranks = _ranks(asked, codes, node.constraint)
+    able = np.flatnonzero((held >= request.k) & (size - held >= request.k))
+    ranks = _ranks(request, codes, node.constraint)
     best = NONE
     if able.size:
         best = int(able[np.lexsort((codes[able], -held[able], -ranks[able]))[0]])
@@ -197,7 +202,7 @@ def _next(
     others, most = beyond[0], np.minimum(beyond[1], size)
     if best == NONE:
         return UNDECIDED
-    theirs = _ranks(asked, others, node.constraint)
+    theirs = _ranks(request, others, node.constraint)
     first = (theirs > ranks[best]) | ((theirs == ranks[best]) & (most >= held[best]))
     return UNDECIDED if first.any() else best
 
@@ -224,7 +229,7 @@ def _summed(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integer
 
 
 def _counted(
-    block: Block, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
+    block: CodeBlock, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
 ) -> Integers:
     node = active[splits.of(block.offsets, items)]
     n_nodes = int(active.max()) + 1

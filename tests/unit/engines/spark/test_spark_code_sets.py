@@ -18,8 +18,8 @@ from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import Secret, verify
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.spark.code_blocks import blocks_of
-from cloister.engines.spark.code_source import Place
-from cloister.engines.spark.top_splits import Asked, split_top
+from cloister.engines.spark.code_source import SparkFiles
+from cloister.engines.spark.top_splits import SplitRequest, split_top
 from cloister.errors import InputError, NoSafeRelease
 from cloister.flow.codes import protect_codes
 from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
@@ -41,7 +41,7 @@ def test_one_part_is_released_as_memory_does(spark, tmp_path):
     codes = CodeSets.read(tmp_path / "codes.parquet")
     request = CodesRequest(DisassociationRequest(3, 2, safe=Safe.REPORT))
     here = protect_codes(GivenCodes(codes, "codes.parquet", CodeColumns("id", "codes"), format="parquet"), request)
-    there = protect_codes_on_spark(CodesOnSpark(Place(tmp_path / "codes.parquet")), lambda _: request, spark.word)
+    there = protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), lambda _: request, spark.word)
     here.write(tmp_path / "here")
     there.write(tmp_path / "there")
 
@@ -90,7 +90,7 @@ def test_top_splits_are_those_of_horpart(classic, codes, n_constraints):
         constraint[number :: 3 + number] = number
     barred = np.zeros(codes.n_codes, dtype=np.bool_)
     blocks = blocks_of(classic.session, codes, with_ids=False, records=70)
-    splits = split_top(blocks, Asked(3, 40, constraint, barred))
+    splits = split_top(blocks, SplitRequest(3, 40, constraint, barred))
     split = split_records(Records(codes.offsets, codes.items, constraint, barred), 3, 40)
     part = np.empty(codes.n_records, dtype=np.int64)
     part[split.order] = np.repeat(np.arange(split.starts.size - 1), np.diff(split.starts))
@@ -137,7 +137,7 @@ def test_occurrences_are_numbered(classic, tmp_path):
     pl.DataFrame({"codes": [" ".join(record) for record in twice]}).write_csv(tmp_path / "codes.csv")
     codes = CodeSets.read(tmp_path / "codes.csv", repeats=True)
     request = CodesRequest(DisassociationRequest(3, 2), numbered=False)
-    source = CodesOnSpark(Place(tmp_path / "codes.csv"), repeats=True)
+    source = CodesOnSpark(SparkFiles(tmp_path / "codes.csv"), repeats=True)
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
     assert same_release(disassociate(codes, request.method).released, release.clusters)
@@ -151,7 +151,7 @@ def test_a_folder_of_files_is_one_source(classic, codes, ask, tmp_path):
     wide()[100:].write_csv(folder / "b.csv.gz", compression="gzip")
     expected = disassociate(codes, DisassociationRequest(3, 2)).released
 
-    assert same_release(expected, protect_codes_on_spark(CodesOnSpark(Place(folder)), ask, classic.word).clusters)
+    assert same_release(expected, protect_codes_on_spark(CodesOnSpark(SparkFiles(folder)), ask, classic.word).clusters)
 
 
 def test_settings_are_kept(classic, codes):
@@ -171,7 +171,7 @@ def test_missing_codes(classic, tmp_path):
     texts = [" ".join(record) for record in RECORDS] + ["", "NA", "NA NA", "   "]
     frame = pl.DataFrame({"id": range(len(texts)), "codes": texts})
     frame.write_parquet(tmp_path / "codes.parquet")
-    place, request = Place(tmp_path / "codes.parquet"), CodesRequest(DisassociationRequest(3, 2))
+    place, request = SparkFiles(tmp_path / "codes.parquet"), CodesRequest(DisassociationRequest(3, 2))
     source = CodesOnSpark(place, missing=("NA",), drop_empty=True)
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
@@ -209,7 +209,7 @@ def test_other_encodings_are_refused(classic, ask, tmp_path):
     """Bytes that are not UTF-8 are no silent replacement characters."""
     (tmp_path / "codes.csv").write_bytes(b"id,codes\n" + b"1,a\n" * 400_000 + "é,b\n".encode("latin-1"))
     with pytest.raises(InputError, match="not in UTF-8"):
-        protect_codes_on_spark(CodesOnSpark(Place(tmp_path / "codes.csv")), ask, classic.word)
+        protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.csv")), ask, classic.word)
 
 
 def test_fewer_than_k_records(classic, ask):

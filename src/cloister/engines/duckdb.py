@@ -1,10 +1,13 @@
-"""DuckDB over a file: its records are counted as they are read, so that a file may be larger than memory."""
+"""DuckDB: over a file, whose records are counted as they are read, or a database, in which the protected table is made.
+
+A file of text or Parquet may be larger than memory. Of a database only counts leave it, all in one transaction.
+"""
 
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,22 +16,138 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import check_names, plain_columns
-from cloister.io.csv import header_of
-from cloister.io.delimiter import check_delimiter, detect_delimiter
+from cloister.io.csv import check_delimiter, detect_delimiter, header_of
 from cloister.io.disk import shown_name
-from cloister.io.duckdb_file import connect, frame_of
-from cloister.io.foreign import call_foreign
-from cloister.io.parquet import is_parquet
+from cloister.io.duckdb_file import REASONS, cannot_open, connect, frame_of, selected
+from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.query import Query, quoted
+from cloister.io.read import is_parquet
 from cloister.io.text import head_of, is_packed
-from cloister.io.waiting import waited_for
 
-from .relation import Column, as_in_file, kind_of
+from .in_database import dropping, loading, looking_for
+from .relation import EngineColumn, Loaded, as_in_file, kind_of
 from .statements import SOURCE
 
 MEMORY_LIMIT = "4GiB"
 """What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted."""
 
 LINE = re.compile(r"Line:?\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class DuckDBDatabase:
+    """A query to a DuckDB file whose records stay there; see `cloister.engines.relation.Database`."""
+
+    query: Query = field(repr=False)
+    columns: tuple[EngineColumn, ...]
+    missing: tuple[str, ...]
+    connection: Any = field(repr=False)
+    name: str = "duckdb"
+    dialect: str = "duckdb"
+    view: str = SOURCE
+    temporary: str = ""
+
+    @property
+    def file(self) -> str:
+        """Name of the source, for messages."""
+        return self.query.name
+
+    def fetch(self, query: Any) -> pl.DataFrame:
+        """Return the rows of a query."""
+        frame = self._answer(lambda: frame_of(self.connection.sql(query.sql(dialect=self.dialect))))
+        return plain_columns(frame, self.file)
+
+    def run(self, statement: Any) -> None:
+        """Run a statement inside the transaction."""
+        self._answer(lambda: self.connection.execute(statement.sql(dialect=self.dialect)).fetchall())
+
+    def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
+        """Make a temporary table of these rows."""
+        for statement in loading(name, columns, rows):
+            self.run(statement)
+
+    def is_there(self, table: str) -> bool:
+        """Whether there is a table of this name."""
+        return bool(self.fetch(looking_for(table)).item())
+
+    def commit(self) -> None:
+        """Make what was done in the transaction stay."""
+        self._answer(self.connection.commit)
+
+    def undo(self, table: str) -> None:
+        """Remove a table whose making was committed already."""
+        self.run(dropping(table))
+
+    def _answer(self, ask: Any) -> Any:
+        return waited_for(lambda: _in_our_words(ask, self.file), self.connection.interrupt)
+
+
+@contextmanager
+def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckDBDatabase]:
+    """Yield the table that a query to a DuckDB file gives; what is made there is gone unless it is committed."""
+    _check_repeatable(query)
+    path = query.file()
+    connection = call_foreign(lambda: connect(str(path)), cannot_open(path, query))
+    try:
+        connection.begin()
+        columns = waited_for(lambda: _in_our_words(lambda: _seen(connection, query), query.name), connection.interrupt)
+        yield DuckDBDatabase(query, columns, tuple(missing), connection)
+    finally:
+        with suppress(Exception):
+            connection.rollback()
+        connection.close()
+
+
+def _check_repeatable(query: Query) -> None:
+    """Refuse a query that gives other rows each time it runs, as it runs for every count.
+
+    Raises
+    ------
+    InputError
+        It draws lots, or takes the first rows in no order.
+    """
+    from sqlglot import exp, parse_one
+
+    tree = parse_one(query.select, dialect="duckdb")
+    unordered = any(select.args.get("limit") and not select.args.get("order") for select in tree.find_all(exp.Query))
+    if unordered or tree.find(exp.Rand, exp.TableSample, exp.Uuid):
+        raise InputError(
+            f"The query of {query.name} gives other rows each time it runs (a sample, random(), or LIMIT without an "
+            "order), but the table is counted several times. Make it a table in the database first.",
+            file=query.name,
+        )
+
+
+def _seen(connection: Any, query: Query) -> tuple[EngineColumn, ...]:
+    """Make the view that statements see the table through."""
+    relation = connection.sql(query.select)
+    check_names(relation.columns, query.name)
+    words = [_by_bytes(name, str(kind), query) for name, kind in zip(relation.columns, relation.types, strict=True)]
+    view = f"CREATE TEMP VIEW {SOURCE} AS SELECT {', '.join(words)} FROM (\n{query.select}\n) AS t"  # noqa: S608
+    connection.execute(view).fetchall()
+    empty = frame_of(connection.sql(f"SELECT * FROM {SOURCE} LIMIT 0"))  # noqa: S608
+    return tuple(EngineColumn(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
+
+
+def _by_bytes(name: str, kind: str, query: Query) -> str:
+    """What is selected of a column: texts that the database takes for the same, as without regard to case, differ."""
+    word = selected(name, kind, query)
+    own = quoted(name)
+    if word == own and kind != "VARCHAR":
+        return word
+    return f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
+
+
+def _in_our_words(ask: Any, file: str) -> Any:
+    """What DuckDB answers, or in our words why it does not; its own words quote values."""
+    reason = ""
+    try:
+        return ask()
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        reason = REASONS.get(type(error).__name__, "failed in the database, which may be out of memory or disk")
+    raise InputError(f"The query of {file} {reason}. Nothing stayed in the database.", file=file)
 
 
 @dataclass(frozen=True)
@@ -41,7 +160,7 @@ class DuckDBFile:
     """
 
     file: str
-    columns: tuple[Column, ...]
+    columns: tuple[EngineColumn, ...]
     missing: tuple[str, ...]
     format: str
     delimiter: str | None
@@ -102,7 +221,7 @@ def duckdb_file(
     try:
         refusal = InputError(f"{shown} cannot be read by the engine duckdb. Give --engine memory.", file=shown)
         call_foreign(lambda: connection.sql(parts.relation).create_view(SOURCE), refusal)
-        columns = tuple(Column(name, kind_of(kind)) for name, kind in parts.schema.items())
+        columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in parts.schema.items())
         yield DuckDBFile(shown, columns, tuple(missing), parts.format, parts.delimiter, parts.schema, connection)
     finally:
         connection.close()
