@@ -11,7 +11,7 @@ from .encoded import EncodedClaims, EncodedColumn
 from .knowledge import Knowledge
 from .matching import Matching
 from .node_risk import NodeRisk, RiskFigures
-from .plan import AdversaryPlan
+from .plan_sections import AdversaryPlan
 from .released import Released
 from .risk_settings import RiskSettings
 from .written import Laid

@@ -7,7 +7,7 @@ from cloister.errors import InputError
 
 from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, ReleasedColumn
 from .ladders import hierarchy_named, split_bounds
-from .plan import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS
+from .plan_sections import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS
 
 NOT_RELEASED = NEVER_RELEASED | {"id", "drop"}
 

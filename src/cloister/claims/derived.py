@@ -9,7 +9,7 @@ from cloister.errors import InputError
 from .data import PATIENT, Claims
 from .dates import dates_of, numbers_of
 from .ladders import MOST_DELAY
-from .plan import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR
+from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR
 from .steps import StepLine, Stepped
 
 STEP = "5 derived columns"

@@ -11,7 +11,8 @@ from .group_tables import groups_of, place_codes, words
 from .knowledge import Knowledge
 from .matching import Matching
 from .node_risk import NodeRisk
-from .plan import LENGTH_OF_STAY, ClaimsPlan
+from .plan import ClaimsPlan
+from .plan_sections import LENGTH_OF_STAY
 
 KNOWN_ROLES = frozenset({"diagnosis", "length-of-stay", "place"})
 INPATIENT = "21"

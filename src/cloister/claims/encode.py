@@ -15,7 +15,7 @@ from .data import PATIENT, Claims
 from .derived import years_of
 from .encoded import EncodedClaims, EncodedColumn
 from .ladders import BoundedHierarchy, hierarchy_named
-from .plan import NEVER_RELEASED, PSEUDONYMS
+from .plan_sections import NEVER_RELEASED, PSEUDONYMS
 
 Rows = NDArray[np.int64]
 

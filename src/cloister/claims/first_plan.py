@@ -13,8 +13,8 @@ from .data import claims_of
 from .encode import encode
 from .group_tables import exclusion_rules
 from .guessing import Guess, guess_claims, guess_ids, guess_patients, roles_of
-from .plan import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, ClaimsPlan
-from .plan_file import parse_plan
+from .plan import ClaimsPlan, parse_plan
+from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY
 from .prepare import prepare
 
 NAME = "the plan"

@@ -10,7 +10,7 @@ from .codes import without_no_codes
 from .data import Claims
 from .dates import numbers_of
 from .group_tables import OTHER, groups_of
-from .plan import TopCoding
+from .plan_sections import TopCoding
 from .steps import StepLine, Stepped
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import NoSafeRelease
 
 from .choice import Choice
-from .plan import lowered
+from .plan_sections import lowered
 from .risk_settings import RiskSettings
 from .suppression import Suppression, suppress
 

@@ -8,7 +8,7 @@ from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
 from .derived import years_of
 from .ladders import hierarchy_named
-from .plan import HMAC
+from .plan_sections import HMAC
 from .verify_original import Original
 
 

@@ -17,8 +17,8 @@ from cloister.io.text import load_bytes
 from cloister.release_folder import release_around
 
 from .data import Claims
-from .plan import HMAC, PSEUDONYMS, ClaimsPlan
-from .plan_checks import UNJOINED
+from .plan import UNJOINED, ClaimsPlan
+from .plan_sections import HMAC, PSEUDONYMS
 from .steps import StepLine, Stepped
 
 SHORTEST_KEY = 32

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
 from .dates import numbers_of
-from .plan import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
+from .plan import ClaimsPlan
+from .plan_sections import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
 from .step_sentences import compared_by
 from .steps import StepLine
 

@@ -11,8 +11,8 @@ from cloister.results import Manifest
 from .data_file import CLAIMS, PATIENTS, ClaimsForm
 from .declared import is_declared
 from .manifest import levels_told, plan_told, smallest_class, told_again
-from .plan import ClaimsPlan, lowered
-from .plan_file import parsed_plan
+from .plan import ClaimsPlan, parsed_plan
+from .plan_sections import lowered
 from .promise import Promise, Truncated
 
 PROMISER = "a release of claims"

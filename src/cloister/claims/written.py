@@ -29,7 +29,7 @@ from .data_file import (
 from .encode import Encoding
 from .encoded import EncodedColumn
 from .ladders import hierarchy_named, split_bounds
-from .plan import PSEUDONYMS
+from .plan_sections import PSEUDONYMS
 from .pseudonyms import numbered
 from .released import Released
 from .released_order import Rows, released_order

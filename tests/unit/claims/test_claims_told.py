@@ -14,7 +14,7 @@ from cloister.claims.compared import Compared, compared
 from cloister.claims.data import claims_of
 from cloister.claims.encode import encode
 from cloister.claims.losses import level_losses, loss_of_released
-from cloister.claims.plan_file import parse_plan
+from cloister.claims.plan import parse_plan
 from cloister.claims.prepare import prepare
 from cloister.claims.released import Released
 from cloister.claims.steps_told import early_lines
