@@ -15,11 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
-from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
+from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, Promise
 from cloister.claims.manifest import plan_told
 from cloister.claims.original import original_of
 from cloister.claims.prepare import prepare
-from cloister.claims.promise import Promise
 from cloister.claims.recheck import ClaimsOriginal
 from cloister.claims.stated import read_promise
 from cloister.claims.verify_original import Original

@@ -12,10 +12,10 @@ from cloister.hierarchy import Ladder
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
-from .derived import years_of
 from .encoded import EncodedClaims, EncodedColumn
 from .ladders import BoundedHierarchy, hierarchy_named
 from .plan_sections import NEVER_RELEASED, PSEUDONYMS
+from .prepare import years_of
 
 Rows = NDArray[np.int64]
 

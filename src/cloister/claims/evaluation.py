@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from .adversaries import Attacked, Power
 from .adversary import AdversaryPower, power_at
 from .choice import Choice, NodeTest
-from .data import Claims
+from .data import Claims, dates_of
 from .data_file import CLAIMS, PATIENTS
-from .dates import dates_of
 from .discharge import stays_of
 from .encode import Encoding
 from .encoded import EncodedClaims

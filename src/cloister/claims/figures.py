@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .as_released import as_released
-from .compared import Compared, compared, compared_told
 from .data import Claims
-from .data_file import CLAIMS, QUASI
+from .data_file import CLAIMS, QUASI, SUPPRESSED
 from .evaluation import DIGITS, attacks_told, correlations_of, evaluate, neighbours_of, told_of
 from .losses import loss_of_released, weights_of
 from .manifest import levels_told, records_of
@@ -17,9 +19,8 @@ from .population import Population
 from .prepare import Prepared
 from .protect import ProtectedClaims
 from .sensitivity import Sensitivity
-from .step_sentences import truncated
-from .steps import WITHHELD, StepLine
-from .steps_told import early_lines, suppression_line, truncation_line
+from .steps import WITHHELD, StepLine, truncated
+from .steps_told import Compared, compared, compared_told, early_lines
 from .written import Laid
 
 ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
@@ -125,8 +126,8 @@ def _told_lines(
 ) -> list[StepLine]:
     """The same lines, counting what is released."""
     later = {line.step: line for line in lines[len(prepared.lines) :]}
-    later |= {"7 truncation": truncation_line(later["7 truncation"], protected)}
-    later |= {"11 suppression": suppression_line(later["11 suppression"], protected, laid)}
+    later |= {"7 truncation": _truncation_line(later["7 truncation"], protected)}
+    later |= {"11 suppression": _suppression_line(later["11 suppression"], protected, laid)}
     return [*early_lines(prepared, laid, [one.variable for one in told_apart]), *later.values()]
 
 
@@ -201,3 +202,29 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
             hidden if n_people else {},
         ),
     ]
+
+
+def _truncation_line(line: StepLine, protected: ProtectedClaims) -> StepLine:
+    """Return the line of step 7: claims cut of those released; whom it flags, the files say."""
+    cut, owners = _count(protected, ~protected.choice.released.claims)
+    return replace(line, total=cut, counts={}, patients_in_all=owners)
+
+
+def _suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:
+    """Return the line of step 11: patients left out, and of those released what was suppressed."""
+    suppression, before = protected.suppression, protected.choice.released
+    left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
+    flags = [f"{SUPPRESSED}{name}" for name in laid.form.names(CLAIMS, QUASI)]
+    counts = {
+        "patients left out": int(suppression.patients.sum()),
+        "cells suppressed": sum(int((laid.files.claims[flag] == "1").sum()) for flag in flags),
+        "claims left out": left_out,
+    }
+    return replace(line, counts=counts, patients={"claims left out": owners})
+
+
+def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
+    """How many of these claims are of patients who are released, and of how many of them."""
+    owners = protected.encoding.claims.owners
+    mine = owners[claims & protected.suppression.released.patients[owners]]
+    return int(mine.size), int(np.unique(mine).size)

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
-from .derived import years_of
 from .ladders import hierarchy_named
 from .plan_sections import HMAC
+from .prepare import years_of
 from .verify_original import Original
 
 

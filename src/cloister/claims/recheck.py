@@ -12,8 +12,6 @@ from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .compared import MOST_BANDS, compared, compared_told
 from .data import Claims
 from .data_file import (
     CLAIMS,
@@ -21,24 +19,21 @@ from .data_file import (
     PATIENTS,
     QUASI,
     TRUNCATED,
+    Promise,
     ReadBack,
     WrittenClaims,
 )
-from .declared import is_declared, n_nodes
 from .ladders import hierarchy_named
-from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
+from .manifest import METHOD, codebook, one_row, plan_told, rules_of, sentences_of, shown_of
 from .original import origin_from, original_of
 from .prepare import Prepared, prepare
-from .promise import Promise
-from .shown import shown_of
-from .stated import PROMISER, agreements, read_promise
-from .steps_told import early_lines
+from .stated import PROMISER, agreements, is_declared, n_nodes, read_promise
+from .steps_told import MOST_BANDS, compared, compared_told, early_lines
 from .told_keys import parts_of
 from .told_texts import Facts, steps_are_ours
 from .verify import verify
-from .verify_late_steps import late_steps_agree, losses_agree
+from .verify_manifest import Register, late_steps_agree, losses_agree, population_agrees, together_agrees, voters_agree
 from .verify_original import Original
-from .verify_together import Register, population_agrees, together_agrees, voters_agree
 
 CHECKED = (
     "files are as they were released, and no others are there",

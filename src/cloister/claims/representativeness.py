@@ -7,13 +7,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .data import PATIENT, Claims
+from .data import PATIENT, Claims, numbers_of
 from .data_file import CLAIMS, PATIENTS
-from .dates import numbers_of
 from .plan import ClaimsPlan
 from .plan_sections import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
-from .step_sentences import compared_by
-from .steps import StepLine
+from .steps import StepLine, compared_by
 
 STEP = "4 representativeness"
 SEX = "sex"
@@ -95,7 +93,7 @@ class Representativeness:
     line: StepLine = field(repr=False)
 
     def exact(self) -> dict[str, object]:
-        """Everything, for the custodian alone: for a release see `claims/compared.py`."""
+        """Everything, for the custodian alone: for a release see `claims/steps_told.py`."""
         return {
             "variables": {one.variable: one.exact() for one in self.comparisons},
             "median_claims_excluded": self.median_claims_excluded,

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from .data_file import CLAIMS, PATIENTS, QUASI
-from .promise import Promise
+from .data_file import CLAIMS, PATIENTS, QUASI, Promise
 from .told_texts import UNBOUNDED, VARIABLES, VOTERS, Facts, adversary_is_ours, is_count
 
 Form = Callable[[Any], bool]

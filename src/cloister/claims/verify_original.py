@@ -23,8 +23,7 @@ from .data_file import (
     ClaimsForm,
     WrittenClaims,
 )
-from .verify_pseudonyms import ID, KEY, SHOWN, Pair, keep_company
-from .verify_rows import ClaimRows
+from .verify_rows import ID, KEY, SHOWN, ClaimRows, Pair, keep_company
 from .verify_simulation import History
 
 Numbers = NDArray[np.int64]

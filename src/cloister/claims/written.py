@@ -30,7 +30,7 @@ from .encode import Encoding
 from .encoded import EncodedColumn
 from .ladders import hierarchy_named, split_bounds
 from .plan_sections import PSEUDONYMS
-from .pseudonyms import numbered
+from .prepare import numbered
 from .released import Released
 from .released_order import Rows, released_order
 

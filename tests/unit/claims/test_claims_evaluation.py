@@ -15,11 +15,11 @@ from tests.oracles import claims_steps as oracle
 from tests.tampering import restated
 
 from cloister.claims.adversary import adversary_power
+from cloister.claims.codes import exclusions
 from cloister.claims.data import claims_of
 from cloister.claims.discharge import stays_of
 from cloister.claims.encode import encode
 from cloister.claims.encoded import EncodedClaims
-from cloister.claims.exclusions import exclusions
 from cloister.claims.population import counted, read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.recheck import ClaimsOriginal, recheck_claims

@@ -15,9 +15,9 @@ import cloister as cl
 from cloister.claims.adversary import adversary_power
 from cloister.claims.node_risk import wilson
 from cloister.claims.released_order import Rows, released_order
-from cloister.claims.verify_figures import agree, can_be, enough_draws
 from cloister.claims.verify_holders import Holders, ones
-from cloister.claims.verify_pseudonyms import ID, KEY, SHOWN, keep_company
+from cloister.claims.verify_risk import agree, can_be, enough_draws
+from cloister.claims.verify_rows import ID, KEY, SHOWN, keep_company
 from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error, simulate
 
 AMI, STROKE = "AMI", "STROKE"
