@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from cloister.claims.data import claims_of
-from cloister.claims.encoded import EncodedClaims, EncodedColumn
+from cloister.claims.encode import EncodedClaims, EncodedColumn
 from cloister.claims.plan import parse_plan
 from cloister.io import Source
 

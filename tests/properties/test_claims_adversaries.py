@@ -10,15 +10,21 @@ from hypothesis import strategies as st
 from tests.encoded_claims import claims_of, few_claims, many_claims
 from tests.oracles import claims_adversaries as oracle
 
-from cloister.claims.adversaries import Attacked, all_values, by_power, constant_power, jointly, whole_claims
-from cloister.claims.discharge import Stays, discharge_database
-from cloister.claims.marketer import marketer_risk, unbounded_class_sizes
+from cloister.claims.adversaries import (
+    Attacked,
+    Stays,
+    all_values,
+    by_power,
+    constant_power,
+    discharge_database,
+    exact_order,
+    jointly,
+    whole_claims,
+)
 from cloister.claims.matching import group_patients
-from cloister.claims.ordered import exact_order
-from cloister.claims.population import PeopleCounted
-from cloister.claims.register import in_population, voter_list
+from cloister.claims.node_risk import RiskSettings
+from cloister.claims.population import PeopleCounted, in_population, marketer_risk, unbounded_class_sizes, voter_list
 from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
 from cloister.errors import InputError
 
 LEVELS = (3, 1, 2, 1, 1, 1)

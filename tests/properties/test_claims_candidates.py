@@ -11,16 +11,12 @@ from tests.claims_by_hand import every_draw, matching_of, plain
 from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.oracles import claims as oracle
 
-from cloister.claims.adversary import adversary_power, power_at
-from cloister.claims.knowledge import Knowledge
-from cloister.claims.likeliest import likeliest_risk
-from cloister.claims.max_suppression import choose_and_suppress
-from cloister.claims.node_risk import node_levels
-from cloister.claims.rare_labels import without_rare_labels
-from cloister.claims.release_risk import release_risk
+from cloister.claims.knowledge import Knowledge, adversary_power, power_at
+from cloister.claims.node_risk import RiskSettings, node_levels
+from cloister.claims.protect import choose_and_suppress
+from cloister.claims.release_risk import likeliest_risk, release_risk
 from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
-from cloister.claims.suppression import suppress
+from cloister.claims.suppression import suppress, without_rare_labels
 from cloister.errors import NoSafeRelease
 
 

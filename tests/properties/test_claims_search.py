@@ -12,11 +12,9 @@ from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, man
 from cloister.claims.choice import choose_node
 from cloister.claims.knowledge import Knowledge
 from cloister.claims.lattice_search import Budget, corners, search_lattice
-from cloister.claims.losses import level_losses, weights_of
-from cloister.claims.node_risk import Basis, NodeRisk, node_levels, risk_of
+from cloister.claims.node_risk import Basis, NodeRisk, RiskSettings, Treatment, node_levels, risk_of
 from cloister.claims.release_risk import release_risk
-from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings, Treatment
+from cloister.claims.released import Released, level_losses, weights_of
 from cloister.claims.suppression import suppress
 from cloister.errors import InputError, NoSafeRelease
 

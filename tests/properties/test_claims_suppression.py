@@ -15,12 +15,19 @@ from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 from cloister.claims import suppression
 from cloister.claims.choice import Chooser, choose_node
 from cloister.claims.knowledge import Knowledge
-from cloister.claims.max_suppression import choose_and_suppress
-from cloister.claims.node_risk import RiskFigures
-from cloister.claims.patient_risk import GLANCE, SCREEN, Excess, Judge, Screening, most_at_risk, patient_risks
-from cloister.claims.release_risk import ReleaseRisk
+from cloister.claims.node_risk import RiskFigures, RiskSettings
+from cloister.claims.protect import choose_and_suppress
+from cloister.claims.release_risk import (
+    GLANCE,
+    SCREEN,
+    Excess,
+    Judge,
+    ReleaseRisk,
+    Screening,
+    most_at_risk,
+    patient_risks,
+)
 from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
 from cloister.claims.suppression import suppress
 from cloister.errors import NoSafeRelease
 

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .encoded import EncodedClaims
+from .encode import EncodedClaims
 from .knowledge import Knowledge
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
-from .losses import level_losses
 from .matching import Matching
-from .node_risk import Basis, NodeRisk, RiskFigures, risk_of
-from .released import Released
-from .risk_settings import PowerAt, RiskSettings
+from .node_risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings, risk_of
+from .released import Released, level_losses
 
 Bounds = Sequence[tuple[int, int]]
 

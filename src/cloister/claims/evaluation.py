@@ -1,34 +1,215 @@
-"""Step 12: the finished release is attacked, and what is told of that."""
+"""Step 12: the finished release is attacked by adversaries of growing knowledge, and what is told of that.
+
+The risk of who knows released values is the one figure that a recipient can work out anew.
+"""
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .adversaries import Attacked, Power
-from .adversary import AdversaryPower, power_at
+from .adversaries import (
+    Attack,
+    Attacked,
+    Power,
+    Stays,
+    all_values,
+    by_power,
+    constant_power,
+    discharge_database,
+    exact_order,
+    jointly,
+    stays_of,
+    whole_claims,
+)
 from .choice import Choice, NodeTest
 from .data import Claims, dates_of
-from .data_file import CLAIMS, PATIENTS
-from .discharge import stays_of
-from .encode import Encoding
-from .encoded import EncodedClaims
-from .node_risk import Interval, RiskFigures
-from .population import PeopleCounted, Population, counted
+from .data_file import CLAIMS, PATIENTS, QUASI, WrittenClaims
+from .encode import EncodedClaims, EncodedColumn, Encoding
+from .knowledge import AdversaryPower, Knowledge, adversary_power, power_at
+from .matching import Matching
+from .node_risk import Interval, NodeRisk, RiskFigures, RiskSettings
+from .plan_sections import AdversaryPlan
+from .population import PeopleCounted, Population, VoterList, counted, in_population, unbounded_class_sizes, voter_list
 from .prepare import Prepared
 from .protect import ProtectedClaims
-from .register import VoterList
-from .sensitivity import Sensitivity, sensitivity
+from .release import Laid
+from .release_risk import ReleaseRisk
+from .released import Released
 
+PURPOSE = 1_000_001
+"""Which seed: odd, as evaluations have, and far from those of rounds."""
+
+REPEATS = 5
+
+LIKELIEST = "picks the likeliest"
+ONE, FIVE, ALL = "one value of each column", "five values of each column", "all values"
 DIGITS = 6
+
 POWERS = (5, 10, 15, 20)
 """Highest powers that the sensitivity table tries besides the plan's."""
 
 CHOSEN = "as chosen"
+
+
+def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
+    """Attack a release by values drawn from the released claims, as many as the power of released values is."""
+    encoded = _released_numbers(laid.files, laid)
+    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
+    knowledge = Knowledge(encoded, power, settings.seed_of(PURPOSE))
+    matching = Matching(Released.everything(encoded), knowledge.cap, settings.threads)
+    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
+
+
+def _released_numbers(files: WrittenClaims, laid: Laid) -> EncodedClaims:
+    counts = np.bincount(files.owners, minlength=files.patients.height)
+    return EncodedClaims(
+        tuple(_released_columns(files.patients, laid.form.names(PATIENTS, QUASI))),
+        tuple(_released_columns(files.claims, laid.form.names(CLAIMS, QUASI))),
+        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+    )
+
+
+def _released_columns(frame: pl.DataFrame, names: Sequence[str]) -> list[EncodedColumn]:
+    made = []
+    for name in names:
+        texts = frame[name].drop_nulls().unique().sort()
+        values = frame[name].cast(pl.Enum(texts)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        size = texts.len()
+        levels = np.stack([np.arange(size), np.zeros(size, dtype=np.int64)]).astype(np.int32)
+        losses = np.stack([np.zeros(size), np.ones(size)])
+        made.append(EncodedColumn(name, values, levels, (tuple(texts.to_list()), ("*",)), losses))
+    return made
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """What somebody finds who knows all quasi-identifiers that are released of a patient: worked out, not simulated.
+
+    Attributes
+    ----------
+    assumes : the same in a sentence
+    mean : mean of 1 over the released patients who are alike in all of them
+    flag_rate : share of the released patients with fewer than k such patients
+    unique : share who are alone
+    """
+
+    assumes: str
+    mean: float
+    flag_rate: float
+    unique: float
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What adversaries find, by what they know.
+
+    Attributes
+    ----------
+    attacks : simulated, each with its figures
+    unbounded : who knows everything
+    voters : whole lists of persons matched with the release
+    """
+
+    attacks: tuple[Attack, ...]
+    unbounded: Unbounded
+    voters: VoterList
+
+
+def sensitivity(
+    attacked: Attacked,
+    believing: ReleaseRisk,
+    likeliest: RiskFigures,
+    *,
+    powers: Mapping[int, Power] | None = None,
+    when: NDArray[np.int32] | None = None,
+    people: PeopleCounted | None = None,
+    stays: Stays | None = None,
+) -> Sensitivity:
+    """Attack a release in all the ways there are.
+
+    Parameters
+    ----------
+    believing : as measured, of who believes flags
+    likeliest : as measured, of who picks the likeliest of those who fit
+    powers : other powers of the paper's adversary to try, by their highest value
+    when : (n_claims,) rank of each claim in time; without, nobody knows the order
+    people : of the population, where there is a register of it
+    stays : hospital stays among the claims, where they can be told
+    """
+    attacks = [
+        *jointly(attacked),
+        *by_power(attacked, _tried(attacked, powers or {})),
+        whole_claims(attacked),
+        *([] if when is None else [exact_order(attacked, when)]),
+        *_believing_flags(believing),
+        Attack(
+            LIKELIEST,
+            "Knows the same, and picks of those who fit the one of whom it is likeliest, not one at random.",
+            likeliest,
+        ),
+        *([] if people is None else [in_population(attacked, people)]),
+    ]
+    discharged = None if stays is None else discharge_database(attacked, stays)
+    if discharged is not None:
+        attacks.append(discharged)
+    return Sensitivity(tuple(attacks), _unbounded(attacked), voter_list(attacked, people))
+
+
+def _tried(attacked: Attacked, powers: Mapping[int, Power]) -> dict[str, tuple[str, Power]]:
+    encoded = attacked.released.encoded
+    by_formula = {
+        f"power up to {most}": (
+            f"Knows up to {most} values of each column of claims, by the formula of the plan's adversary.",
+            power,
+        )
+        for most, power in powers.items()
+    }
+    return {
+        **by_formula,
+        ONE: ("Knows one value of each column of claims, of every patient alike.", constant_power(encoded, 1)),
+        FIVE: ("Knows five values of each column of claims, of every patient alike.", constant_power(encoded, 5)),
+        ALL: (
+            "Knows all values of each column of claims, those left out of the release as well, but not which stood in "
+            "one claim.",
+            all_values(encoded),
+        ),
+    }
+
+
+def _believing_flags(risk: ReleaseRisk) -> tuple[Attack, ...]:
+    return (
+        Attack(
+            "flags believed (tolerant)",
+            "Knows the same as the adversary of the plan, and lets values be missing where flags say that some were "
+            "left out.",
+            risk.tolerant,
+        ),
+        Attack(
+            "flags believed where nobody fits",
+            "Lets values be missing only where nobody fits without.",
+            risk.fallback,
+        ),
+        Attack(
+            "flags believed, fewest missing",
+            "The same, and takes only who lacks fewest of the values.",
+            risk.nearest,
+        ),
+    )
+
+
+def _unbounded(attacked: Attacked) -> Unbounded:
+    sizes = unbounded_class_sizes(attacked.released, attacked.levels)
+    return Unbounded(
+        "Knows every quasi-identifier that is released of a patient and of each claim, and how many claims there are.",
+        float(np.mean(1.0 / sizes)),
+        float(np.mean(sizes < attacked.settings.k)),
+        float(np.mean(sizes == 1)),
+    )
 
 
 def evaluate(prepared: Prepared, protected: ProtectedClaims, population: Population | None) -> Sensitivity:

@@ -8,20 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .as_released import as_released
 from .data import Claims
 from .data_file import CLAIMS, QUASI, SUPPRESSED
-from .evaluation import DIGITS, attacks_told, correlations_of, evaluate, neighbours_of, told_of
-from .losses import loss_of_released, weights_of
+from .evaluation import (
+    DIGITS,
+    Sensitivity,
+    as_released,
+    attacks_told,
+    correlations_of,
+    evaluate,
+    neighbours_of,
+    told_of,
+)
 from .manifest import levels_told, records_of
 from .plan import ClaimsPlan
 from .population import Population
 from .prepare import Prepared
 from .protect import ProtectedClaims
-from .sensitivity import Sensitivity
+from .release import Laid
+from .released import loss_of_released, weights_of
 from .steps import WITHHELD, StepLine, truncated
 from .steps_told import Compared, compared, compared_told, early_lines
-from .written import Laid
 
 ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
 

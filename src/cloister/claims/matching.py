@@ -25,8 +25,8 @@ from cloister.kernels.claim_classes import (
 from cloister.kernels.claim_draws import Draws
 from cloister.kernels.claim_postings import joined_postings, make_postings
 
-from .encoded import MISSING, EncodedColumn
-from .numbering import gather, neighbours, sorted_by_patient
+from .encode import MISSING, EncodedColumn
+from .knowledge import gather, neighbours, sorted_by_patient
 from .released import Released
 
 SPAN = 512

@@ -10,7 +10,7 @@ patient "low risk by definition". An adversary who sees ``claims_truncated`` or 
 him the patient stays a candidate. The risk for this tolerant adversary is limited as well. Suppressing a patient's
 cells does not lower it for that patient, so patients who bear it are left out whole, whatever the treatment.
 
-Before all that, and after each round, labels that fewer than k patients have are taken out (`rare_labels`).
+Before all that, and after each round, labels that fewer than k patients have are taken out.
 
 References
 ----------
@@ -25,17 +25,23 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
+from .encode import EncodedColumn
 from .knowledge import Knowledge
 from .lattice_search import Node
-from .likeliest import likeliest_risk
-from .losses import level_losses
 from .matching import Matching
-from .node_risk import RiskFigures
-from .patient_risk import Excess, Judge, PatientRisk, Screening, most_at_risk, patient_risks
-from .rare_labels import without_rare_labels
-from .release_risk import ReleaseRisk, release_risk
-from .released import Released
-from .risk_settings import RiskSettings, Treatment
+from .node_risk import RiskFigures, RiskSettings, Treatment
+from .release_risk import (
+    Excess,
+    Judge,
+    PatientRisk,
+    ReleaseRisk,
+    Screening,
+    likeliest_risk,
+    most_at_risk,
+    patient_risks,
+    release_risk,
+)
+from .released import Released, level_losses
 
 ROUNDS = 12
 """After so many rounds of suppressing and measuring anew there is no safe release."""
@@ -43,10 +49,54 @@ ROUNDS = 12
 AIM = 0.9
 """Share of the threshold that a round aims at, so that the next measurement, with other draws, confirms it."""
 
-
 NEAR = 1.2
 """Times the threshold; above it, a risk that falls too slowly is given up: suppressed cells make classes of others
 smaller, so that with many to treat there is no end."""
+
+
+def without_rare_labels(released: Released, levels: Node, k: int) -> Released:
+    """Suppress the cells of claims, and leave out the patients, that have a label which fewer than k patients have.
+
+    *Guarantee*: each label of a quasi-identifier that is released at these levels is held by at least k released
+    patients. Not promised: the same of combinations of labels, whose mean risk is limited. A missing value is no label.
+    Cost: a sort of the values of each column, again while somebody was left out.
+
+    Parameters
+    ----------
+    levels : of all columns, those of patients first
+    """
+    n_columns = len(released.encoded.patients)
+    while True:
+        for h, column in enumerate(released.encoded.claims):
+            rare = np.zeros_like(released.cells)
+            rare[h] = _rare_cells(released, h, column, levels[n_columns + h], k)
+            if rare.any():
+                released = released.without_cells(rare)
+        gone = _rare_patients(released, levels[:n_columns], k)
+        if not gone.any():
+            return released
+        released = released.without_patients(gone)
+
+
+def _rare_patients(released: Released, levels: Node, k: int) -> NDArray[np.bool_]:
+    """Released patients with a rare label, (n_patients,)."""
+    gone = np.zeros_like(released.patients)
+    for column, level in zip(released.encoded.patients, levels, strict=True):
+        labels = np.where(released.patients, column.at(level), -1)
+        counts = np.bincount(labels[labels >= 0], minlength=1)
+        gone |= (labels >= 0) & (counts[labels] < k)
+    return gone
+
+
+def _rare_cells(released: Released, h: int, column: EncodedColumn, level: int, k: int) -> NDArray[np.bool_]:
+    """Released cells of a column of claims with a rare label, (n_claims,)."""
+    values = released.values(h)
+    shown = values >= 0
+    labels = np.where(shown, column.at(level), -1).astype(np.int64)
+    size = int(labels.max(initial=0)) + 1
+    held = np.unique(released.encoded.owners[shown] * size + labels[shown]) % size
+    rare: NDArray[np.bool_] = shown & (np.bincount(held, minlength=size)[labels] < k)
+    return rare
 
 
 @dataclass(frozen=True, eq=False, repr=False)

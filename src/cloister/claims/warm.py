@@ -4,16 +4,13 @@ import numpy as np
 
 from cloister.kernels._jit import is_compiled
 
-from .adversaries import Attacked
-from .encoded import EncodedClaims, EncodedColumn
+from .adversaries import Attacked, exact_order
+from .encode import EncodedClaims, EncodedColumn
 from .knowledge import Knowledge
-from .likeliest import likeliest_risk
 from .matching import Matching
-from .ordered import exact_order
-from .patient_risk import Excess, Judge, patient_risks
-from .release_risk import release_risk
+from .node_risk import RiskSettings
+from .release_risk import Excess, Judge, likeliest_risk, patient_risks, release_risk
 from .released import Released
-from .risk_settings import RiskSettings
 
 
 def must_compile() -> bool:

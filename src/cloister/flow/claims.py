@@ -14,10 +14,9 @@ from cloister.claims.original import crosswalk_of, original_of
 from cloister.claims.population import read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
-from cloister.claims.release import ClaimsRelease
+from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
-from cloister.claims.written import lay_out
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 

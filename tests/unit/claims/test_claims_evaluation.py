@@ -14,19 +14,18 @@ from tests.claims_data import plan as parsed
 from tests.oracles import claims_steps as oracle
 from tests.tampering import restated
 
-from cloister.claims.adversary import adversary_power
+from cloister.claims.adversaries import stays_of
 from cloister.claims.codes import exclusions
 from cloister.claims.data import claims_of
-from cloister.claims.discharge import stays_of
-from cloister.claims.encode import encode
-from cloister.claims.encoded import EncodedClaims
+from cloister.claims.encode import EncodedClaims, encode
+from cloister.claims.knowledge import adversary_power
 from cloister.claims.population import counted, read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.recheck import ClaimsOriginal, recheck_claims
+from cloister.claims.release import lay_out
 from cloister.claims.released import Released
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
-from cloister.claims.written import lay_out
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.flow.claims import protect_claims
 from cloister.recheck import verify_folder

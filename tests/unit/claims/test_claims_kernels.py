@@ -4,19 +4,15 @@ import numpy as np
 import pytest
 from tests.encoded_claims import claims_of, column, constant_power, many_claims
 
-from cloister.claims import ordered
-from cloister.claims.adversaries import Attacked
-from cloister.claims.discharge import Stays
+from cloister.claims import adversaries
+from cloister.claims.adversaries import Attacked, Stays
+from cloister.claims.evaluation import sensitivity
 from cloister.claims.knowledge import REPEAT, Knowledge, chosen_draws, interleaved
-from cloister.claims.likeliest import likeliest_risk
 from cloister.claims.matching import Matching
-from cloister.claims.node_risk import NodeRisk
-from cloister.claims.population import PeopleCounted
-from cloister.claims.register import voter_list
-from cloister.claims.release_risk import release_risk
+from cloister.claims.node_risk import NodeRisk, RiskSettings
+from cloister.claims.population import PeopleCounted, voter_list
+from cloister.claims.release_risk import likeliest_risk, release_risk
 from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
-from cloister.claims.sensitivity import sensitivity
 from cloister.claims.warm import load_kernels, must_compile
 from cloister.errors import InternalError
 from cloister.kernels.claim_classes import are_contained, class_sizes, make_leeway
@@ -187,12 +183,12 @@ def test_all_adversaries_at_once(encoded):
 def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkeypatch):
     """As many of the draws as can be afforded, the first ones, with any number of threads."""
     found = []
-    for work, threads in ((ordered.WORK, 1), (1, 1), (1, 2)):
-        monkeypatch.setattr(ordered, "WORK", work)
+    for work, threads in ((adversaries.WORK, 1), (1, 1), (1, 2)):
+        monkeypatch.setattr(adversaries, "WORK", work)
         settings = RiskSettings(repeats=1, threads=threads)
         release = Attacked(Released.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
-        found.append(ordered.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
+        found.append(adversaries.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
 
-    assert [figures.draws for figures in found] == [REPEAT, ordered.FEWEST, ordered.FEWEST]
+    assert [figures.draws for figures in found] == [REPEAT, adversaries.FEWEST, adversaries.FEWEST]
     assert found[1] == found[2]
-    assert found[0].mean == pytest.approx(found[1].mean, abs=4 * found[1].deviation / ordered.FEWEST**0.5)
+    assert found[0].mean == pytest.approx(found[1].mean, abs=4 * found[1].deviation / adversaries.FEWEST**0.5)

@@ -12,12 +12,11 @@ from tests.claims_files import DIAGNOSES, PLAN
 
 from cloister.claims.data import claims_of
 from cloister.claims.encode import encode
-from cloister.claims.losses import level_losses, loss_of_released
 from cloister.claims.plan import parse_plan
 from cloister.claims.prepare import prepare
-from cloister.claims.released import Released
+from cloister.claims.release import lay_out
+from cloister.claims.released import Released, level_losses, loss_of_released
 from cloister.claims.steps_told import Compared, compared, early_lines
-from cloister.claims.written import lay_out
 from cloister.flow.claims import protect_claims
 from cloister.io import Source
 

@@ -12,9 +12,9 @@ from tests.claims_data import encoded
 from tests.claims_files import write_files
 
 import cloister as cl
-from cloister.claims.adversary import adversary_power
+from cloister.claims.knowledge import adversary_power
 from cloister.claims.node_risk import wilson
-from cloister.claims.released_order import Rows, released_order
+from cloister.claims.release import Rows, released_order
 from cloister.claims.verify_holders import Holders, ones
 from cloister.claims.verify_risk import agree, can_be, enough_draws
 from cloister.claims.verify_rows import ID, KEY, SHOWN, keep_company
