@@ -22,13 +22,13 @@ from cloister.kernels.claim_sequences import ordered_class_sizes
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 from .group_tables import groups_of, place_codes, words
-from .knowledge import Knowledge, gather
+from .knowledge import DrawnKnowledge, gather
 from .lattice_search import Node
 from .matching import SPAN, Matching, group_patients
 from .node_risk import NodeRisk, RiskFigures, RiskSettings, risk_of
 from .plan import ClaimsPlan
 from .plan_sections import LENGTH_OF_STAY
-from .released import Released
+from .released import ReleasedClaims
 
 Power = NDArray[np.int32]
 
@@ -45,7 +45,7 @@ INPATIENT = "21"
 
 
 @dataclass(frozen=True)
-class Attack:
+class ClaimsAttack:
     """One adversary and what it finds.
 
     Attributes
@@ -74,7 +74,7 @@ def constant_power(encoded: EncodedClaims, p: int) -> Power:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attacked:
+class AttackedClaims:
     """A release made ready to be attacked by many adversaries, on the same draws of patients.
 
     Attributes
@@ -84,7 +84,7 @@ class Attacked:
     repeats : of 10,000 draws for each attack
     """
 
-    released: Released
+    released: ReleasedClaims
     levels: Node
     settings: RiskSettings
     power: Power
@@ -100,7 +100,7 @@ class Attacked:
         """Levels of the columns of claims."""
         return self.levels[len(self.released.encoded.patients) :]
 
-    def knowledge(self, power: Power) -> Knowledge:
+    def knowledge(self, power: Power) -> DrawnKnowledge:
         """Draws from the released patients by a power."""
         return self._knowledge.with_power(power)
 
@@ -112,13 +112,13 @@ class Attacked:
         """Figures of the paper's adversary with a power."""
         return self.risk(power).figures(self.levels, self.repeats)
 
-    def of(self, released: Released, levels: Node, power: Power) -> "Attacked":
+    def of(self, released: ReleasedClaims, levels: Node, power: Power) -> "AttackedClaims":
         """Another view of the release, attacked on draws of the same seed."""
-        return Attacked(released, levels, self.settings, power, self.repeats)
+        return AttackedClaims(released, levels, self.settings, power, self.repeats)
 
     @cached_property
-    def _knowledge(self) -> Knowledge:
-        return Knowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
+    def _knowledge(self) -> DrawnKnowledge:
+        return DrawnKnowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
 
     @cached_property
     def matching(self) -> Matching:
@@ -127,28 +127,28 @@ class Attacked:
         return Matching(self.released, most, self.settings.threads, self.levels)
 
 
-def by_power(attacked: Attacked, powers: Mapping[str, tuple[str, Power]]) -> tuple[Attack, ...]:
+def by_power(attacked: AttackedClaims, powers: Mapping[str, tuple[str, Power]]) -> tuple[ClaimsAttack, ...]:
     """The paper's adversary with other powers, by name, each with what it knows."""
-    return tuple(Attack(name, assumes, attacked.figures(power)) for name, (assumes, power) in powers.items())
+    return tuple(ClaimsAttack(name, assumes, attacked.figures(power)) for name, (assumes, power) in powers.items())
 
 
-def jointly(attacked: Attacked) -> tuple[Attack, ...]:
+def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
     released, power = attacked.released, attacked.power
     anybody = replace(released.encoded, patients=())
-    claims_alone = Released(anybody, released.patients, released.claims, released.cells)
+    claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
     return (
-        Attack(
+        ClaimsAttack(
             "patients alone",
             "Knows the quasi-identifiers of a patient, and nothing of the claims.",
             attacked.figures(np.zeros_like(power)),
         ),
-        Attack(
+        ClaimsAttack(
             "claims alone",
             "Knows as many values of claims as the plan says, and nothing else of the patient.",
             attacked.of(claims_alone, attacked.of_claims, power).figures(power),
         ),
-        Attack(
+        ClaimsAttack(
             "patients and claims together",
             "Knows both of the same patient at once: the adversary of the plan, whose risk is limited.",
             attacked.figures(power),
@@ -156,21 +156,21 @@ def jointly(attacked: Attacked) -> tuple[Attack, ...]:
     )
 
 
-def whole_claims(attacked: Attacked) -> Attack:
+def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
     """An adversary who knows which values stood in one claim: as many whole claims as of any one column values.
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
     joined = join_columns(attacked)
     power = attacked.power.max(axis=1, keepdims=True)
-    return Attack(
+    return ClaimsAttack(
         "whole claims (exact knowledge)",
         "Knows which values stood in one claim, of as many claims as the adversary of the plan knows values.",
         attacked.of(joined, (*attacked.of_patients, 0), power).figures(power),
     )
 
 
-def join_columns(attacked: Attacked, columns: Sequence[int] | None = None) -> Released:
+def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None) -> ReleasedClaims:
     """The same release with one column of claims: at its only level below the root, a number for each kind of claim.
 
     Parameters
@@ -186,7 +186,7 @@ def join_columns(attacked: Attacked, columns: Sequence[int] | None = None) -> Re
     losses = np.stack([np.zeros(size), np.ones(size)])
     column = EncodedColumn("claim", kinds.astype(np.int32), table, ((), ()), losses)
     cells = np.asarray(released.cells[list(taken)].all(axis=0, keepdims=True))
-    return Released(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
+    return ReleasedClaims(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
 
 
 def figures_of(sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> RiskFigures:
@@ -194,7 +194,7 @@ def figures_of(sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> RiskFi
     return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < k), sizes == 0)
 
 
-def exact_order(attacked: Attacked, when: NDArray[np.int32]) -> Attack:
+def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAttack:
     """An adversary who knows the order of the values drawn: a patient fits who has them in that order.
 
     More than a recipient can see: released rows are sorted by value, and only days since the first claim tell an order.
@@ -208,8 +208,8 @@ def exact_order(attacked: Attacked, when: NDArray[np.int32]) -> Attack:
     """
     released, levels, settings = attacked.released, attacked.levels, attacked.settings
     encoded = released.encoded
-    knowledge = Knowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
-    knowledge.__dict__["known"] = in_time(Released.everything(encoded), when)
+    knowledge = DrawnKnowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
+    knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded), when)
     seen = in_time(released, when)
     cells = attacked.matching.cells(levels)
     own = attacked.of_claims
@@ -224,7 +224,7 @@ def exact_order(attacked: Attacked, when: NDArray[np.int32]) -> Attack:
         n_draws = _affordable(cells.of, draws.patients)
         _side_by_side(count, n_draws, settings.threads)
         found.append(sizes[:n_draws])
-    return Attack(
+    return ClaimsAttack(
         "values in their order (exact order)",
         "Knows of each column in which order the values came, and could tell the order of released claims.",
         figures_of(np.concatenate(found), settings.k),
@@ -246,7 +246,7 @@ def _side_by_side(count: Callable[[tuple[int, int]], None], n_draws: int, thread
             pass
 
 
-def in_time(released: Released, when: NDArray[np.int32]) -> Known:
+def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
     """The released base values of each patient that are not missing, in order of time."""
     encoded = released.encoded
     owners = encoded.owners
@@ -296,7 +296,7 @@ def _is_inpatient(text: str, plan: ClaimsPlan) -> bool:
     return place_codes().get(words(text), words(text)) == INPATIENT
 
 
-def discharge_database(attacked: Attacked, stays: Stays) -> Attack | None:
+def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack | None:
     """Match a list of stays with the release: the share of right matches, and of those with few candidates.
 
     For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,
@@ -318,12 +318,12 @@ def discharge_database(attacked: Attacked, stays: Stays) -> Attack | None:
     (column,) = joined.encoded.claims
     on_list = replace(column, values=np.where(stays.claims, column.values, np.int32(MISSING)))
     power = listed.astype(np.int32)[:, None]
-    knowledge = Knowledge(replace(joined.encoded, claims=(on_list,)), power, settings.seed_of(1), listed)
+    knowledge = DrawnKnowledge(replace(joined.encoded, claims=(on_list,)), power, settings.seed_of(1), listed)
     levels = (*attacked.of_patients, 0)
     risk = NodeRisk(Matching(joined, 1, settings.threads, levels), knowledge, settings.k)
     share = _share(listed, released.patients, settings.k)
     names = ", ".join(repr(encoded.claims[h].name) for h in stays.columns)
-    return Attack(
+    return ClaimsAttack(
         "discharge database",
         f"Has a list of the hospital stays of {share} of the released patients, "
         f"with one stay of each ({names}, all exact) and the quasi-identifiers of patients; the mean risk is the share "

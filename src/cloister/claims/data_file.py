@@ -179,7 +179,7 @@ class Truncated:
 
 
 @dataclass(frozen=True)
-class Promise:
+class ClaimsPromise:
     """What is promised of a release.
 
     Attributes

@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .adversaries import (
-    Attack,
-    Attacked,
+    AttackedClaims,
+    ClaimsAttack,
     Power,
     Stays,
     all_values,
@@ -26,20 +26,28 @@ from .adversaries import (
     stays_of,
     whole_claims,
 )
-from .choice import Choice, NodeTest
+from .choice import NodeChoice, NodeTest
 from .data import Claims, dates_of
 from .data_file import CLAIMS, PATIENTS, QUASI, WrittenClaims
 from .encode import EncodedClaims, EncodedColumn, Encoding
-from .knowledge import AdversaryPower, Knowledge, adversary_power, power_at
+from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
 from .matching import Matching
 from .node_risk import Interval, NodeRisk, RiskFigures, RiskSettings
 from .plan_sections import AdversaryPlan
-from .population import PeopleCounted, Population, VoterList, counted, in_population, unbounded_class_sizes, voter_list
-from .prepare import Prepared
+from .population import (
+    PeopleCounted,
+    PopulationRegister,
+    VoterList,
+    counted,
+    in_population,
+    unbounded_class_sizes,
+    voter_list,
+)
+from .prepare import PreparedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .release_risk import ReleaseRisk
-from .released import Released
+from .released import ReleasedClaims
 
 PURPOSE = 1_000_001
 """Which seed: odd, as evaluations have, and far from those of rounds."""
@@ -60,8 +68,8 @@ def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) ->
     """Attack a release by values drawn from the released claims, as many as the power of released values is."""
     encoded = _released_numbers(laid.files, laid)
     power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
-    knowledge = Knowledge(encoded, power, settings.seed_of(PURPOSE))
-    matching = Matching(Released.everything(encoded), knowledge.cap, settings.threads)
+    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
+    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
     return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
 
 
@@ -115,13 +123,13 @@ class Sensitivity:
     voters : whole lists of persons matched with the release
     """
 
-    attacks: tuple[Attack, ...]
+    attacks: tuple[ClaimsAttack, ...]
     unbounded: Unbounded
     voters: VoterList
 
 
 def sensitivity(
-    attacked: Attacked,
+    attacked: AttackedClaims,
     believing: ReleaseRisk,
     likeliest: RiskFigures,
     *,
@@ -147,7 +155,7 @@ def sensitivity(
         whole_claims(attacked),
         *([] if when is None else [exact_order(attacked, when)]),
         *_believing_flags(believing),
-        Attack(
+        ClaimsAttack(
             LIKELIEST,
             "Knows the same, and picks of those who fit the one of whom it is likeliest, not one at random.",
             likeliest,
@@ -160,7 +168,7 @@ def sensitivity(
     return Sensitivity(tuple(attacks), _unbounded(attacked), voter_list(attacked, people))
 
 
-def _tried(attacked: Attacked, powers: Mapping[int, Power]) -> dict[str, tuple[str, Power]]:
+def _tried(attacked: AttackedClaims, powers: Mapping[int, Power]) -> dict[str, tuple[str, Power]]:
     encoded = attacked.released.encoded
     by_formula = {
         f"power up to {most}": (
@@ -181,20 +189,20 @@ def _tried(attacked: Attacked, powers: Mapping[int, Power]) -> dict[str, tuple[s
     }
 
 
-def _believing_flags(risk: ReleaseRisk) -> tuple[Attack, ...]:
+def _believing_flags(risk: ReleaseRisk) -> tuple[ClaimsAttack, ...]:
     return (
-        Attack(
+        ClaimsAttack(
             "flags believed (tolerant)",
             "Knows the same as the adversary of the plan, and lets values be missing where flags say that some were "
             "left out.",
             risk.tolerant,
         ),
-        Attack(
+        ClaimsAttack(
             "flags believed where nobody fits",
             "Lets values be missing only where nobody fits without.",
             risk.fallback,
         ),
-        Attack(
+        ClaimsAttack(
             "flags believed, fewest missing",
             "The same, and takes only who lacks fewest of the values.",
             risk.nearest,
@@ -202,7 +210,7 @@ def _believing_flags(risk: ReleaseRisk) -> tuple[Attack, ...]:
     )
 
 
-def _unbounded(attacked: Attacked) -> Unbounded:
+def _unbounded(attacked: AttackedClaims) -> Unbounded:
     sizes = unbounded_class_sizes(attacked.released, attacked.levels)
     return Unbounded(
         "Knows every quasi-identifier that is released of a patient and of each claim, and how many claims there are.",
@@ -212,7 +220,9 @@ def _unbounded(attacked: Attacked) -> Unbounded:
     )
 
 
-def evaluate(prepared: Prepared, protected: ProtectedClaims, population: Population | None) -> Sensitivity:
+def evaluate(
+    prepared: PreparedClaims, protected: ProtectedClaims, population: PopulationRegister | None
+) -> Sensitivity:
     """Attack a release in all the ways there are.
 
     Parameters
@@ -221,7 +231,7 @@ def evaluate(prepared: Prepared, protected: ProtectedClaims, population: Populat
     population : a register of the people whom the patients are a part of, if there is one
     """
     data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
-    attacked = Attacked(suppression.released, suppression.levels, protected.settings, protected.power)
+    attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
     return sensitivity(
         attacked,
         suppression.risk,
@@ -239,7 +249,7 @@ def _power(protected: ProtectedClaims, data: Claims, most: int) -> Power:
     return power_at(claims, most, adversary.rounding, adversary.basis, own)
 
 
-def _people(population: Population, prepared: Prepared, protected: ProtectedClaims) -> PeopleCounted:
+def _people(population: PopulationRegister, prepared: PreparedClaims, protected: ProtectedClaims) -> PeopleCounted:
     claims, released = protected.encoding.claims, protected.suppression.released.patients
     levels = {column.name: level for column, level in zip(claims.patients, protected.suppression.levels, strict=False)}
     rows = np.asarray(protected.encoding.patient_rows[released], dtype=np.int64)
@@ -312,7 +322,7 @@ def correlations_of(adversary: AdversaryPower) -> dict[str, dict[str, float | No
     }
 
 
-def neighbours_of(choice: Choice, encoded: EncodedClaims) -> list[dict[str, Any]]:
+def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, Any]]:
     """Return the chosen node and its neighbours, each judged with misses decided on base values and on its own."""
     return [
         {
@@ -326,7 +336,7 @@ def neighbours_of(choice: Choice, encoded: EncodedClaims) -> list[dict[str, Any]
     ]
 
 
-def _difference(one: NodeTest, choice: Choice, encoded: EncodedClaims) -> str:
+def _difference(one: NodeTest, choice: NodeChoice, encoded: EncodedClaims) -> str:
     for place, (own, chosen) in enumerate(zip(one.levels, choice.levels, strict=True)):
         if own != chosen:
             table = PATIENTS if place < len(encoded.patients) else CLAIMS

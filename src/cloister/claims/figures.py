@@ -22,8 +22,8 @@ from .evaluation import (
 )
 from .manifest import levels_told, records_of
 from .plan import ClaimsPlan
-from .population import Population
-from .prepare import Prepared
+from .population import PopulationRegister
+from .prepare import PreparedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .released import loss_of_released, weights_of
@@ -67,11 +67,11 @@ def risk_told(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> dict[
 
 def work_out(
     data: Claims,
-    prepared: Prepared,
+    prepared: PreparedClaims,
     protected: ProtectedClaims,
     laid: Laid,
     risk: Mapping[str, Any],
-    population: Population | None = None,
+    population: PopulationRegister | None = None,
 ) -> ClaimsFigures:
     """Return the figures of a release; steps 7 to 12 have their lines among them.
 
@@ -127,7 +127,7 @@ LEAVING = ("high-risk patients", "patients without claims")
 def _told_lines(
     lines: Sequence[StepLine],
     told_apart: Sequence[Compared],
-    prepared: Prepared,
+    prepared: PreparedClaims,
     protected: ProtectedClaims,
     laid: Laid,
 ) -> list[StepLine]:

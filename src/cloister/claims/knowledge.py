@@ -206,7 +206,7 @@ def _correlation(left: NDArray[np.float64], right: NDArray[np.float64]) -> float
     return float(np.corrcoef(left[both], right[both])[0, 1])
 
 
-class Knowledge:
+class DrawnKnowledge:
     """Samples of the values of patients before anything was removed, however they are generalized later.
 
     Parameters
@@ -271,16 +271,16 @@ class Knowledge:
         ]
         return interleaved(parts)
 
-    def with_power(self, power: NDArray[np.int32]) -> "Knowledge":
+    def with_power(self, power: NDArray[np.int32]) -> "DrawnKnowledge":
         """Samples by another power; where a patient's power is the same, the same samples."""
-        other = Knowledge(self.encoded, power, self.seed, self.eligible, self.draws)
+        other = DrawnKnowledge(self.encoded, power, self.seed, self.eligible, self.draws)
         other.__dict__["known"] = self.known
         return other
 
-    def again(self, seed: int, eligible: NDArray[np.bool_] | None = None) -> "Knowledge":
+    def again(self, seed: int, eligible: NDArray[np.bool_] | None = None) -> "DrawnKnowledge":
         """The same power with other samples; among other patients where they are given."""
         among = self.eligible if eligible is None else eligible
-        other = Knowledge(self.encoded, self.power, seed, among, self.draws)
+        other = DrawnKnowledge(self.encoded, self.power, seed, among, self.draws)
         other.__dict__["known"] = self.known
         return other
 

@@ -27,7 +27,7 @@ from cloister.kernels.claim_postings import joined_postings, make_postings
 
 from .encode import MISSING, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient
-from .released import Released
+from .released import ReleasedClaims
 
 SPAN = 512
 """Draws that a thread takes at a time."""
@@ -62,7 +62,7 @@ class Matching:
     only : the one node that will be asked about; lists for all nodes if not given
     """
 
-    def __init__(self, released: Released, cap: int, threads: int = 1, only: Levels | None = None) -> None:
+    def __init__(self, released: ReleasedClaims, cap: int, threads: int = 1, only: Levels | None = None) -> None:
         self.released = released
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.cap = cap

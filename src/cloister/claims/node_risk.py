@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.kernels.claim_draws import Draws
 
-from .knowledge import REPEAT, Knowledge
+from .knowledge import REPEAT, DrawnKnowledge
 from .matching import Levels, Matching
 
 CONFIDENT = 1.959963984540054
@@ -163,7 +163,7 @@ class NodeRisk:
     basis : on which values it is decided that a draw is missed
     """
 
-    def __init__(self, matching: Matching, knowledge: Knowledge, k: int, basis: Basis = Basis.NODE) -> None:
+    def __init__(self, matching: Matching, knowledge: DrawnKnowledge, k: int, basis: Basis = Basis.NODE) -> None:
         if matching.cap < knowledge.cap:
             raise ValueError("values are known more often than lists were made for")
         self.matching = matching

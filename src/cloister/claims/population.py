@@ -16,13 +16,13 @@ from cloister.errors import InputError
 from cloister.io import as_text, read_table
 from cloister.io.header import nearest_column
 
-from .adversaries import Attack, Attacked, figures_of
+from .adversaries import AttackedClaims, ClaimsAttack, figures_of
 from .data import Claims
 from .encode import MISSING
 from .ladders import hierarchy_named
 from .lattice_search import Node
 from .matching import group_patients
-from .released import Released
+from .released import ReleasedClaims
 
 PEOPLE, FELLOWS = "\0people", "\0fellows"
 
@@ -32,7 +32,7 @@ OF_PATIENTS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Population:
+class PopulationRegister:
     """A register of the population, and the patients among it.
 
     Attributes
@@ -63,7 +63,7 @@ class PeopleCounted:
     fellows: NDArray[np.int64]
 
 
-def read_population(prepared: Claims) -> Population | None:
+def read_population(prepared: Claims) -> PopulationRegister | None:
     """Read the register that the plan names under ``population.patients``; None if it names none.
 
     Parameters
@@ -87,7 +87,7 @@ def read_population(prepared: Claims) -> Population | None:
             "population has one row a person, and columns of the same names and detail.",
             file=source.name,
         )
-    found = Population(_texts(source.frame, columns), _texts(prepared.patients, columns))
+    found = PopulationRegister(_texts(source.frame, columns), _texts(prepared.patients, columns))
     _check_values(found, prepared, source.name)
     _check_patients(found, source.name)
     return found
@@ -97,7 +97,7 @@ def _texts(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     return pl.DataFrame([as_text(frame[column]) for column in columns])
 
 
-def _check_values(found: Population, prepared: Claims, name: str) -> None:
+def _check_values(found: PopulationRegister, prepared: Claims, name: str) -> None:
     plan = prepared.plan
     topped = [coding.column for coding in plan.top_coding if coding.column in found.people.columns]
     if topped:
@@ -119,7 +119,7 @@ def _check_values(found: Population, prepared: Claims, name: str) -> None:
             )
 
 
-def _check_patients(found: Population, name: str) -> None:
+def _check_patients(found: PopulationRegister, name: str) -> None:
     """Refuse a register with fewer people of one kind than patients: they are no part of it."""
     counted = _joined(found.patients, found.people)
     short = counted.filter(pl.col(PEOPLE) < pl.col(FELLOWS))
@@ -133,7 +133,7 @@ def _check_patients(found: Population, name: str) -> None:
 
 
 def counted(
-    population: Population, prepared: Claims, levels: Mapping[str, int], released: NDArray[np.int64]
+    population: PopulationRegister, prepared: Claims, levels: Mapping[str, int], released: NDArray[np.int64]
 ) -> PeopleCounted:
     """Count the people of each class at the levels of a release.
 
@@ -151,7 +151,9 @@ def counted(
     return PeopleCounted(columns, sizes.to_numpy(), joined[PEOPLE].to_numpy(), joined[FELLOWS].to_numpy())
 
 
-def _recoded(frame: pl.DataFrame, population: Population, prepared: Claims, levels: Mapping[str, int]) -> pl.DataFrame:
+def _recoded(
+    frame: pl.DataFrame, population: PopulationRegister, prepared: Claims, levels: Mapping[str, int]
+) -> pl.DataFrame:
     plan, columns = prepared.plan, []
     for column in frame.columns:
         both = pl.concat([population.people[column], population.patients[column]])
@@ -229,7 +231,7 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
     return MarketerRisk(n_classes / population, n_hit / population, n_classes, population, sample)
 
 
-def unbounded_class_sizes(released: Released, levels: Node) -> NDArray[np.int64]:
+def unbounded_class_sizes(released: ReleasedClaims, levels: Node) -> NDArray[np.int64]:
     """Class of each released patient, (n_released,), for an adversary who knows all that is released of the patient.
 
     Patients are in one class whose released labels are alike and whose released claims are alike, each as often. How
@@ -282,7 +284,7 @@ class VoterList:
         return "population" if self.is_population else "released patients"
 
 
-def voter_list(attacked: Attacked, people: PeopleCounted | None) -> VoterList:
+def voter_list(attacked: AttackedClaims, people: PeopleCounted | None) -> VoterList:
     """Match a list of persons with the release; of the population, or, the worst there is, of the released patients.
 
     References
@@ -303,7 +305,7 @@ def voter_list(attacked: Attacked, people: PeopleCounted | None) -> VoterList:
     )
 
 
-def _patients_alone(attacked: Attacked) -> PeopleCounted:
+def _patients_alone(attacked: AttackedClaims) -> PeopleCounted:
     """The released patients as if they were the population."""
     encoded, mine = attacked.released.encoded, attacked.released.patients
     groups = group_patients(encoded.patients, attacked.of_patients, encoded.n_patients)[mine]
@@ -312,7 +314,7 @@ def _patients_alone(attacked: Attacked) -> PeopleCounted:
     return PeopleCounted(tuple(column.name for column in encoded.patients), np.sort(sizes[sizes > 0]), own, own)
 
 
-def in_population(attacked: Attacked, people: PeopleCounted) -> Attack:
+def in_population(attacked: AttackedClaims, people: PeopleCounted) -> ClaimsAttack:
     """The paper's adversary, who does not know who of the population is released.
 
     Who of the population fits what is known of claims is estimated: of the f - 1 other released patients of the class
@@ -333,7 +335,7 @@ def in_population(attacked: Attacked, people: PeopleCounted) -> Attack:
         sizes = risk.class_sizes(attacked.levels, draws)
         found.append(np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0))
     names = ", ".join(map(repr, people.columns))
-    return Attack(
+    return ClaimsAttack(
         "counted in the population",
         f"Knows the same, but not who of the population is released: candidates are scaled up to the people of the "
         f"same {names}.",

@@ -308,7 +308,7 @@ OF_PATIENTS: dict[str, Callable[[Claims], pl.Series]] = {AGE: _age, DAYS_IN_HOSP
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
+class PreparedClaims:
     """Claims after steps 1 to 6.
 
     Attributes
@@ -325,7 +325,7 @@ class Prepared:
     excluded: Claims
 
 
-def prepare(data: Claims) -> Prepared:
+def prepare(data: Claims) -> PreparedClaims:
     """Take patients and claims through steps 1 to 6.
 
     Excluded patients go through the derivations as well, since they are compared with the others by them.
@@ -356,4 +356,4 @@ def prepare(data: Claims) -> Prepared:
         grouped.line,
         topped.line,
     )
-    return Prepared(topped.claims, lines, compared, excluded)
+    return PreparedClaims(topped.claims, lines, compared, excluded)

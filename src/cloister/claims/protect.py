@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .choice import NO_TRUNCATION, Choice, Chooser
+from .choice import NO_TRUNCATION, Chooser, NodeChoice
 from .encode import MISSING, EncodedClaims, EncodedColumn, Encoding
 from .knowledge import AdversaryPower, adversary_power, power_at
 from .node_risk import RiskSettings, Treatment
@@ -111,7 +111,7 @@ def _patients_with(column: EncodedColumn, owners: NDArray[np.int64]) -> NDArray[
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Chosen:
+class ChosenNode:
     """A node whose risk suppression brought under the threshold.
 
     Attributes
@@ -122,18 +122,18 @@ class Chosen:
     max_sup : by which the node was chosen, at most what was asked
     """
 
-    choice: Choice
+    choice: NodeChoice
     power: NDArray[np.int32]
     suppression: Suppression
     max_sup: float
 
 
 def choose_and_suppress(
-    choose: Callable[[float], Choice],
-    power_of: Callable[[Choice], NDArray[np.int32]],
+    choose: Callable[[float], NodeChoice],
+    power_of: Callable[[NodeChoice], NDArray[np.int32]],
     settings: RiskSettings,
     weights: list[float] | None = None,
-) -> Chosen:
+) -> ChosenNode:
     """Choose a node by MaxSup as asked, else by half of it and so on, until suppression suffices.
 
     A lower MaxSup gives a coarser node, of which less has to be suppressed. A node that was tried is not tried again.
@@ -167,7 +167,7 @@ def choose_and_suppress(
         except NoSafeRelease as found:
             refusal = found.message
             continue
-        return Chosen(choice, power, suppression, max_sup)
+        return ChosenNode(choice, power, suppression, max_sup)
     raise NoSafeRelease(
         f"{refusal} So it is for each of {len(tried)} choices of levels, with risk.max_suppression from "
         f"{settings.max_sup:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns."
@@ -190,7 +190,7 @@ class ProtectedClaims:
 
     encoding: Encoding
     adversary: AdversaryPower
-    choice: Choice
+    choice: NodeChoice
     suppression: Suppression
     settings: RiskSettings
     power: NDArray[np.int32]

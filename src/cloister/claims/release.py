@@ -38,7 +38,7 @@ from .encode import EncodedColumn, Encoding
 from .ladders import hierarchy_named, split_bounds
 from .plan_sections import PSEUDONYMS
 from .prepare import numbered
-from .released import Released
+from .released import ReleasedClaims
 
 Numbers = NDArray[np.int64]
 
@@ -49,7 +49,7 @@ HOW = "the files were read back"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rows:
+class FileRows:
     """Rows of one file.
 
     Attributes
@@ -63,7 +63,7 @@ class Rows:
 
 
 def released_order(
-    patients: Rows, claims: Rows, owners: Numbers, hashes: pl.Series | None = None
+    patients: FileRows, claims: FileRows, owners: Numbers, hashes: pl.Series | None = None
 ) -> tuple[Numbers, Numbers]:
     """Return the rows of patients, and those of claims, in released order.
 
@@ -124,7 +124,7 @@ def _ranked(first: Sequence[int], second: Sequence[bytes]) -> Numbers:
 
 
 def _coloured(
-    patients: Rows, claims: Rows, people: Numbers, events: Numbers, owners: Numbers, *, last: bool
+    patients: FileRows, claims: FileRows, people: Numbers, events: Numbers, owners: Numbers, *, last: bool
 ) -> dict[str, dict[str, int]]:
     """A number for each id of each group: ids in the same company have the same one, unless they are told at last."""
     with_patient = _dense(pl.DataFrame({"patient": people[owners], "claim": events}))
@@ -145,7 +145,7 @@ def _numbers_of(seen: pl.DataFrame, *, last: bool) -> dict[str, int]:
     return {name: rank[key] for name, key in keys.items()}
 
 
-def _refined(numbers: Numbers, rows: Rows, colours: Mapping[str, Mapping[str, int]], more: Numbers) -> Numbers:
+def _refined(numbers: Numbers, rows: FileRows, colours: Mapping[str, Mapping[str, int]], more: Numbers) -> Numbers:
     columns = [pl.Series("own", numbers)]
     for name, (group, ids) in rows.ids.items():
         known = colours[group]
@@ -214,7 +214,7 @@ def _check_names(table: str, names: list[str]) -> None:
         raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
 
 
-def lay_out(data: Claims, encoding: Encoding, released: Released, levels: tuple[int, ...]) -> Laid:
+def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
     """Return the files of a release.
 
     Parameters
@@ -271,13 +271,13 @@ def _as_kept(frame: pl.DataFrame, name: str, rows: Numbers) -> pl.Series:
     return as_text(frame[name]).gather(pl.Series(rows))
 
 
-def _rows(form: ClaimsForm, table: str, frame: pl.DataFrame) -> Rows:
+def _rows(form: ClaimsForm, table: str, frame: pl.DataFrame) -> FileRows:
     ids = {
         column.name: (str(column.numbered_with), frame[column.name])
         for column in form.of(table)
         if column.role == PSEUDONYM
     }
-    return Rows(frame.drop(*ids), ids)
+    return FileRows(frame.drop(*ids), ids)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Draws
 
-from .knowledge import Knowledge, chosen_draws
+from .knowledge import DrawnKnowledge, chosen_draws
 from .lattice_search import Node
 from .matching import Matching
 from .node_risk import NARROW, Interval, RiskFigures, RiskSettings, pooled, risk_of
-from .released import Released
+from .released import ReleasedClaims
 
 PURPOSE = 2_000_001
 """Which seed: odd, as evaluations have, and of no other one."""
@@ -82,7 +82,9 @@ class ReleaseRisk:
         return self.highest(is_tolerant_waived=is_tolerant_waived) <= threshold
 
 
-def release_risk(released: Released, levels: Node, knowledge: Knowledge, settings: RiskSettings) -> ReleaseRisk:
+def release_risk(
+    released: ReleasedClaims, levels: Node, knowledge: DrawnKnowledge, settings: RiskSettings
+) -> ReleaseRisk:
     """Measure the risk of a release on draws from released patients alone, by at most ``repeats`` times 10,000.
 
     Stops once no interval is wider than 0.0005, or clearly on one side of the threshold and narrow.
@@ -118,7 +120,7 @@ def _is_far(interval: Interval, threshold: float) -> bool:
     return gap > interval.width / 2 and interval.width < threshold / 10
 
 
-def _measured_once(matching: Matching, levels: Node, knowledge: Knowledge, number: int, k: int) -> ReleaseRisk:
+def _measured_once(matching: Matching, levels: Node, knowledge: DrawnKnowledge, number: int, k: int) -> ReleaseRisk:
     draws = knowledge.repeat(number)
     held = matching.contained(levels, draws)
     fits = matching.sizes(levels, draws)
@@ -135,7 +137,9 @@ def _measured_once(matching: Matching, levels: Node, knowledge: Knowledge, numbe
     )
 
 
-def likeliest_risk(released: Released, levels: Node, power: NDArray[np.int32], settings: RiskSettings) -> RiskFigures:
+def likeliest_risk(
+    released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings
+) -> RiskFigures:
     """Measure the risk by who picks the likeliest of those who fit, one at random of several alike; on its own draws.
 
     Parameters
@@ -145,7 +149,7 @@ def likeliest_risk(released: Released, levels: Node, power: NDArray[np.int32], s
     draws, repeats = settings.draws, settings.repeats
     if not settings.is_likeliest_bounded:
         draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
-    knowledge = Knowledge(released.encoded, power, settings.seed_of(PURPOSE), released.patients, draws)
+    knowledge = DrawnKnowledge(released.encoded, power, settings.seed_of(PURPOSE), released.patients, draws)
     matching = Matching(released, knowledge.cap, settings.threads, levels)
     found: list[RiskFigures] = []
     for number in range(repeats):
@@ -177,7 +181,7 @@ class Excess:
 
 
 @dataclass(frozen=True)
-class Judge:
+class PatientJudge:
     """A release as it stands, ready to be attacked patient by patient.
 
     Attributes
@@ -189,7 +193,7 @@ class Judge:
 
     matching: Matching
     levels: Node
-    knowledge: Knowledge
+    knowledge: DrawnKnowledge
     settings: RiskSettings
 
     @property
@@ -238,7 +242,7 @@ class Screening:
         """Have these patients, (n_patients,), screened again."""
         self._is_old |= patients
 
-    def renew(self, judge: Judge) -> None:
+    def renew(self, judge: PatientJudge) -> None:
         """Screen everybody who is released and was not yet, or was forgotten."""
         some = np.flatnonzero(self._is_old & judge.knowledge.eligible)
         found = judge.sums(some, GLANCE, 0)
@@ -269,7 +273,7 @@ class PatientRisk:
     is_short: bool
 
 
-def patient_risks(judge: Judge, screened: Figures, excess: Excess) -> PatientRisk:
+def patient_risks(judge: PatientJudge, screened: Figures, excess: Excess) -> PatientRisk:
     """Estimate the figures of the patients who bear most of the risk, enough of them to make up for the excess.
 
     Those who come first in the screening are looked at by at least 200 other draws: so many that their figures sum up

@@ -14,7 +14,7 @@ from .encode import MISSING, EncodedClaims, EncodedColumn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Released:
+class ReleasedClaims:
     """A part of the patients, of their claims and of the cells of these.
 
     Attributes
@@ -38,7 +38,7 @@ class Released:
             raise InternalError("What is released is not told of each patient, claim and cell.")
 
     @classmethod
-    def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "Released":
+    def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "ReleasedClaims":
         """All patients with all their claims, or those that truncation keeps."""
         return cls(
             encoded,
@@ -68,15 +68,15 @@ class Released:
         room[:, self.truncated] = ANY_NUMBER
         return room
 
-    def without_claims(self, rows: NDArray[np.bool_]) -> "Released":
+    def without_claims(self, rows: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some claims."""
         return replace(self, claims=self.claims & ~rows)
 
-    def without_cells(self, cells: NDArray[np.bool_]) -> "Released":
+    def without_cells(self, cells: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some cells; a cell that was missing anyhow gets no flag."""
         return replace(self, cells=self.cells & ~cells)
 
-    def without_patients(self, patients: NDArray[np.bool_]) -> "Released":
+    def without_patients(self, patients: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some patients and all of their claims."""
         return replace(self, patients=self.patients & ~patients)
 
@@ -99,7 +99,7 @@ class LevelLosses:
         return self.fixed + float(sum(own[level] for own, level in zip(self.by_level, levels, strict=True)))
 
 
-def level_losses(released: Released, weights: Sequence[float] | None = None) -> LevelLosses:
+def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
     """What each level of each column loses, over all cells that are not missing in the original.
 
     Parameters
@@ -126,7 +126,7 @@ def level_losses(released: Released, weights: Sequence[float] | None = None) -> 
     return LevelLosses(fixed, tuple(by_level))
 
 
-def loss_of_released(released: Released, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
+def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
     """Loss of a node over the patients who are released, as if there were no others."""
     encoded = released.encoded
     of_claims = np.repeat(released.patients, np.diff(encoded.offsets))
@@ -147,7 +147,7 @@ def weights_of(encoded: EncodedClaims, asked: Mapping[str, float]) -> list[float
     return [float(asked.get(column.name, 1.0)) for column in encoded.columns]
 
 
-def shown_cells(released: Released) -> list[NDArray[np.bool_]]:
+def shown_cells(released: ReleasedClaims) -> list[NDArray[np.bool_]]:
     """Whether each cell is released, column by column, those of patients first."""
     encoded: EncodedClaims = released.encoded
     rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))

@@ -33,7 +33,7 @@ BANDS = {"age": AGES, "days since first claim": MONTHS, "length of stay": STAYS}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VariableComparison:
     """The distribution of one variable among excluded and remaining patients, or their claims.
 
     Attributes
@@ -85,7 +85,7 @@ class Representativeness:
     line : for the report
     """
 
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[VariableComparison, ...]
     median_claims_excluded: float | None
     median_claims_remaining: float | None
     n_excluded: int = field(repr=False)
@@ -136,24 +136,24 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     )
 
 
-def _compared(excluded: Claims, remaining: Claims, variable: Variable) -> Comparison:
+def _compared(excluded: Claims, remaining: Claims, variable: Variable) -> VariableComparison:
     if variable.name == SEX:
         return _sex(excluded, remaining, variable.column)
     return _numbers(excluded, remaining, variable)
 
 
-def _sex(excluded: Claims, remaining: Claims, column: str) -> Comparison:
+def _sex(excluded: Claims, remaining: Claims, column: str) -> VariableComparison:
     counts = [_counts(data.patients[column]) for data in (excluded, remaining)]
     values = sorted({*counts[0], *counts[1]})
     told = [tuple(found.get(value, 0) for value in values) for found in counts]
-    return Comparison(SEX, tuple(values), told[0], told[1])
+    return VariableComparison(SEX, tuple(values), told[0], told[1])
 
 
 def _counts(series: pl.Series) -> Mapping[str, int]:
     return dict(series.drop_nulls().value_counts().iter_rows())
 
 
-def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> Comparison:
+def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> VariableComparison:
     bands = BANDS[variable.name]
     both = [data.patients if variable.table == PATIENTS else data.claims for data in (excluded, remaining)]
     values = [_values(frame, variable.column) for frame in both]
@@ -163,7 +163,7 @@ def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> Compari
         for found in values
     ]
     statistic, p_value = _kolmogorov_smirnov(*values)
-    return Comparison(variable.name, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)
+    return VariableComparison(variable.name, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)
 
 
 def _values(frame: pl.DataFrame, column: str) -> NDArray[np.int64]:

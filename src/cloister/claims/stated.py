@@ -9,7 +9,7 @@ from cloister.errors import InputError
 from cloister.release_folder import stated
 from cloister.results import Manifest
 
-from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, Promise, ReleasedColumn, Truncated
+from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, ClaimsPromise, ReleasedColumn, Truncated
 from .ladders import hierarchy_named, split_bounds
 from .manifest import levels_told, plan_told, smallest_class, told_again
 from .plan import ClaimsPlan, parsed_plan
@@ -86,14 +86,14 @@ def n_nodes(form: ClaimsForm, plan: Mapping[str, Any]) -> int:
     return count
 
 
-def promise_of(plan: ClaimsPlan, form: ClaimsForm, risk: Mapping[str, Any]) -> Promise:
+def promise_of(plan: ClaimsPlan, form: ClaimsForm, risk: Mapping[str, Any]) -> ClaimsPromise:
     """Return what is promised under a plan."""
     return _promise(plan_told(plan), form, risk)
 
 
-def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any]) -> Promise:
+def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any]) -> ClaimsPromise:
     adversary, threshold = plan["adversary"], plan["risk"]["threshold"]
-    return Promise(
+    return ClaimsPromise(
         form,
         threshold,
         smallest_class(threshold),
@@ -106,7 +106,7 @@ def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any])
     )
 
 
-def read_promise(manifest: Manifest) -> Promise:
+def read_promise(manifest: Manifest) -> ClaimsPromise:
     """Return what a manifest promises.
 
     Raises
@@ -117,7 +117,7 @@ def read_promise(manifest: Manifest) -> Promise:
     return stated(lambda: _read(manifest), PROMISER)
 
 
-def _read(manifest: Manifest) -> Promise:
+def _read(manifest: Manifest) -> ClaimsPromise:
     risk, plan = manifest["risk"], manifest["settings"]["plan"]
     if risk.keys() != FIGURES | {"threshold", "k", "known", "tolerant", "likeliest", "as_released"}:
         raise ValueError("not the figures of a risk")
@@ -164,7 +164,7 @@ def _is_share(number: Any) -> bool:
     return type(number) in (int, float) and 0 <= number <= 1
 
 
-def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
+def agreements(manifest: Manifest, promise: ClaimsPromise) -> dict[str, bool]:
     """Return sentences about the manifest, each with whether it is false; the files are not looked at."""
     settings, risk, form = manifest["settings"], manifest["risk"], promise.form
     plan, choice, tolerant = settings["plan"], manifest["choice"], manifest["risk"]["tolerant"]

@@ -19,7 +19,7 @@ from .data import PATIENT, Claims
 from .data_file import CLAIMS, KEPT, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, Filed, ReleasedColumn
 from .group_tables import OTHER
 from .ladders import hierarchy_named
-from .prepare import Prepared, group_sizes
+from .prepare import PreparedClaims, group_sizes
 from .representativeness import SEX, Variable, median_claims, variables_of
 from .steps import WITHHELD, StepLine, compared_by
 
@@ -56,7 +56,7 @@ class Compared:
         return {"shares": dict(self.shares), "statistic": round(greatest, 2) if both else None}
 
 
-def compared(prepared: Prepared, laid: Filed, k: int) -> tuple[Compared, ...]:
+def compared(prepared: PreparedClaims, laid: Filed, k: int) -> tuple[Compared, ...]:
     """Return every variable that the release has, in bands of the level released or of a coarser one.
 
     Shares of the excluded are rounded to two decimals, and withheld where fewer than k patients are in a band, or in
@@ -72,7 +72,7 @@ def compared(prepared: Prepared, laid: Filed, k: int) -> tuple[Compared, ...]:
     return tuple(made)
 
 
-def compared_told(prepared: Prepared, laid: Filed, found: Sequence[Compared], k: int) -> dict[str, object]:
+def compared_told(prepared: PreparedClaims, laid: Filed, found: Sequence[Compared], k: int) -> dict[str, object]:
     """Return the part of the manifest."""
     is_told = _excluded_are_told(prepared, k)
     return {
@@ -82,7 +82,7 @@ def compared_told(prepared: Prepared, laid: Filed, found: Sequence[Compared], k:
     }
 
 
-def _excluded_are_told(prepared: Prepared, k: int) -> bool:
+def _excluded_are_told(prepared: PreparedClaims, k: int) -> bool:
     """Whether there are k or more, and their number is told: shares of few people tell how many people there are."""
     (line,) = [line for line in prepared.lines if line.step == EXCLUDING]
     return prepared.excluded.n_patients >= k and line.told(k)["total"] != WITHHELD
@@ -94,7 +94,7 @@ def _released_column(laid: Filed, variable: Variable) -> ReleasedColumn | None:
 
 
 def _table(
-    prepared: Prepared, laid: Filed, variable: Variable, column: ReleasedColumn, k: int | None
+    prepared: PreparedClaims, laid: Filed, variable: Variable, column: ReleasedColumn, k: int | None
 ) -> dict[str, tuple[Share, Share]] | None:
     """Shares by band; None where the release has but one label."""
     here = laid.files.of(variable.table)[column.name]
@@ -175,7 +175,7 @@ def _n_patients(frame: pl.DataFrame, names: set[str | None]) -> int:
     return int(frame.filter(is_hidden)[PATIENT].n_unique())
 
 
-def early_lines(prepared: Prepared, laid: Filed, variables: Sequence[str]) -> list[StepLine]:
+def early_lines(prepared: PreparedClaims, laid: Filed, variables: Sequence[str]) -> list[StepLine]:
     """Return the lines of steps 1 to 6; those of steps 2 and 3 count whom and what they left out, and stay.
 
     Parameters
@@ -196,7 +196,7 @@ def early_lines(prepared: Prepared, laid: Filed, variables: Sequence[str]) -> li
     ]
 
 
-def _without_claims(prepared: Prepared, laid: Filed) -> dict[str, int]:
+def _without_claims(prepared: PreparedClaims, laid: Filed) -> dict[str, int]:
     """Patients released who never had claims, where such patients are kept."""
     if prepared.claims.plan.patients.without_claims != "keep":
         return {}

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from cloister.errors import NoSafeRelease
 
 from .encode import EncodedColumn
-from .knowledge import Knowledge
+from .knowledge import DrawnKnowledge
 from .lattice_search import Node
 from .matching import Matching
 from .node_risk import RiskFigures, RiskSettings, Treatment
 from .release_risk import (
     Excess,
-    Judge,
+    PatientJudge,
     PatientRisk,
     ReleaseRisk,
     Screening,
@@ -41,7 +41,7 @@ from .release_risk import (
     patient_risks,
     release_risk,
 )
-from .released import Released, level_losses
+from .released import ReleasedClaims, level_losses
 
 ROUNDS = 12
 """After so many rounds of suppressing and measuring anew there is no safe release."""
@@ -54,7 +54,7 @@ NEAR = 1.2
 smaller, so that with many to treat there is no end."""
 
 
-def without_rare_labels(released: Released, levels: Node, k: int) -> Released:
+def without_rare_labels(released: ReleasedClaims, levels: Node, k: int) -> ReleasedClaims:
     """Suppress the cells of claims, and leave out the patients, that have a label which fewer than k patients have.
 
     *Guarantee*: each label of a quasi-identifier that is released at these levels is held by at least k released
@@ -78,7 +78,7 @@ def without_rare_labels(released: Released, levels: Node, k: int) -> Released:
         released = released.without_patients(gone)
 
 
-def _rare_patients(released: Released, levels: Node, k: int) -> NDArray[np.bool_]:
+def _rare_patients(released: ReleasedClaims, levels: Node, k: int) -> NDArray[np.bool_]:
     """Released patients with a rare label, (n_patients,)."""
     gone = np.zeros_like(released.patients)
     for column, level in zip(released.encoded.patients, levels, strict=True):
@@ -88,7 +88,7 @@ def _rare_patients(released: Released, levels: Node, k: int) -> NDArray[np.bool_
     return gone
 
 
-def _rare_cells(released: Released, h: int, column: EncodedColumn, level: int, k: int) -> NDArray[np.bool_]:
+def _rare_cells(released: ReleasedClaims, h: int, column: EncodedColumn, level: int, k: int) -> NDArray[np.bool_]:
     """Released cells of a column of claims with a rare label, (n_claims,)."""
     values = released.values(h)
     shown = values >= 0
@@ -116,7 +116,7 @@ class Suppression:
     """
 
     levels: Node
-    released: Released
+    released: ReleasedClaims
     risk: ReleaseRisk
     likeliest: RiskFigures
     before: ReleaseRisk
@@ -145,7 +145,7 @@ class Suppression:
 
 
 def suppress(
-    released: Released,
+    released: ReleasedClaims,
     levels: Node,
     power: NDArray[np.int32],
     settings: RiskSettings,
@@ -181,8 +181,8 @@ def suppress(
         rounds += 1
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
-        known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
-        judge = Judge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
+        known = DrawnKnowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
+        judge = PatientJudge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
         released, now = _round(judge, screening, risk)
         treated |= now
         released = _without_rare(released, levels, settings, treated)
@@ -198,7 +198,9 @@ def suppress(
     return Suppression(levels, released, risk, likeliest, before, rounds, treated, loss)
 
 
-def _without_rare(released: Released, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]) -> Released:
+def _without_rare(
+    released: ReleasedClaims, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]
+) -> ReleasedClaims:
     """The same without rare labels, within the limits; ``treated`` is added to in place."""
     there = released.patients
     released = without_rare_labels(released, levels, settings.k)
@@ -218,7 +220,7 @@ def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: Risk
         )
 
 
-def _check_limits(released: Released, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
+def _check_limits(released: ReleasedClaims, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
     """Refuse to go on where more patients are treated or left out than may be, or nobody is left."""
     n = treated.size
     is_too_much = treated.sum() > settings.most_treated * n or (~released.patients).sum() > settings.most_removed * n
@@ -231,15 +233,15 @@ def _check_limits(released: Released, treated: NDArray[np.bool_], settings: Risk
 
 
 def _measured(
-    released: Released, levels: Node, power: NDArray[np.int32], settings: RiskSettings, rounds: int
+    released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings, rounds: int
 ) -> ReleaseRisk:
     """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
     seed = settings.seed_of(2 * rounds + 1)
-    knowledge = Knowledge(released.encoded, power, seed, released.patients, settings.draws)
+    knowledge = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.draws)
     return release_risk(released, levels, knowledge, settings)
 
 
-def _round(judge: Judge, screening: Screening, risk: ReleaseRisk) -> tuple[Released, NDArray[np.bool_]]:
+def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
     released, settings = judge.matching.released, judge.settings
     excess = _excess(released, settings, risk)
@@ -257,7 +259,7 @@ def _round(judge: Judge, screening: Screening, risk: ReleaseRisk) -> tuple[Relea
     return released.without_patients(gone), gone | chosen
 
 
-def _excess(released: Released, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
+def _excess(released: ReleasedClaims, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
     """How much of each figure, summed over the patients released, is above what a round aims at."""
     n, aim = int(released.patients.sum()), AIM * settings.threshold
     believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
@@ -265,7 +267,9 @@ def _excess(released: Released, settings: RiskSettings, risk: ReleaseRisk) -> Ex
     return Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
 
 
-def _treated(judge: Judge, people: PatientRisk, chosen: NDArray[np.bool_]) -> tuple[Released, NDArray[np.bool_]]:
+def _treated(
+    judge: PatientJudge, people: PatientRisk, chosen: NDArray[np.bool_]
+) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
     released, levels = judge.matching.released, judge.levels
     encoded = released.encoded

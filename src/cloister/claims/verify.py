@@ -27,14 +27,14 @@ from .data_file import (
     QUASI,
     SUPPRESSED,
     ClaimsForm,
-    Promise,
+    ClaimsPromise,
     ReleasedColumn,
     Truncated,
     WrittenClaims,
 )
 from .group_tables import coarser_groups
 from .ladders import NamedHierarchy, hierarchies
-from .verify_original import Original, compare
+from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds
 
 OF_NUMBERS = frozenset(
@@ -114,7 +114,7 @@ def _fewest(labels: pl.Series, owners: pl.Series) -> int | None:
     return min(counts, default=None)
 
 
-def truncation_holds(checks: Checks, files: WrittenClaims, original: Original, told: Truncated) -> None:
+def truncation_holds(checks: Checks, files: WrittenClaims, original: PreparedOriginal, told: Truncated) -> None:
     """Look for the claims that the percentile leaves of every released patient, suppressed claims aside."""
     assert original.origin is not None
     if told.by_year and original.years is None:
@@ -130,7 +130,7 @@ def truncation_holds(checks: Checks, files: WrittenClaims, original: Original, t
     checks.require(bool(right.all()), f"released patients have {had}{more}")
 
 
-def _left(original: Original, told: Truncated) -> Numbers:
+def _left(original: PreparedOriginal, told: Truncated) -> Numbers:
     """How many claims of each patient of the original the percentile leaves; by nearest rank over those who have any.
 
     References
@@ -147,7 +147,7 @@ def _left(original: Original, told: Truncated) -> Numbers:
 
 
 def verify(
-    files: WrittenClaims, promise: Promise, original: Original | None = None, *, with_risk: bool = True
+    files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None, *, with_risk: bool = True
 ) -> Verdict:
     """Return the verdict on what stands in the files, also against the original where it is given.
 

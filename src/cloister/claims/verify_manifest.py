@@ -12,7 +12,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 
 from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, ClaimsForm, WrittenClaims
-from .verify_original import Original
+from .verify_original import PreparedOriginal
 
 OWNER, KIND = "\0owner", "\0kind"
 NEAR = 2e-6
@@ -122,7 +122,7 @@ def late_steps_agree(manifest: Mapping[str, Any], files: WrittenClaims, form: Cl
     }
 
 
-def losses_agree(manifest: Mapping[str, Any], files: WrittenClaims, original: Original) -> dict[str, bool]:
+def losses_agree(manifest: Mapping[str, Any], files: WrittenClaims, original: PreparedOriginal) -> dict[str, bool]:
     """The same of who and what was left out, by the original with its crosswalk."""
     lines, k = {line["step"]: line for line in manifest["steps"]}, manifest["risk"]["k"]
     left_out = original.patients.height - files.patients.height

@@ -41,7 +41,7 @@ COMPANY = "pseudonyms stand for one original id each, and no two for the same"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Original:
+class PreparedOriginal:
     """What only the custodian has: patients and claims after steps 1 to 6, which are frames still.
 
     Attributes
@@ -90,7 +90,7 @@ def of_comparison(form: ClaimsForm) -> tuple[str, ...]:
     return (LEVELS, *hashed, ALLOWED, OTHERS, RECODED, *owned, OWN, CUT, *company)
 
 
-def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Original) -> Truth | None:
+def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
     """Recode the original, and look for every released row in it; None where it cannot be said who is who."""
     if not checks.require(_has_levels(form, original), LEVELS):
         return None
@@ -137,7 +137,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
     )
 
 
-def _has_levels(form: ClaimsForm, original: Original) -> bool:
+def _has_levels(form: ClaimsForm, original: PreparedOriginal) -> bool:
     """Whether every column is there, and its highest level is that of its hierarchy."""
     for table, frame in ((PATIENTS, original.patients), (CLAIMS, original.claims)):
         if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
@@ -166,7 +166,7 @@ def _recoded(frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dic
     return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
 
 
-def _company_holds(files: WrittenClaims, form: ClaimsForm, original: Original, rows: ClaimRows) -> bool:
+def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, rows: ClaimRows) -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
     assert original.origin is not None
     groups: dict[str, list[Iterable[Pair]]] = {}

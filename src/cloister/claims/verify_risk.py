@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cloister.checks import Checks
 
-from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, Promise, WrittenClaims
+from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, ClaimsPromise, WrittenClaims
 from .verify_holders import UNKNOWN
 from .verify_original import Truth
 from .verify_simulation import SURE, WIDE, Attacks, History, Simulated, Simulation, powers, share_error
@@ -133,7 +133,7 @@ def enough_draws(threshold: float) -> int:
     return min(MOST, math.ceil(4 * SURE**2 * share * (1 - share) / (0.2 * threshold) ** 2))
 
 
-def of_released(promise: Promise) -> tuple[str, ...]:
+def of_released(promise: ClaimsPromise) -> tuple[str, ...]:
     """What is looked at in the files alone, in words."""
     return (
         f"mean risk and flag rate as stated are at most {promise.threshold:g}, their intervals too",
@@ -142,7 +142,7 @@ def of_released(promise: Promise) -> tuple[str, ...]:
     )
 
 
-def of_original(promise: Promise) -> tuple[str, ...]:
+def of_original(promise: ClaimsPromise) -> tuple[str, ...]:
     """What takes the original."""
     draws = enough_draws(promise.threshold)
     told = (
@@ -155,17 +155,17 @@ def of_original(promise: Promise) -> tuple[str, ...]:
     return (KNOWN, *(told if promise.is_bounded else told[:3]), *likeliest)
 
 
-def is_likeliest_bounded(promise: Promise) -> bool:
+def is_likeliest_bounded(promise: ClaimsPromise) -> bool:
     """Whether the risk by who picks the likeliest is limited as well."""
     return bool(promise.figures["likeliest"]["limit"] == "bounded")
 
 
-def likeliest_low(promise: Promise) -> str:
+def likeliest_low(promise: ClaimsPromise) -> str:
     """What is looked at where it is, in words."""
     return f"the risk by who picks the likeliest is not above {promise.threshold:g}"
 
 
-def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
+def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise) -> None:
     """The stated figures are within the limits, and those of values drawn from the released claims come out again."""
     figures, (limited, fitting, released) = promise.figures, of_released(promise)
     tops = [figures["interval"][1], figures["flag_interval"][1]]
@@ -186,7 +186,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
     )
 
 
-def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
     figures, threshold, told = promise.figures, promise.threshold, of_original(promise)[1:]
     attacked = _Attacked(files, promise, truth)
@@ -206,7 +206,9 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth
     _attacks_hold(checks, attacked, believing)
 
 
-def _measured(attacked: Simulation, power: Numbers, promise: Promise, seed: Sequence[int]) -> tuple[Simulated, Attacks]:
+def _measured(
+    attacked: Simulation, power: Numbers, promise: ClaimsPromise, seed: Sequence[int]
+) -> tuple[Simulated, Attacks]:
     """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
     most, sizes = enough_draws(promise.threshold), np.zeros((4, 0), dtype=np.int64)
     exact = np.zeros((4, 0), dtype=np.int64)
@@ -265,7 +267,7 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
 class _Attacked:
     """A release beside its original, ready to be attacked by those who know more or other things."""
 
-    def __init__(self, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+    def __init__(self, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
         self.files, self.promise, self.truth = files, promise, truth
         self.cells, self.shown, self.known = _cells(files, promise.form), _shown(files, promise.form), _known(truth)
         self.seed = seed_of(files)
