@@ -52,7 +52,6 @@ class ClaimsAttack:
     ----------
     name : of the adversary, in a few words
     assumes : what it knows, in a sentence
-    figures : of its attack
     """
 
     name: str

@@ -38,8 +38,6 @@ class NodeTest:
 
     Attributes
     ----------
-    levels : of the node
-    loss : of the node
     raw, node : figures with misses decided on base values, and on the values of the node
     """
 
@@ -175,13 +173,7 @@ class Chooser:
         self._levels: dict[float, _TruncationLevel] = {}
 
     def choose(self, max_sup: float) -> NodeChoice:
-        """Return what `choose_node` does, with this MaxSup.
-
-        Raises
-        ------
-        NoSafeRelease
-            No node of any truncation level passes, or none was found before the search had to end.
-        """
+        """Return what `choose_node` does, with this MaxSup."""
         tried: list[TruncationTried] = []
         best: tuple[Node, float, float] | None = None
         percentiles = sorted(set(self.settings.truncation), reverse=True)
@@ -243,10 +235,6 @@ def choose_node(
     simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
     where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
     of half a million measured, by a few hundred draws each.
-
-    Parameters
-    ----------
-    truncation, power, bounds, weights, power_at : as for `Chooser`
 
     Raises
     ------

@@ -7,7 +7,7 @@ El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2 (exclusions) and sect
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -128,16 +128,13 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
             values = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, values, CODINGS_OF.get(word, BOTH), own)
             counts[column] = int(claims[column].is_in([*none]).sum())
-            claims = claims.with_columns(_replaced(claims[column], dict.fromkeys(none, NO_CODE)))
+            if none:
+                claims = claims.with_columns(claims[column].replace(dict.fromkeys(none, NO_CODE)))
         for column in plan.claim_columns(LISTS[role]):
             cells = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, sorted({code for cell in cells for code in codes_in(cell)}), groups=own)
             counts[column] = int(claims[column].is_in([cell for cell in cells if none & {*codes_in(cell)}]).sum())
     return claims, {column: count for column, count in counts.items() if count}
-
-
-def _replaced(series: pl.Series, names: Mapping[str, str]) -> pl.Series:
-    return series.replace(names) if names else series
 
 
 def exclusions(data: Claims) -> Stepped:
@@ -150,11 +147,6 @@ def exclusions(data: Claims) -> Stepped:
 
     Guarantee: no claim of a patient remains whose recorded codes the list names, so that what is left cannot be used
     to infer what was taken out. Not promised: conditions that are recorded in no column with such a role.
-
-    Raises
-    ------
-    InputError
-        The plan's own list cannot be read.
 
     References
     ----------
@@ -192,7 +184,11 @@ def _hits(kind: str, cells: list[str], rules: list[ExclusionRule]) -> dict[str, 
     """Cells that each rule names, by any of their codes."""
     codes = {cell: [cell] if kind == "place" else codes_in(cell) for cell in cells}
     distinct = {code for several in codes.values() for code in several}
-    by_code = _rules_of_diagnoses(distinct, rules) if kind == "diagnosis" else _rules_of_others(kind, distinct, rules)
+    if kind == "diagnosis":
+        by_code = _rules_of_diagnoses(distinct, rules)
+    else:
+        read = place_code if kind == "place" else plain
+        by_code = {text: _named(read(text), rules) for text in distinct}
     hits: dict[str, list[str]] = {}
     for cell, several in codes.items():
         for name in {name for code in several for name in by_code[code]}:
@@ -206,11 +202,6 @@ def _rules_of_diagnoses(codes: Iterable[str], rules: list[ExclusionRule]) -> dic
         text: {name for coding in codings for name in _named(whole(text), by_coding[coding])}
         for text, codings in readings(codes).items()
     }
-
-
-def _rules_of_others(kind: str, codes: Iterable[str], rules: list[ExclusionRule]) -> dict[str, set[str]]:
-    read = place_code if kind == "place" else plain
-    return {text: _named(read(text), rules) for text in codes}
 
 
 def _named(code: str, rules: list[ExclusionRule]) -> set[str]:
@@ -269,11 +260,6 @@ def top_coding(data: Claims) -> Stepped:
 
     The quantile is the nearest rank among the column's values, those of 0 left out if the plan says so. The label is
     thus a quantile of the data, which the line says; nothing else that is released holds one.
-
-    Raises
-    ------
-    InputError
-        There is no such column, or its values are not numbers.
     """
     patients, claims = data.patients, data.claims
     counts: dict[str, int] = {}

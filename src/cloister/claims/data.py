@@ -41,24 +41,12 @@ def whole_numbers_in(text: pl.Series) -> pl.Series:
 
 
 def dates_of(text: pl.Series, table: str) -> pl.Series:
-    """The days of a column of dates, null where missing; see `days_in`.
-
-    Raises
-    ------
-    InputError
-        A value is no such date; says how many, never which.
-    """
+    """The days of a column of dates, null where missing; see `days_in`."""
     return _whole(days_in(text), text, table, "dates", "Write dates as YYYY-MM-DD")
 
 
 def numbers_of(text: pl.Series, table: str) -> pl.Series:
-    """The whole numbers of a column of text, null where missing; see `whole_numbers_in`.
-
-    Raises
-    ------
-    InputError
-        A value is no such number; says how many, never which.
-    """
+    """The whole numbers of a column of text, null where missing; see `whole_numbers_in`."""
     advice = "Correct them, or give the column another role"
     return _whole(whole_numbers_in(text), text, table, "numbers from 0 on", advice)
 
@@ -159,13 +147,7 @@ class Claims:
 
 
 def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
-    """Join what was read of two files.
-
-    Raises
-    ------
-    InputError
-        As for `Claims.read`.
-    """
+    """Join what was read of two files."""
     people = _columns(patients, plan.patients.roles, "patients")
     events = _columns(claims, plan.claims.roles, "claims")
     (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
@@ -237,13 +219,7 @@ def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> Inpu
 
 
 def check_contents(data: Claims) -> None:
-    """Refuse dates in a column of days, and free text in a column of sexes.
-
-    Raises
-    ------
-    InputError
-        With file, column and the number of rows, never a value.
-    """
+    """Refuse dates in a column of days, and free text in a column of sexes."""
     plan, (of_patients, of_claims) = data.plan, data.names
     for column in plan.claim_columns(*OF_DAYS):
         _refuse(

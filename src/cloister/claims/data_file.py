@@ -36,7 +36,6 @@ class ReleasedColumn:
 
     Attributes
     ----------
-    name : of the column
     role : identifier, quasi-identifier, keep (as recorded), pseudonym or flag
     hierarchy, level, top : of a quasi-identifier: its hierarchy, the level released, and the highest there is
     numbered_with : of a pseudonym: columns with the same word share their numbers

@@ -156,11 +156,6 @@ def encode(data: Claims) -> Encoding:
     Claims are in the order of their quasi-identifiers and then of the columns kept as they are; patients in the order
     of their own, and then of their claims. So the order of the input never matters; pseudonyms take no part, as they
     are numbered by this order.
-
-    Raises
-    ------
-    InputError
-        A value is outside the hierarchy of its column, or the levels asked for are not there.
     """
     if not data.n_patients:
         raise InputError("No patients are left to be released. See what the steps before left out.")

@@ -231,22 +231,18 @@ def evaluate(
     population : a register of the people whom the patients are a part of, if there is one
     """
     data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
+    claims, asked = encoding.claims, data.plan.adversary
+    own = suppression.levels[len(claims.patients) :]
     attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
     return sensitivity(
         attacked,
         suppression.risk,
         suppression.likeliest,
-        powers={most: _power(protected, data, most) for most in POWERS},
+        powers={most: power_at(claims, most, asked.rounding, asked.basis, own) for most in POWERS},
         when=_ranks_in_time(data, encoding),
         people=None if population is None else _people(population, prepared, protected),
-        stays=stays_of(encoding.claims, data.plan),
+        stays=stays_of(claims, data.plan),
     )
-
-
-def _power(protected: ProtectedClaims, data: Claims, most: int) -> Power:
-    claims, adversary = protected.encoding.claims, data.plan.adversary
-    own = protected.suppression.levels[len(claims.patients) :]
-    return power_at(claims, most, adversary.rounding, adversary.basis, own)
 
 
 def _people(population: PopulationRegister, prepared: PreparedClaims, protected: ProtectedClaims) -> PeopleCounted:

@@ -88,10 +88,11 @@ def work_out(
     lost = [*(line.total or 0 for line in leaving), int(suppression.patients.sum())]
     is_withheld = any(line.told(k)["total"] == WITHHELD for line in leaving)
     told_apart = compared(prepared, laid, k)
+    labels = {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
     told = {
         "records": records_of(data.n_patients, laid.files.patients.height, lost, k, is_withheld=is_withheld)
         | {"claims": laid.files.claims.height},
-        "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": _labels(laid)},
+        "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": labels},
         "risk": dict(risk),
         "choice": _choice(protected, laid),
         "steps": [line.told(k) for line in _told_lines(lines, told_apart, prepared, protected, laid)],
@@ -133,7 +134,9 @@ def _told_lines(
 ) -> list[StepLine]:
     """The same lines, counting what is released."""
     later = {line.step: line for line in lines[len(prepared.lines) :]}
-    later |= {"7 truncation": _truncation_line(later["7 truncation"], protected)}
+    # of the claims cut, those of released patients; whom truncation flags, the files say
+    cut, owners = _count(protected, ~protected.choice.released.claims)
+    later |= {"7 truncation": replace(later["7 truncation"], total=cut, counts={}, patients_in_all=owners)}
     later |= {"11 suppression": _suppression_line(later["11 suppression"], protected, laid)}
     return [*early_lines(prepared, laid, [one.variable for one in told_apart]), *later.values()]
 
@@ -144,10 +147,6 @@ def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
     if 0 < int(found.patients.sum()) < protected.settings.k:
         loss = loss_of_released(found.released, found.levels, weights_of(protected.encoding.claims, plan.weights))
     return math.ceil(100 * loss) / 100
-
-
-def _labels(laid: Laid) -> dict[str, int]:
-    return {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
 
 
 def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
@@ -209,12 +208,6 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
             hidden if n_people else {},
         ),
     ]
-
-
-def _truncation_line(line: StepLine, protected: ProtectedClaims) -> StepLine:
-    """Return the line of step 7: claims cut of those released; whom it flags, the files say."""
-    cut, owners = _count(protected, ~protected.choice.released.claims)
-    return replace(line, total=cut, counts={}, patients_in_all=owners)
 
 
 def _suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:

@@ -40,13 +40,7 @@ class FirstPlan:
 
 
 def first_plan(patients: Source, claims: Source) -> FirstPlan:
-    """Guess a plan, and make sure that patients and claims go through the steps by it.
-
-    Raises
-    ------
-    InputError
-        No column joins the two files, no column of claims is a quasi-identifier, or a step refuses the data.
-    """
+    """Guess a plan, and make sure that patients and claims go through the steps by it."""
     joined = guess_ids(patients.frame, claims.frame)
     if joined is None:
         raise InputError(

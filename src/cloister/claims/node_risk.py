@@ -79,7 +79,6 @@ class RiskFigures:
 
     Attributes
     ----------
-    draws : number of draws
     flagged : draws whose class is below k
     missed : draws that the released claims of the patient do not hold
     mean : mean risk, 1/class or 0 when missed
@@ -310,13 +309,7 @@ class RiskSettings:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
-
-        Raises
-        ------
-        InputError
-            A setting is out of range.
-        """
+        """Refuse what cannot be meant."""
         shares = {"threshold": self.threshold, "max_sup": self.max_sup}
         for name, share in shares.items():
             if not 0 < share <= 1:

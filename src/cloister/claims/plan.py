@@ -114,13 +114,7 @@ class ClaimsPlan:
 
 
 def read_plan(path: Path) -> ClaimsPlan:
-    """Return the plan in the file ``path``.
-
-    Raises
-    ------
-    InputError
-        The file is no TOML, or a key is unknown, missing or not what it may be.
-    """
+    """Return the plan in the file ``path``."""
     return parse_plan(load_text(path).data.decode(), path.name, path.resolve().parent)
 
 
@@ -131,11 +125,6 @@ def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
     ----------
     name : of the file, for messages
     folder : that names of files in the plan are relative to
-
-    Raises
-    ------
-    InputError
-        As for `read_plan`.
     """
     return plan_of(read_toml(text, name, "cloister init claims"), name, folder)
 
@@ -145,13 +134,7 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
 
     Parameters
     ----------
-    name, folder : as of `parse_plan`
     inside : keys that lead to the section
-
-    Raises
-    ------
-    InputError
-        As for `read_plan`.
     """
     plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
     for place, allowed in _problems(plan):
@@ -162,13 +145,7 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
 
 
 def parsed_plan(told: Mapping[str, Any]) -> ClaimsPlan:
-    """Return the plan that a manifest tells, in which files are names.
-
-    Raises
-    ------
-    InputError
-        It is no plan.
-    """
+    """Return the plan that a manifest tells, in which files are names."""
     return typed(told, ClaimsPlan, "release.json", ("settings", "plan"))
 
 

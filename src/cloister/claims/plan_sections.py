@@ -207,7 +207,6 @@ class SuppressionPlan:
 
     Attributes
     ----------
-    treatment : what goes
     most_treated : share of the patients of whom something may be suppressed
     most_removed : share of the patients who may be left out whole, in this step
     """

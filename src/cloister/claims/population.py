@@ -69,11 +69,6 @@ def read_population(prepared: Claims) -> PopulationRegister | None:
     Parameters
     ----------
     prepared : after steps 1 to 6
-
-    Raises
-    ------
-    InputError
-        It has none of the quasi-identifiers, a value of it is outside a hierarchy, or it does not hold all patients.
     """
     plan = prepared.plan
     if plan.population.patients is None:
@@ -206,11 +201,6 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
     ----------
     class_sizes : (n_classes,) each at least 1
     sample : n, from 1 to N
-
-    Raises
-    ------
-    InputError
-        There is no such sample.
 
     References
     ----------

@@ -51,11 +51,6 @@ def pseudonyms(data: Claims) -> Stepped:
     which may be known elsewhere, can tell which one it is; the line says how large the groups are. `drop` leaves the
     columns out, `per-table` gives other numbers in each file. A hash of 256 bits (HMAC-SHA256) links releases made with
     the same key, for whoever has several.
-
-    Raises
-    ------
-    InputError
-        Patients would have no id; the key is shorter than 32 bytes, others may read its file, or it lies in a release.
     """
     if data.plan.ids.patients != "number" and not data.plan.ids.patients.startswith(HMAC):
         raise InputError(UNJOINED)
@@ -207,11 +202,6 @@ def derived(data: Claims) -> Stepped:
     * ``days_in_hospital``: the sum of the lengths of stay of a patient's claims; 15 and more are ``15+``.
 
     What they are made of (dates, years of birth) stays for the next steps; `encode` leaves it out of what is released.
-
-    Raises
-    ------
-    InputError
-        A column is asked for and what it is made of is not there, or dates are not dates.
     """
     asked = (*data.plan.claims.derived, *data.plan.patients.derived)
     claims = data.claims
@@ -253,13 +243,7 @@ def _pay_delay(data: Claims) -> pl.Series:
 
 
 def years_of(data: Claims) -> pl.Series:
-    """Calendar year of each claim, null where its date is missing.
-
-    Raises
-    ------
-    InputError
-        No column has the role ``date``.
-    """
+    """Calendar year of each claim, null where its date is missing."""
     return _dates(data, "date", YEAR).dt.year().cast(pl.Int64)
 
 
@@ -329,11 +313,6 @@ def prepare(data: Claims) -> PreparedClaims:
     """Take patients and claims through steps 1 to 6.
 
     Excluded patients go through the derivations as well, since they are compared with the others by them.
-
-    Raises
-    ------
-    InputError
-        A step cannot be done with these data or this plan.
     """
     check_contents(data)
     renamed = pseudonyms(data)

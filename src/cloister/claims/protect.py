@@ -207,11 +207,6 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
     Parameters
     ----------
     seed : in place of the plan's
-
-    Raises
-    ------
-    InputError
-        A number is out of range.
     """
     return RiskSettings(
         threshold=plan.risk.threshold,

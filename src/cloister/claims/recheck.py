@@ -67,11 +67,6 @@ def recheck_claims(
     Parameters
     ----------
     k : smallest class that the recipient expects not to be flagged, whatever the manifest says
-
-    Raises
-    ------
-    InputError
-        The folder cannot be read as a release of claims, or what is given of the original does not fit it.
     """
     failures = check_files(folder, manifest)
     if failures or not os.path.isfile(folder / CODEBOOK):

@@ -170,13 +170,7 @@ class Laid:
 
 
 def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> ClaimsForm:
-    """Return the columns of a release at these levels.
-
-    Raises
-    ------
-    InputError
-        Two columns would have the same name.
-    """
+    """Return the columns of a release at these levels."""
     parts = []
     of_claims = len(encoding.claims.patients)
     for table, section, kept, columns, own in (
@@ -191,7 +185,10 @@ def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> Claims
         made += [_kept(data, table, column, str(section.roles.get(column))) for column in kept]
         flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
         parts.append((*made, *(ReleasedColumn(flag, FLAG) for flag in flags)))
-        _check_names(table, [column.name for column in parts[-1]])
+        names = [column.name for column in parts[-1]]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
     return ClaimsForm(*parts)
 
 
@@ -206,12 +203,6 @@ def _kept(data: Claims, table: str, column: str, role: str) -> ReleasedColumn:
         return ReleasedColumn(column, KEPT)
     shared = role if getattr(data.plan.ids, role) == "number" else f"{role} of {table}"
     return ReleasedColumn(column, PSEUDONYM, numbered_with=shared)
-
-
-def _check_names(table: str, names: list[str]) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
 
 
 def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
@@ -238,7 +229,9 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
         flags.append(pl.Series(f"{SUPPRESSED}{column.name}", hidden.astype(np.int64)).cast(pl.String))
     claims += [_as_kept(data.claims, name, encoding.claim_rows[rows]) for name in encoding.kept_of_claims]
     frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
-    hashes = _hashes(data, form, encoding.patient_rows[people])
+    # keyed hashes of the patients' ids, as step 1 made them
+    rows_of = encoding.patient_rows[people]
+    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.of(PATIENTS)[0].name, rows_of)
     order, claim_order = released_order(
         _rows(form, PATIENTS, frames[0]), _rows(form, CLAIMS, frames[1]), owners, hashes
     )
@@ -252,11 +245,6 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
         for table, own, frame in zip((PATIENTS, CLAIMS), ids, sorted_frames, strict=True)
     ]
     return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
-
-
-def _hashes(data: Claims, form: ClaimsForm, rows: Numbers) -> pl.Series | None:
-    """Keyed hashes of the patients' ids, as step 1 made them; None where ids are numbers."""
-    return None if form.ids == NUMBER else _as_kept(data.patients, form.of(PATIENTS)[0].name, rows)
 
 
 def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: Any = None) -> pl.Series:

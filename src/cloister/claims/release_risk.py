@@ -99,25 +99,18 @@ def release_risk(
             pooled([one.fallback for one in found]),
             pooled([one.nearest for one in found]),
         )
-        if _is_settled(whole, settings.threshold):
+        intervals = (whole.exact.mean_interval, whole.exact.flag_interval, whole.tolerant.mean_interval)
+        if all(is_settled(one, settings.threshold) for one in intervals):
             break
     return whole
 
 
-def _is_settled(risk: ReleaseRisk, threshold: float) -> bool:
-    intervals = [risk.exact.mean_interval, risk.exact.flag_interval, risk.tolerant.mean_interval]
-    return all(is_settled(one, threshold) for one in intervals)
-
-
 def is_settled(interval: Interval, threshold: float) -> bool:
     """Whether an interval is narrow, or clearly on one side of the threshold."""
-    return interval.width < NARROW or _is_far(interval, threshold)
-
-
-def _is_far(interval: Interval, threshold: float) -> bool:
-    """Whether an interval ends so far from the threshold that looking at it again and again does no harm."""
     gap = max(interval.low - threshold, threshold - interval.high)
-    return gap > interval.width / 2 and interval.width < threshold / 10
+    # so far from the threshold that looking at it again and again does no harm
+    is_far = gap > interval.width / 2 and interval.width < threshold / 10
+    return interval.width < NARROW or is_far
 
 
 def _measured_once(matching: Matching, levels: Node, knowledge: DrawnKnowledge, number: int, k: int) -> ReleaseRisk:

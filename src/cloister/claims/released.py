@@ -58,6 +58,7 @@ class ReleasedClaims:
         """Whether each patient lost a claim, (n_patients,): the released flag ``claims_truncated``."""
         return np.bincount(self.encoded.owners[~self.claims], minlength=self.encoded.n_patients) > 0
 
+    @cached_property
     def room(self) -> NDArray[np.int32]:
         """How many values of each column may be missing of each patient, as the flags say; (n_columns, n_patients)."""
         e = self.encoded
@@ -105,11 +106,6 @@ def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = Non
     Parameters
     ----------
     weights : of the columns, those of patients first; alike if not given
-
-    Raises
-    ------
-    InternalError
-        The weights are not one for each column, or not above 0 and finite.
     """
     columns = released.encoded.columns
     given = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=np.float64)

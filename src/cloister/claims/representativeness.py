@@ -1,6 +1,5 @@
 """Step 4: how the excluded patients differ from those who remain, in exact figures for the custodian alone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,13 +59,7 @@ class VariableComparison:
 
 @dataclass(frozen=True)
 class Variable:
-    """What patients are compared by.
-
-    Attributes
-    ----------
-    name : as it is told
-    table, column : where it stands
-    """
+    """What patients are compared by."""
 
     name: str
     table: str
@@ -124,7 +117,10 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 3, tables 1 to 4.
     """
     variables = variables_of(remaining.plan)
-    comparisons = [_compared(excluded, remaining, variable) for variable in variables]
+    comparisons = [
+        _sex(excluded, remaining, one.column) if one.name == SEX else _numbers(excluded, remaining, one)
+        for one in variables
+    ]
     done = compared_by([one.name for one in variables])
     return Representativeness(
         tuple(comparisons),
@@ -136,21 +132,12 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     )
 
 
-def _compared(excluded: Claims, remaining: Claims, variable: Variable) -> VariableComparison:
-    if variable.name == SEX:
-        return _sex(excluded, remaining, variable.column)
-    return _numbers(excluded, remaining, variable)
-
-
 def _sex(excluded: Claims, remaining: Claims, column: str) -> VariableComparison:
-    counts = [_counts(data.patients[column]) for data in (excluded, remaining)]
+    series = [data.patients[column].drop_nulls() for data in (excluded, remaining)]
+    counts: list[dict[str, int]] = [dict(one.value_counts().iter_rows()) for one in series]
     values = sorted({*counts[0], *counts[1]})
     told = [tuple(found.get(value, 0) for value in values) for found in counts]
     return VariableComparison(SEX, tuple(values), told[0], told[1])
-
-
-def _counts(series: pl.Series) -> Mapping[str, int]:
-    return dict(series.drop_nulls().value_counts().iter_rows())
 
 
 def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> VariableComparison:

@@ -107,13 +107,7 @@ def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any])
 
 
 def read_promise(manifest: Manifest) -> ClaimsPromise:
-    """Return what a manifest promises.
-
-    Raises
-    ------
-    InputError
-        It lacks something, or has something else in its place.
-    """
+    """Return what a manifest promises."""
     return stated(lambda: _read(manifest), PROMISER)
 
 

@@ -37,7 +37,6 @@ class Compared:
 
     Attributes
     ----------
-    variable : its name
     shares : of each band among the excluded and the released, patients or claims; None where it is withheld
     """
 
@@ -65,7 +64,8 @@ def compared(prepared: PreparedClaims, laid: Filed, k: int) -> tuple[Compared, .
     is_told = _excluded_are_told(prepared, k)
     made = []
     for variable in variables_of(prepared.claims.plan):
-        column = _released_column(laid, variable)
+        named = [one for one in laid.form.of(variable.table) if one.name == variable.column]
+        column = next((one for one in named if one.role in (QUASI, KEPT)), None)
         table = None if column is None else _table(prepared, laid, variable, column, k if is_told else None)
         if table is not None:
             made.append(Compared(variable.name, table))
@@ -86,11 +86,6 @@ def _excluded_are_told(prepared: PreparedClaims, k: int) -> bool:
     """Whether there are k or more, and their number is told: shares of few people tell how many people there are."""
     (line,) = [line for line in prepared.lines if line.step == EXCLUDING]
     return prepared.excluded.n_patients >= k and line.told(k)["total"] != WITHHELD
-
-
-def _released_column(laid: Filed, variable: Variable) -> ReleasedColumn | None:
-    named = [one for one in laid.form.of(variable.table) if one.name == variable.column and one.role in (QUASI, KEPT)]
-    return named[0] if named else None
 
 
 def _table(

@@ -215,7 +215,7 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
     owner = pl.Series(OWNER, files.owners + 1)
     events = files.claims.select(owner, *form.names(CLAIMS, QUASI, KEPT, FLAG))
-    checks.require(_is_sorted(events), CLAIMS_SORTED)
+    checks.require(events.equals(events.sort(events.columns, nulls_last=False)), CLAIMS_SORTED)
     sequences = _sequences(events)
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
     # hashes tell patients apart who are alike in all else; numbers say nothing
@@ -236,18 +236,7 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     for group, series in groups.items():
         met = pl.concat(series).drop_nulls().unique(maintain_order=True)
         right = met.to_list() == [str(number) for number in range(1, met.len() + 1)]
-        checks.require(right, _numbered(group))
-
-
-def _groups(form: ClaimsForm) -> list[str]:
-    """Words that pseudonyms are numbered with, in the order of the columns."""
-    return list(
-        dict.fromkeys(str(c.numbered_with) for t in (PATIENTS, CLAIMS) for c in form.of(t) if c.role == PSEUDONYM)
-    )
-
-
-def _numbered(group: str) -> str:
-    return f"pseudonyms ({group}) are numbered by their first appearance"
+        checks.require(right, f"pseudonyms ({group}) are numbered by their first appearance")
 
 
 def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
@@ -256,7 +245,3 @@ def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
     kinds = kinds.sort(kinds.columns, nulls_last=False).with_row_index(PLACE)
     placed = events.join(kinds, on=kinds.columns[1:], how="left", nulls_equal=True, maintain_order="left")
     return dict(placed.group_by(OWNER).agg(PLACE).rows())
-
-
-def _is_sorted(frame: pl.DataFrame) -> bool:
-    return frame.equals(frame.sort(frame.columns, nulls_last=False))

@@ -46,8 +46,6 @@ class PreparedOriginal:
 
     Attributes
     ----------
-    patients : one row a patient
-    claims : one row a claim
     owners : (n_claims,) row of the patient of each
     hierarchies : by file and column
     origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None where the crosswalk

@@ -37,7 +37,6 @@ class Simulated:
 
     Attributes
     ----------
-    draws : number of draws
     mean : mean of 1/class, 0 where the released claims do not hold what was drawn
     deviation : its standard deviation
     flag_rate : share of draws whose class is below k, but not 0
