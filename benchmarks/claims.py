@@ -29,16 +29,14 @@ from rich.table import Table
 
 from claims_made_up import write
 from claims_tables import write_page
-from cloister.claims.adversary import adversary_power
 from cloister.claims.data import Claims
-from cloister.claims.encode import encode
-from cloister.claims.encoded import EncodedClaims
-from cloister.claims.knowledge import REPEAT, Knowledge
+from cloister.claims.encode import EncodedClaims, encode
+from cloister.claims.knowledge import REPEAT, DrawnKnowledge, adversary_power
 from cloister.claims.matching import Matching
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
-from cloister.claims.released import Released
-from cloister.claims.truncation import truncation
+from cloister.claims.protect import truncation
+from cloister.claims.released import ReleasedClaims
 from cloister.claims.warm import load_kernels
 from cloister.tabular.settings import available_cores
 from machine import machine
@@ -111,10 +109,10 @@ def node_times(patients: Path, claims: Path, plan: Path, manifest: Row) -> Row:
     power = adversary_power(encoded, prepared.plan.adversary.power, prepared.plan.adversary.rounding).of_patients
     load_kernels()
     started = time.perf_counter()
-    knowledge = Knowledge(encoded, power, 1)
+    knowledge = DrawnKnowledge(encoded, power, 1)
     draws = knowledge.repeat(0)
     drawn = time.perf_counter()
-    matching = Matching(Released.everything(encoded), knowledge.cap, available_cores())
+    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, available_cores())
     listed = time.perf_counter()
     held = matching.contained(levels, draws)
     matching.sizes(levels, draws, held, most=THRESHOLD_K)

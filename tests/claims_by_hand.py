@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 from tests.oracles.claims import Tables
 
+from cloister.claims.knowledge import neighbours
 from cloister.claims.matching import Matching
-from cloister.claims.numbering import neighbours
 from cloister.kernels.claim_draws import Draws
 
 

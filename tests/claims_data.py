@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from cloister.claims.data import claims_of
-from cloister.claims.encoded import EncodedClaims, EncodedColumn
-from cloister.claims.plan_file import parse_plan
+from cloister.claims.encode import EncodedClaims, EncodedColumn
+from cloister.claims.plan import parse_plan
 from cloister.io import Source
 
 PLAN = """

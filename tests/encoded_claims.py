@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from cloister.claims.encoded import EncodedClaims, EncodedColumn
+from cloister.claims.encode import EncodedClaims, EncodedColumn
 
 
 def column(name, values, *levels):

@@ -10,15 +10,21 @@ from hypothesis import strategies as st
 from tests.encoded_claims import claims_of, few_claims, many_claims
 from tests.oracles import claims_adversaries as oracle
 
-from cloister.claims.adversaries import Attacked, all_values, by_power, constant_power, jointly, whole_claims
-from cloister.claims.discharge import Stays, discharge_database
-from cloister.claims.marketer import marketer_risk, unbounded_class_sizes
+from cloister.claims.adversaries import (
+    AttackedClaims,
+    Stays,
+    all_values,
+    by_power,
+    constant_power,
+    discharge_database,
+    exact_order,
+    jointly,
+    whole_claims,
+)
 from cloister.claims.matching import group_patients
-from cloister.claims.ordered import exact_order
-from cloister.claims.population import PeopleCounted
-from cloister.claims.register import in_population, voter_list
-from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
+from cloister.claims.node_risk import RiskSettings
+from cloister.claims.population import PeopleCounted, in_population, marketer_risk, unbounded_class_sizes, voter_list
+from cloister.claims.released import ReleasedClaims
 from cloister.errors import InputError
 
 LEVELS = (3, 1, 2, 1, 1, 1)
@@ -33,7 +39,7 @@ def small(seed, n_patients=8):
         column.values[random.random(encoded.n_claims) < 0.2] = -1
     rows = random.random(encoded.n_claims) < 0.85
     cells = random.random((2, encoded.n_claims)) < 0.85
-    released = Released(encoded, np.ones(n_patients, dtype=np.bool_), rows, cells)
+    released = ReleasedClaims(encoded, np.ones(n_patients, dtype=np.bool_), rows, cells)
     return released, plainly(released)
 
 
@@ -61,7 +67,7 @@ def near(figures):
 
 def attacked(released, power):
     """A release ready to be attacked, by a plan's adversary with this power."""
-    return Attacked(released, LEVELS, SETTINGS, power)
+    return AttackedClaims(released, LEVELS, SETTINGS, power)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -145,7 +151,9 @@ def test_others_who_fit_are_scaled_up_without_bias():
 def test_more_power_is_more_risk():
     """Of patients whose claims are all released, who knows more finds no larger class; any order is as good."""
     encoded = many_claims(400, mean_claims=6, sizes=(6, 4))
-    release = Attacked(Released.everything(encoded), (3, 1, 2, 2, 1, 1), SETTINGS, constant_power(encoded, 1))
+    release = AttackedClaims(
+        ReleasedClaims.everything(encoded), (3, 1, 2, 2, 1, 1), SETTINGS, constant_power(encoded, 1)
+    )
     powers = {str(p): ("", constant_power(encoded, p)) for p in (0, 1, 3, 10)} | {"all": ("", all_values(encoded))}
     attacks = by_power(release, powers)
     means = [attack.figures.mean for attack in attacks]
@@ -161,7 +169,7 @@ def test_more_power_is_more_risk():
 def test_safe_parts_can_meet_in_one_patient():
     """Each sex and each code is shared by two patients, each pair is had by one: together nobody is hidden."""
     encoded = claims_of([(0,), (0,), (1,), (1,)], [[(0,)], [(1,)], [(0,)], [(1,)]])
-    release = Attacked(Released.everything(encoded), (0, 0), SETTINGS, constant_power(encoded, 1))
+    release = AttackedClaims(ReleasedClaims.everything(encoded), (0, 0), SETTINGS, constant_power(encoded, 1))
 
     assert [attack.figures.mean for attack in jointly(release)] == [0.5, 0.5, 1.0]
 
@@ -169,7 +177,7 @@ def test_safe_parts_can_meet_in_one_patient():
 @given(few_claims())
 def test_the_unbounded_adversary_tells_apart_all_that_differs(encoded):
     """A class is who has the same labels and the same claims, each as often."""
-    released = Released.everything(encoded).without_claims(np.arange(encoded.n_claims) % 3 == 2)
+    released = ReleasedClaims.everything(encoded).without_claims(np.arange(encoded.n_claims) % 3 == 2)
     levels = (0, 1, 0)
     seen = [oracle.everything_released(patient) for patient in plainly(released, levels)]
     counts = Counter(seen)

@@ -11,16 +11,12 @@ from tests.claims_by_hand import every_draw, matching_of, plain
 from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.oracles import claims as oracle
 
-from cloister.claims.adversary import adversary_power, power_at
-from cloister.claims.knowledge import Knowledge
-from cloister.claims.likeliest import likeliest_risk
-from cloister.claims.max_suppression import choose_and_suppress
-from cloister.claims.node_risk import node_levels
-from cloister.claims.rare_labels import without_rare_labels
-from cloister.claims.release_risk import release_risk
-from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
-from cloister.claims.suppression import suppress
+from cloister.claims.knowledge import DrawnKnowledge, adversary_power, power_at
+from cloister.claims.node_risk import RiskSettings, node_levels
+from cloister.claims.protect import choose_and_suppress
+from cloister.claims.release_risk import likeliest_risk, release_risk
+from cloister.claims.released import ReleasedClaims
+from cloister.claims.suppression import suppress, without_rare_labels
 from cloister.errors import NoSafeRelease
 
 
@@ -30,7 +26,9 @@ def releases(draw):
     encoded = draw(few_claims())
     random = np.random.default_rng(draw(st.integers(0, 1000)))
     shown = random.random((2, encoded.n_claims)) < 0.8
-    return Released(encoded, random.random(encoded.n_patients) < 0.9, random.random(encoded.n_claims) < 0.8, shown)
+    return ReleasedClaims(
+        encoded, random.random(encoded.n_patients) < 0.9, random.random(encoded.n_claims) < 0.8, shown
+    )
 
 
 @limits(max_examples=40)
@@ -77,8 +75,8 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
     """One in eleven at random, nearly always right by the likeliest; limited, no choice of levels will do."""
     power = constant_power(loaded, 1)
     asked = RiskSettings(threshold=0.1, repeats=5, draws=2000, max_sup=0.4, most_removed=0.5)
-    released = Released.everything(loaded)
-    risk = release_risk(released, (0, 0), Knowledge(loaded, power, 1, None, 2000), asked)
+    released = ReleasedClaims.everything(loaded)
+    risk = release_risk(released, (0, 0), DrawnKnowledge(loaded, power, 1, None, 2000), asked)
     found = suppress(released, (0, 0), power, asked)
     bounded = replace(asked, is_likeliest_bounded=True)
 
@@ -91,7 +89,7 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
     assert suppress(released, (0, 1), power, bounded).likeliest.mean_interval.high <= 0.1
 
     class Finer:
-        levels, truncation, released = (0, 0), 100.0, Released.everything(loaded)
+        levels, truncation, released = (0, 0), 100.0, ReleasedClaims.everything(loaded)
 
     class Coarser(Finer):
         levels = (0, 1)
@@ -103,8 +101,8 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
 def test_who_lacks_fewest_values_is_found_where_many_are_truncated():
     """Each of sixty has six values of his own, two released: all are tolerated alike, but one lacks fewer."""
     encoded = claims_of([(0,)] * 60, [[(6 * i + c,) for c in range(6)] for i in range(60)])
-    released = Released.everything(encoded).without_claims(np.arange(encoded.n_claims) % 6 > 1)
-    knowledge = Knowledge(encoded, constant_power(encoded, 3), 1, None, 2000)
+    released = ReleasedClaims.everything(encoded).without_claims(np.arange(encoded.n_claims) % 6 > 1)
+    knowledge = DrawnKnowledge(encoded, constant_power(encoded, 3), 1, None, 2000)
     risk = release_risk(released, (0, 0), knowledge, RiskSettings(threshold=0.1, repeats=2))
 
     assert risk.tolerant.mean == pytest.approx(1 / 60)
@@ -131,7 +129,7 @@ def test_a_release_has_no_label_of_fewer_than_k_patients():
     encoded = many_claims(300, mean_claims=3, seed=2, sizes=(300, 3))
     encoded = replace(encoded, patients=encoded.patients[1:2])
     settings = RiskSettings(threshold=0.2, repeats=5, most_removed=0.5, most_treated=1.0)
-    found = suppress(Released.everything(encoded), (0, 1, 0), constant_power(encoded, 1), settings)
+    found = suppress(ReleasedClaims.everything(encoded), (0, 1, 0), constant_power(encoded, 1), settings)
     tables = plain(found.released, (0, 1, 0))
     labels = {label for j in np.flatnonzero(found.released.patients) for label in tables.released[j][0] if label}
 

@@ -8,9 +8,9 @@ from tests.claims_by_hand import every_draw, matching_of, plain
 from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.oracles.claims import exact_risk, exact_tolerant_risk
 
-from cloister.claims.knowledge import REPEAT, Knowledge
+from cloister.claims.knowledge import REPEAT, DrawnKnowledge
 from cloister.claims.node_risk import Basis, NodeRisk, node_levels, risk_of
-from cloister.claims.released import Released
+from cloister.claims.released import ReleasedClaims
 
 
 @st.composite
@@ -23,7 +23,7 @@ def releases(draw):
     gone = draw(st.sets(st.integers(0, encoded.n_patients - 1), max_size=1))
     people = np.array([i not in gone for i in range(encoded.n_patients)])
     shown = np.array(cells, dtype=np.int64).reshape(2, -1) > 0
-    return Released(encoded, people, np.array(rows, dtype=np.bool_), shown)
+    return ReleasedClaims(encoded, people, np.array(rows, dtype=np.bool_), shown)
 
 
 @st.composite
@@ -69,7 +69,7 @@ def test_figures_over_all_draws_are_the_exact_risk(data):
     people = int(released.patients.sum())
     share = np.bincount(draws.patients, minlength=released.encoded.n_patients)[draws.patients]
     weights = 1.0 / (share * people)
-    knowledge = Knowledge(released.encoded, power, 0, released.patients)
+    knowledge = DrawnKnowledge(released.encoded, power, 0, released.patients)
     raw = plain(released, [0, 0, 0])
     for basis in Basis:
         risk = NodeRisk(matching_of(released, power), knowledge, 2, basis)
@@ -107,10 +107,10 @@ def test_the_simulation_is_within_three_standard_errors(seed):
     """On six patients, 30,000 draws estimate what trying every sample says."""
     encoded = many_claims(6, mean_claims=3, seed=seed, sizes=(4, 3))
     rows = np.random.default_rng(seed).random(encoded.n_claims) < 0.8
-    released = Released.everything(encoded).without_claims(~rows)
+    released = ReleasedClaims.everything(encoded).without_claims(~rows)
     power = constant_power(encoded, 2)
     levels = [4, 1, 3, 2, 1, 1]
-    risk = NodeRisk(matching_of(released, power), Knowledge(encoded, power, seed), 3)
+    risk = NodeRisk(matching_of(released, power), DrawnKnowledge(encoded, power, seed), 3)
     figures = risk.figures(levels, 3)
     flag, mean, missed = map(float, exact_risk(plain(released, levels), power.tolist(), 3))
     error = figures.draws**-0.5
@@ -125,7 +125,7 @@ def test_a_multiset_is_not_a_set():
     """(AMI, AMI) is not contained in (AMI): a patient with one of them does not fit."""
     ami, stroke = 0, 1
     encoded = claims_of([(0,), (0,)], [[(ami,), (ami,)], [(ami,), (stroke,)]])
-    released = Released.everything(encoded)
+    released = ReleasedClaims.everything(encoded)
     power = constant_power(encoded, 2)
     draws, _ = every_draw(released, power)
 
@@ -139,7 +139,7 @@ def test_on_raw_values_a_coarser_node_flags_no_more(data):
     released = data.draw(releases())
     power = data.draw(powers(released.encoded))
     draws, _ = every_draw(released, power)
-    risk = NodeRisk(matching_of(released, power), Knowledge(released.encoded, power, 0), 2, Basis.RAW)
+    risk = NodeRisk(matching_of(released, power), DrawnKnowledge(released.encoded, power, 0), 2, Basis.RAW)
     for levels in nodes_of(released.encoded):
         sizes = risk.class_sizes(levels, draws)
         for j, column in enumerate(released.encoded.columns):
@@ -155,12 +155,12 @@ def test_merging_codes_turns_a_miss_into_a_match():
     Decided on base values it stays 1/3, and a search may trust that coarser is no worse.
     """
     encoded = claims_of([(0,)], [[(0,), (1,), (2,)]], [(), ((0, 0, 1),)])
-    released = Released.everything(encoded).without_claims(np.array([False, True, True]))
+    released = ReleasedClaims.everything(encoded).without_claims(np.array([False, True, True]))
     power = constant_power(encoded, 1)
     draws, _ = every_draw(released, power)
     rates = {}
     for basis in Basis:
-        risk = NodeRisk(matching_of(released, power), Knowledge(encoded, power, 0), 2, basis)
+        risk = NodeRisk(matching_of(released, power), DrawnKnowledge(encoded, power, 0), 2, basis)
         sizes = [risk.class_sizes([0, level], draws) for level in (0, 1)]
         rates[basis] = [int(((size > 0) & (size < 2)).sum()) for size in sizes]
 
@@ -172,10 +172,10 @@ def test_threads_make_no_difference():
     """Figures are the same bits on one thread and on three."""
     encoded = many_claims(500, mean_claims=8)
     power = constant_power(encoded, 3)
-    released = Released.everything(encoded).without_claims(np.arange(encoded.n_claims) % 7 == 0)
+    released = ReleasedClaims.everything(encoded).without_claims(np.arange(encoded.n_claims) % 7 == 0)
     levels = [2, 0, 1, 1, 2, 1, 1, 1, 2, 2]
     figures = [
-        NodeRisk(matching_of(released, power, threads), Knowledge(encoded, power, 7), 20).figures(levels, 2)
+        NodeRisk(matching_of(released, power, threads), DrawnKnowledge(encoded, power, 7), 20).figures(levels, 2)
         for threads in (1, 3)
     ]
 
@@ -186,7 +186,7 @@ def test_stopping_early_agrees_with_counting_on():
     """Hundreds of draws settle nodes far from the limit, and settle them as all draws do."""
     encoded = many_claims(2000, mean_claims=10)
     power = constant_power(encoded, 3)
-    risk = NodeRisk(matching_of(Released.everything(encoded), power), Knowledge(encoded, power, 3), 20)
+    risk = NodeRisk(matching_of(ReleasedClaims.everything(encoded), power), DrawnKnowledge(encoded, power, 3), 20)
     for levels, far in [([0] * 10, False), ([4, 1, 3, 2, *[3] * 6], True), ([4, 1, 3, 2, *[2] * 6], True)]:
         rate = risk.flag_rate(levels, 0.05)
 

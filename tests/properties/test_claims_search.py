@@ -10,13 +10,11 @@ from tests.claims_by_hand import matching_of
 from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
 
 from cloister.claims.choice import choose_node
-from cloister.claims.knowledge import Knowledge
+from cloister.claims.knowledge import DrawnKnowledge
 from cloister.claims.lattice_search import Budget, corners, search_lattice
-from cloister.claims.losses import level_losses, weights_of
-from cloister.claims.node_risk import Basis, NodeRisk, node_levels, risk_of
+from cloister.claims.node_risk import Basis, NodeRisk, RiskSettings, Treatment, node_levels, risk_of
 from cloister.claims.release_risk import release_risk
-from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings, Treatment
+from cloister.claims.released import ReleasedClaims, level_losses, weights_of
 from cloister.claims.suppression import suppress
 from cloister.errors import InputError, NoSafeRelease
 
@@ -110,7 +108,7 @@ def test_losses_add_up_to_the_mean_loss_of_cells(encoded, seed, asked):
     rows = random.random(encoded.n_claims) < 0.7
     cells = random.random((2, encoded.n_claims)) < 0.7
     people = random.random(encoded.n_patients) < 0.8
-    released = Released(encoded, people, rows, cells)
+    released = ReleasedClaims(encoded, people, rows, cells)
     owners = encoded.owners
     for levels in node_levels([column.n_levels for column in encoded.columns]):
         means = []
@@ -145,10 +143,10 @@ def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
     power = constant_power(hospital, 2)
     asked = settings(draws=draws)
     choice = choose_node(hospital, Cut(hospital), power, asked, weights=weights)
-    knowledge = Knowledge(hospital, power, asked.seed, draws=draws)
+    knowledge = DrawnKnowledge(hospital, power, asked.seed, draws=draws)
     passed = []
     for percentile in asked.truncation:
-        released = Released.everything(hospital, Cut(hospital).kept(percentile))
+        released = ReleasedClaims.everything(hospital, Cut(hospital).kept(percentile))
         losses = level_losses(released, weights)
         matching = matching_of(released, power)
         tests = [NodeRisk(matching, knowledge, asked.k, basis) for basis in Basis]
@@ -211,7 +209,7 @@ def test_no_node_is_an_error_without_values(hospital):
 
 def fine_node(hospital):
     """A release with a quarter of the draws flagged: too many."""
-    released = Released.everything(hospital, Cut(hospital).kept(95))
+    released = ReleasedClaims.everything(hospital, Cut(hospital).kept(95))
     return released, (3, 1, 2)
 
 
@@ -222,7 +220,7 @@ def test_suppression_ends_below_the_threshold(hospital, treatment):
     power = constant_power(hospital, 2)
     asked = settings(treatment=treatment, most_treated=1.0, most_removed=0.9)
     result = suppress(released, levels, power, asked)
-    again = Knowledge(hospital, power, 987654321, result.released.patients)
+    again = DrawnKnowledge(hospital, power, 987654321, result.released.patients)
     risk = release_risk(result.released, levels, again, asked)
 
     assert not result.before.holds(0.2)
@@ -283,9 +281,9 @@ def test_suppression_does_not_fool_who_believes_flags():
     encoded = claims_of([(0,)] * 40, [[(0,)]] * 39 + [[(1,)]])
     cells = np.zeros((1, 40), dtype=np.bool_)
     cells[0, 39] = True
-    released = Released.everything(encoded).without_cells(cells)
+    released = ReleasedClaims.everything(encoded).without_cells(cells)
     power = constant_power(encoded, 1)
-    knowledge = Knowledge(encoded, power, 5, np.arange(40) == 39)
+    knowledge = DrawnKnowledge(encoded, power, 5, np.arange(40) == 39)
     risk = release_risk(released, (0, 0), knowledge, RiskSettings(repeats=1))
 
     assert risk.exact.mean == 0.0

@@ -14,13 +14,20 @@ from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
 from cloister.claims import suppression
 from cloister.claims.choice import Chooser, choose_node
-from cloister.claims.knowledge import Knowledge
-from cloister.claims.max_suppression import choose_and_suppress
-from cloister.claims.node_risk import RiskFigures
-from cloister.claims.patient_risk import GLANCE, SCREEN, Excess, Judge, Screening, most_at_risk, patient_risks
-from cloister.claims.release_risk import ReleaseRisk
-from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
+from cloister.claims.knowledge import DrawnKnowledge
+from cloister.claims.node_risk import RiskFigures, RiskSettings
+from cloister.claims.protect import choose_and_suppress
+from cloister.claims.release_risk import (
+    GLANCE,
+    SCREEN,
+    Excess,
+    PatientJudge,
+    ReleaseRisk,
+    Screening,
+    most_at_risk,
+    patient_risks,
+)
+from cloister.claims.released import ReleasedClaims
 from cloister.claims.suppression import suppress
 from cloister.errors import NoSafeRelease
 
@@ -41,11 +48,13 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
     """Screening and the close look give the shares of plainly counted draws, by classes below k; few draws first."""
     random = np.random.default_rng(seed)
     shown = random.random((2, encoded.n_claims)) < 0.8
-    released = Released(encoded, random.random(encoded.n_patients) < 0.8, random.random(encoded.n_claims) < 0.9, shown)
+    released = ReleasedClaims(
+        encoded, random.random(encoded.n_patients) < 0.8, random.random(encoded.n_claims) < 0.9, shown
+    )
     levels, power = (0, int(random.integers(0, 3)), 1), constant_power(encoded, 2)
     settings = RiskSettings(threshold=0.4, is_tolerant_waived=is_waived)
-    knowledge = Knowledge(encoded, power, seed, released.patients)
-    judge = Judge(matching_of(released, power), levels, knowledge, settings)
+    knowledge = DrawnKnowledge(encoded, power, seed, released.patients)
+    judge = PatientJudge(matching_of(released, power), levels, knowledge, settings)
     screening = Screening(encoded.n_patients)
     screening.renew(judge)
     # figures are sums of thirds and the like, so that excess is asked with room for rounding
@@ -86,7 +95,9 @@ def settings(**changes):
 def test_only_as_many_are_looked_at_as_are_asked_for(hospital):
     """A small excess takes a few patients, those at most risk; more of it takes more of them, and nobody else."""
     power, asked = constant_power(hospital, 2), settings()
-    judge = Judge(matching_of(Released.everything(hospital), power), (2, 1, 1), Knowledge(hospital, power, 1), asked)
+    judge = PatientJudge(
+        matching_of(ReleasedClaims.everything(hospital), power), (2, 1, 1), DrawnKnowledge(hospital, power, 1), asked
+    )
     screening = Screening(hospital.n_patients)
     screening.renew(judge)
     total = screening.figures[0].sum()
@@ -103,7 +114,7 @@ def test_suppression_is_the_same_on_any_number_of_threads(hospital):
     """With many to treat."""
     power = constant_power(hospital, 2)
     found = [
-        suppress(Released.everything(hospital), (3, 1, 2), power, settings(threads=threads, most_removed=0.9))
+        suppress(ReleasedClaims.everything(hospital), (3, 1, 2), power, settings(threads=threads, most_removed=0.9))
         for threads in (1, 3)
     ]
 
@@ -178,5 +189,5 @@ def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
             suppression, "_round", lambda judge, *_: (judge.matching.released, np.zeros(300, dtype=bool))
         )
         with pytest.raises(NoSafeRelease, match=message):
-            suppress(Released.everything(hospital), (3, 1, 2), power, settings())
+            suppress(ReleasedClaims.everything(hospital), (3, 1, 2), power, settings())
         assert rounds == [*range(last + 1)]

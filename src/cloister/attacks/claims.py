@@ -15,14 +15,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
-from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
+from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, ClaimsPromise
 from cloister.claims.manifest import plan_told
 from cloister.claims.original import original_of
 from cloister.claims.prepare import prepare
-from cloister.claims.promise import Promise
 from cloister.claims.recheck import ClaimsOriginal
 from cloister.claims.stated import read_promise
-from cloister.claims.verify_original import Original
+from cloister.claims.verify_original import PreparedOriginal
 from cloister.claims.verify_simulation import History, powers
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
@@ -198,7 +197,12 @@ def _read(folder: Path, manifest: Manifest, table: str) -> pl.DataFrame:
 
 
 def _adversary(
-    promise: Promise, truth: Original, patients: pl.DataFrame, claims: pl.DataFrame, rows: Integers, seed: int
+    promise: ClaimsPromise,
+    truth: PreparedOriginal,
+    patients: pl.DataFrame,
+    claims: pl.DataFrame,
+    rows: Integers,
+    seed: int,
 ) -> Adversary:
     """The adversary of the plan, knowing less, as much and more."""
     form, n_patients = promise.form, truth.patients.height

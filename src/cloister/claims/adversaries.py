@@ -1,40 +1,57 @@
 """How the risk of a release changes with what the adversary knows (step 12).
 
 All of these attack patients and claims together, unless they say otherwise: the quasi-identifiers of patients and
-values of claims at once.
+values of claims at once. Some know which values stood in one claim, in which order values came, or, from a discharge
+database, exact values of one hospital stay of each of many patients.
 
 References
 ----------
 HHP appendix, section 4: the assumptions of inexact knowledge and inexact order, whose sensitivity the paper tests.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoded import MISSING, EncodedClaims, EncodedColumn
-from .knowledge import Knowledge
+from cloister.kernels.claim_draws import Known
+from cloister.kernels.claim_sequences import ordered_class_sizes
+
+from .encode import MISSING, EncodedClaims, EncodedColumn
+from .group_tables import groups_of, place_codes, words
+from .knowledge import DrawnKnowledge, gather
 from .lattice_search import Node
-from .matching import Matching, group_patients
-from .node_risk import NodeRisk, RiskFigures, risk_of
-from .released import Released
-from .risk_settings import RiskSettings
+from .matching import SPAN, Matching, group_patients
+from .node_risk import NodeRisk, RiskFigures, RiskSettings, risk_of
+from .plan import ClaimsPlan
+from .plan_sections import LENGTH_OF_STAY
+from .released import ReleasedClaims
 
 Power = NDArray[np.int32]
 
+WORK = 60_000_000
+"""Patients that are compared with draws, at most: some ten seconds."""
+
+FEWEST = 2_000
+"""Draws that are looked at, however large the cells are."""
+
+KNOWN_ROLES = frozenset({"diagnosis", "length-of-stay", "place"})
+
+INPATIENT = "21"
+"""Code of the place of service "Inpatient Hospital" (Centers for Medicare and Medicaid Services)."""
+
 
 @dataclass(frozen=True)
-class Attack:
+class ClaimsAttack:
     """One adversary and what it finds.
 
     Attributes
     ----------
     name : of the adversary, in a few words
     assumes : what it knows, in a sentence
-    figures : of its attack
     """
 
     name: str
@@ -56,7 +73,7 @@ def constant_power(encoded: EncodedClaims, p: int) -> Power:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attacked:
+class AttackedClaims:
     """A release made ready to be attacked by many adversaries, on the same draws of patients.
 
     Attributes
@@ -66,7 +83,7 @@ class Attacked:
     repeats : of 10,000 draws for each attack
     """
 
-    released: Released
+    released: ReleasedClaims
     levels: Node
     settings: RiskSettings
     power: Power
@@ -82,7 +99,7 @@ class Attacked:
         """Levels of the columns of claims."""
         return self.levels[len(self.released.encoded.patients) :]
 
-    def knowledge(self, power: Power) -> Knowledge:
+    def knowledge(self, power: Power) -> DrawnKnowledge:
         """Draws from the released patients by a power."""
         return self._knowledge.with_power(power)
 
@@ -94,13 +111,13 @@ class Attacked:
         """Figures of the paper's adversary with a power."""
         return self.risk(power).figures(self.levels, self.repeats)
 
-    def of(self, released: Released, levels: Node, power: Power) -> "Attacked":
+    def of(self, released: ReleasedClaims, levels: Node, power: Power) -> "AttackedClaims":
         """Another view of the release, attacked on draws of the same seed."""
-        return Attacked(released, levels, self.settings, power, self.repeats)
+        return AttackedClaims(released, levels, self.settings, power, self.repeats)
 
     @cached_property
-    def _knowledge(self) -> Knowledge:
-        return Knowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
+    def _knowledge(self) -> DrawnKnowledge:
+        return DrawnKnowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
 
     @cached_property
     def matching(self) -> Matching:
@@ -109,28 +126,28 @@ class Attacked:
         return Matching(self.released, most, self.settings.threads, self.levels)
 
 
-def by_power(attacked: Attacked, powers: Mapping[str, tuple[str, Power]]) -> tuple[Attack, ...]:
+def by_power(attacked: AttackedClaims, powers: Mapping[str, tuple[str, Power]]) -> tuple[ClaimsAttack, ...]:
     """The paper's adversary with other powers, by name, each with what it knows."""
-    return tuple(Attack(name, assumes, attacked.figures(power)) for name, (assumes, power) in powers.items())
+    return tuple(ClaimsAttack(name, assumes, attacked.figures(power)) for name, (assumes, power) in powers.items())
 
 
-def jointly(attacked: Attacked) -> tuple[Attack, ...]:
+def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
     released, power = attacked.released, attacked.power
     anybody = replace(released.encoded, patients=())
-    claims_alone = Released(anybody, released.patients, released.claims, released.cells)
+    claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
     return (
-        Attack(
+        ClaimsAttack(
             "patients alone",
             "Knows the quasi-identifiers of a patient, and nothing of the claims.",
             attacked.figures(np.zeros_like(power)),
         ),
-        Attack(
+        ClaimsAttack(
             "claims alone",
             "Knows as many values of claims as the plan says, and nothing else of the patient.",
             attacked.of(claims_alone, attacked.of_claims, power).figures(power),
         ),
-        Attack(
+        ClaimsAttack(
             "patients and claims together",
             "Knows both of the same patient at once: the adversary of the plan, whose risk is limited.",
             attacked.figures(power),
@@ -138,21 +155,21 @@ def jointly(attacked: Attacked) -> tuple[Attack, ...]:
     )
 
 
-def whole_claims(attacked: Attacked) -> Attack:
+def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
     """An adversary who knows which values stood in one claim: as many whole claims as of any one column values.
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
     joined = join_columns(attacked)
     power = attacked.power.max(axis=1, keepdims=True)
-    return Attack(
+    return ClaimsAttack(
         "whole claims (exact knowledge)",
         "Knows which values stood in one claim, of as many claims as the adversary of the plan knows values.",
         attacked.of(joined, (*attacked.of_patients, 0), power).figures(power),
     )
 
 
-def join_columns(attacked: Attacked, columns: Sequence[int] | None = None) -> Released:
+def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None) -> ReleasedClaims:
     """The same release with one column of claims: at its only level below the root, a number for each kind of claim.
 
     Parameters
@@ -168,9 +185,155 @@ def join_columns(attacked: Attacked, columns: Sequence[int] | None = None) -> Re
     losses = np.stack([np.zeros(size), np.ones(size)])
     column = EncodedColumn("claim", kinds.astype(np.int32), table, ((), ()), losses)
     cells = np.asarray(released.cells[list(taken)].all(axis=0, keepdims=True))
-    return Released(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
+    return ReleasedClaims(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
 
 
 def figures_of(sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> RiskFigures:
     """Figures from the class of each draw, 0 where it is missed."""
     return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < k), sizes == 0)
+
+
+def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAttack:
+    """An adversary who knows the order of the values drawn: a patient fits who has them in that order.
+
+    More than a recipient can see: released rows are sorted by value, and only days since the first claim tell an order.
+    So this is an upper end of what order adds. Ties in time are taken in the order of the rows.
+    All patients of a cell are looked at for each draw, so where cells are large there are fewer draws, with a wider
+    interval.
+
+    Parameters
+    ----------
+    when : (n_claims,) rank of each claim in time
+    """
+    released, levels, settings = attacked.released, attacked.levels, attacked.settings
+    encoded = released.encoded
+    knowledge = DrawnKnowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
+    knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded), when)
+    seen = in_time(released, when)
+    cells = attacked.matching.cells(levels)
+    own = attacked.of_claims
+    tables = [column.levels[level].astype(np.int64) for column, level in zip(encoded.claims, own, strict=True)]
+    at = np.concatenate([[0], np.cumsum([table.size for table in tables])])[:-1].astype(np.int64)
+    labels = np.concatenate(tables)
+    found = []
+    for number in range(attacked.repeats):
+        draws = knowledge.repeat(number)
+        sizes = np.zeros(draws.patients.size, dtype=np.int64)
+        count = partial(ordered_class_sizes, seen, cells, draws, labels, at, sizes=sizes)
+        n_draws = _affordable(cells.of, draws.patients)
+        _side_by_side(count, n_draws, settings.threads)
+        found.append(sizes[:n_draws])
+    return ClaimsAttack(
+        "values in their order (exact order)",
+        "Knows of each column in which order the values came, and could tell the order of released claims.",
+        figures_of(np.concatenate(found), settings.k),
+    )
+
+
+def _affordable(cells: NDArray[np.int64], patients: NDArray[np.int64]) -> int:
+    """How many of the draws are looked at: all, unless their cells are so large that it would take minutes."""
+    sizes = np.bincount(cells[cells >= 0])
+    mean = max(1.0, float(sizes[cells[patients]].mean()))
+    return int(min(patients.size, max(FEWEST, WORK // mean)))
+
+
+def _side_by_side(count: Callable[[tuple[int, int]], None], n_draws: int, threads: int) -> None:
+    """Count some draws at a time, each in its own part of the sizes."""
+    spans = [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(count, spans):
+            pass
+
+
+def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
+    """The released base values of each patient that are not missing, in order of time."""
+    encoded = released.encoded
+    owners = encoded.owners
+    order = np.lexsort((np.arange(encoded.n_claims), when, owners))
+    parts = []
+    for h in range(len(encoded.claims)):
+        values = released.values(h)[order]
+        present = values != MISSING
+        starts = np.zeros(encoded.n_patients + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owners[order][present], minlength=encoded.n_patients), out=starts[1:])
+        parts.append((starts, values[present]))
+    return gather(parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stays:
+    """The hospital stays among claims.
+
+    Attributes
+    ----------
+    columns : places of the columns of claims that a discharge database has: diagnosis, length of stay, place
+    claims : (n_claims,) whether each claim is a stay
+    """
+
+    columns: tuple[int, ...]
+    claims: NDArray[np.bool_]
+
+
+def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> Stays | None:
+    """Tell stays from other claims: by the place, or else by having a length of stay; None where neither can tell."""
+    roles = plan.claims.roles
+    known = {column for column, role in roles.items() if role in KNOWN_ROLES} | {LENGTH_OF_STAY}
+    columns = tuple(h for h, column in enumerate(encoded.claims) if column.name in known)
+    place, length = plan.claim_column("place"), plan.claim_column("length-of-stay", LENGTH_OF_STAY)
+    by_name = {column.name: column for column in encoded.claims}
+    if place in by_name:
+        inside = [_is_inpatient(text, plan) for text in by_name[place].labels[0]]
+        return Stays(columns, np.append(np.array(inside, dtype=np.bool_), False)[by_name[place].values])
+    if length in by_name:
+        return Stays(columns, by_name[length].values != MISSING)
+    return None
+
+
+def _is_inpatient(text: str, plan: ClaimsPlan) -> bool:
+    if "place" in plan.grouping.columns:
+        return text == groups_of("place", plan.grouping.tables).group(INPATIENT)
+    return place_codes().get(words(text), words(text)) == INPATIENT
+
+
+def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack | None:
+    """Match a list of stays with the release: the share of right matches, and of those with few candidates.
+
+    For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,
+    what a discharge database has of it, all values of that stay at once and exactly. Candidates are the released
+    patients who are alike and have such a claim; one of them is taken at random. A stay of which something was left out
+    of the release is not found, and its match is wrong.
+
+    Returns
+    -------
+    Attack
+        None where fewer than k released patients have stays.
+    """
+    released, settings = attacked.released, attacked.settings
+    encoded = released.encoded
+    listed = released.patients & (np.bincount(encoded.owners[stays.claims], minlength=encoded.n_patients) > 0)
+    if not stays.columns or listed.sum() < settings.k:
+        return None
+    joined = join_columns(attacked, stays.columns)
+    (column,) = joined.encoded.claims
+    on_list = replace(column, values=np.where(stays.claims, column.values, np.int32(MISSING)))
+    power = listed.astype(np.int32)[:, None]
+    knowledge = DrawnKnowledge(replace(joined.encoded, claims=(on_list,)), power, settings.seed_of(1), listed)
+    levels = (*attacked.of_patients, 0)
+    risk = NodeRisk(Matching(joined, 1, settings.threads, levels), knowledge, settings.k)
+    share = _share(listed, released.patients, settings.k)
+    names = ", ".join(repr(encoded.claims[h].name) for h in stays.columns)
+    return ClaimsAttack(
+        "discharge database",
+        f"Has a list of the hospital stays of {share} of the released patients, "
+        f"with one stay of each ({names}, all exact) and the quasi-identifiers of patients; the mean risk is the share "
+        "matched rightly.",
+        risk.figures(levels, attacked.repeats),
+    )
+
+
+def _share(listed: NDArray[np.bool_], released: NDArray[np.bool_], k: int) -> str:
+    """A share in whole percent; withheld where it could tell of fewer than k patients."""
+    n, others = int(listed.sum()), int(released.sum()) - int(listed.sum())
+    if others == 0:
+        return "all"
+    return "most" if others < k else f"{100 * n / (n + others):.0f} %"

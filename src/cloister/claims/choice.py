@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .encoded import EncodedClaims
-from .knowledge import Knowledge
+from .encode import EncodedClaims
+from .knowledge import DrawnKnowledge
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
-from .losses import level_losses
 from .matching import Matching
-from .node_risk import Basis, NodeRisk, RiskFigures, risk_of
-from .released import Released
-from .risk_settings import PowerAt, RiskSettings
+from .node_risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings, risk_of
+from .released import ReleasedClaims, level_losses
 
 Bounds = Sequence[tuple[int, int]]
 
@@ -40,8 +38,6 @@ class NodeTest:
 
     Attributes
     ----------
-    levels : of the node
-    loss : of the node
     raw, node : figures with misses decided on base values, and on the values of the node
     """
 
@@ -75,7 +71,7 @@ class TruncationTried:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choice:
+class NodeChoice:
     """The node chosen.
 
     Attributes
@@ -92,17 +88,17 @@ class Choice:
     levels: Node
     truncation: float
     loss: float
-    released: Released
+    released: ReleasedClaims
     tried: tuple[TruncationTried, ...]
     around: tuple[NodeTest, ...]
     is_optimal: bool = True
 
 
-class _Level:
+class _TruncationLevel:
     """One truncation level, ready to be searched: its lists of patients are made once."""
 
     def __init__(
-        self, released: Released, knowledge: Knowledge, settings: RiskSettings, power_at: PowerAt | None
+        self, released: ReleasedClaims, knowledge: DrawnKnowledge, settings: RiskSettings, power_at: PowerAt | None
     ) -> None:
         self.released = released
         self.knowledge = knowledge
@@ -172,18 +168,12 @@ class Chooser:
         self.encoded, self.truncation, self.settings = encoded, truncation, settings
         self.bounds = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
         self.weights, self.power_at = weights, power_at
-        self._knowledge = Knowledge(encoded, power, settings.seed, draws=settings.draws)
+        self._knowledge = DrawnKnowledge(encoded, power, settings.seed, draws=settings.draws)
         self._budget = Budget(settings.search_nodes, settings.search_seconds)
-        self._levels: dict[float, _Level] = {}
+        self._levels: dict[float, _TruncationLevel] = {}
 
-    def choose(self, max_sup: float) -> Choice:
-        """Return what `choose_node` does, with this MaxSup.
-
-        Raises
-        ------
-        NoSafeRelease
-            No node of any truncation level passes, or none was found before the search had to end.
-        """
+    def choose(self, max_sup: float) -> NodeChoice:
+        """Return what `choose_node` does, with this MaxSup."""
         tried: list[TruncationTried] = []
         best: tuple[Node, float, float] | None = None
         percentiles = sorted(set(self.settings.truncation), reverse=True)
@@ -202,12 +192,12 @@ class Chooser:
         levels, percentile, loss = best
         level = self._level(percentile, max_sup)
         around = _around(level, levels, self.bounds, self.weights)
-        return Choice(levels, percentile, loss, level.released, tuple(tried), around, is_optimal)
+        return NodeChoice(levels, percentile, loss, level.released, tuple(tried), around, is_optimal)
 
-    def _level(self, percentile: float, max_sup: float) -> _Level:
+    def _level(self, percentile: float, max_sup: float) -> _TruncationLevel:
         if percentile not in self._levels:
-            released = Released.everything(self.encoded, self.truncation.kept(percentile))
-            self._levels[percentile] = _Level(released, self._knowledge, self.settings, self.power_at)
+            released = ReleasedClaims.everything(self.encoded, self.truncation.kept(percentile))
+            self._levels[percentile] = _TruncationLevel(released, self._knowledge, self.settings, self.power_at)
         level = self._levels[percentile]
         level.max_sup = max_sup
         return level
@@ -235,7 +225,7 @@ def choose_node(
     bounds: Bounds | None = None,
     weights: Sequence[float] | None = None,
     power_at: PowerAt | None = None,
-) -> Choice:
+) -> NodeChoice:
     """Find the truncation level and node that lose least among those whose flag rate is at most MaxSup.
 
     *Guarantee*: no node of the lattice that loses less, lost claims included, passes both tests: the flag rate with
@@ -245,10 +235,6 @@ def choose_node(
     simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
     where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
     of half a million measured, by a few hundred draws each.
-
-    Parameters
-    ----------
-    truncation, power, bounds, weights, power_at : as for `Chooser`
 
     Raises
     ------
@@ -260,7 +246,7 @@ def choose_node(
 
 
 def _search(
-    level: _Level, bounds: Bounds, weights: Sequence[float] | None, bound: float, budget: Budget
+    level: _TruncationLevel, bounds: Bounds, weights: Sequence[float] | None, bound: float, budget: Budget
 ) -> LatticeResult:
     """Search one truncation level; levels are counted from the lowest allowed within the search only."""
     losses = level_losses(level.released, weights)
@@ -282,7 +268,9 @@ def _search(
     return replace(result, levels=raised(result.levels))
 
 
-def _around(level: _Level, levels: Node, bounds: Bounds, weights: Sequence[float] | None) -> tuple[NodeTest, ...]:
+def _around(
+    level: _TruncationLevel, levels: Node, bounds: Bounds, weights: Sequence[float] | None
+) -> tuple[NodeTest, ...]:
     """The node and its neighbours, one level up or down in one column."""
     losses = level_losses(level.released, weights)
     nodes = [levels]

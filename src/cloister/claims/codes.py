@@ -1,15 +1,36 @@
-"""What is a code of a diagnosis or of a procedure, and of which coding."""
+"""Codes of diagnoses, procedures and places: what is one, whom they exclude (step 2), and their groups (step 6).
 
+References
+----------
+El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2 (exclusions) and sections 7 to 10 (groups).
+"""
+
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from cloister.errors import InputError
 from cloister.hierarchy import icd9, icd10
 
-from .group_tables import RANGED, CodeGroups, groups_of, plain
+from .data import PATIENT, Claims, numbers_of
+from .group_tables import (
+    OTHER,
+    RANGED,
+    CodeGroups,
+    ExclusionRule,
+    groups_of,
+    place_codes,
+    plain,
+    read_exclusions,
+    shipped_exclusions,
+    words,
+)
 from .ladders import NO_CODE, split_bounds
 from .plan import ClaimsPlan
+from .plan_sections import TopCoding
+from .steps import LOOKED_FOR, StepLine, Stepped, excluded
 
 ICD9, ICD10 = "icd9", "icd10"
 BOTH = frozenset({ICD9, ICD10})
@@ -32,6 +53,8 @@ OWN = re.compile(r"(?=.*[0-9])[0-9A-Z]{1,8}")
 
 SEPARATORS = re.compile(r"[\s,;|]+")
 LISTS = {"diagnosis": "diagnoses", "procedure": "procedures"}
+
+EXCLUDING = "2 high-risk patients"
 
 
 def codes_in(cell: str) -> list[str]:
@@ -105,7 +128,8 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
             values = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, values, CODINGS_OF.get(word, BOTH), own)
             counts[column] = int(claims[column].is_in([*none]).sum())
-            claims = claims.with_columns(_replaced(claims[column], dict.fromkeys(none, NO_CODE)))
+            if none:
+                claims = claims.with_columns(claims[column].replace(dict.fromkeys(none, NO_CODE)))
         for column in plan.claim_columns(LISTS[role]):
             cells = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, sorted({code for cell in cells for code in codes_in(cell)}), groups=own)
@@ -113,5 +137,158 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
     return claims, {column: count for column, count in counts.items() if count}
 
 
-def _replaced(series: pl.Series, names: Mapping[str, str]) -> pl.Series:
-    return series.replace(names) if names else series
+def exclusions(data: Claims) -> Stepped:
+    """Take out every patient with a claim that the exclusion list names, and all claims of such patients.
+
+    Diagnoses are looked for in the column with the role ``diagnosis`` and in all with the role ``diagnoses`` (codes
+    separated by spaces, commas, semicolons or bars), procedures likewise, places by code or name. Codes of ICD-9-CM and
+    of ICD-10-CM are told apart by themselves; what is a code of both is taken for what the rest of the column is, and
+    what is a code of neither is looked for in both lists.
+
+    Guarantee: no claim of a patient remains whose recorded codes the list names, so that what is left cannot be used
+    to infer what was taken out. Not promised: conditions that are recorded in no column with such a role.
+
+    References
+    ----------
+    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2.
+    """
+    rules = rules_of(data)
+    by_rule = {name: patients for name, patients in _patients_by_rule(data, rules).items() if not patients.is_empty()}
+    hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.Int64), *by_rule.values()]).unique()
+    counts = {name: patients.len() for name, patients in by_rule.items()}
+    done = excluded(data.plan, [kind for kind in LOOKED_FOR if any(rule.kind == kind for rule in rules)])
+    line = StepLine(EXCLUDING, done, hit.len(), counts)
+    return Stepped(data.of_patients(hit, others=True), line, removed=data.of_patients(hit))
+
+
+def rules_of(data: Claims) -> tuple[ExclusionRule, ...]:
+    """The rules that the plan names, and its own."""
+    plan = data.plan.exclusions
+    named = [rule for rule in shipped_exclusions() if plan.rules is None or rule.range.name in plan.rules]
+    own = () if plan.file is None else read_exclusions(plan.file)
+    return (*named, *own)
+
+
+def _patients_by_rule(data: Claims, rules: tuple[ExclusionRule, ...]) -> dict[str, pl.Series]:
+    found: dict[str, list[pl.Series]] = {rule.range.name: [] for rule in rules}
+    for kind in LOOKED_FOR:
+        of_kind = [rule for rule in rules if rule.kind == kind]
+        for column in data.plan.claim_columns(kind, LISTS.get(kind, kind)) if of_kind else ():
+            cells = data.claims[column].drop_nulls().unique().to_list()
+            for name, hit in _hits(kind, cells, of_kind).items():
+                found[name].append(data.claims.filter(pl.col(column).is_in(hit))[PATIENT].unique())
+    return {name: pl.concat(series).unique() for name, series in found.items() if series}
+
+
+def _hits(kind: str, cells: list[str], rules: list[ExclusionRule]) -> dict[str, list[str]]:
+    """Cells that each rule names, by any of their codes."""
+    codes = {cell: [cell] if kind == "place" else codes_in(cell) for cell in cells}
+    distinct = {code for several in codes.values() for code in several}
+    if kind == "diagnosis":
+        by_code = _rules_of_diagnoses(distinct, rules)
+    else:
+        read = place_code if kind == "place" else plain
+        by_code = {text: _named(read(text), rules) for text in distinct}
+    hits: dict[str, list[str]] = {}
+    for cell, several in codes.items():
+        for name in {name for code in several for name in by_code[code]}:
+            hits.setdefault(name, []).append(cell)
+    return hits
+
+
+def _rules_of_diagnoses(codes: Iterable[str], rules: list[ExclusionRule]) -> dict[str, set[str]]:
+    by_coding = {coding: [rule for rule in rules if rule.coding in (None, coding)] for coding in BOTH}
+    return {
+        text: {name for coding in codings for name in _named(whole(text), by_coding[coding])}
+        for text, codings in readings(codes).items()
+    }
+
+
+def _named(code: str, rules: list[ExclusionRule]) -> set[str]:
+    return {rule.range.name for rule in rules if rule.range.holds(code)}
+
+
+def whole(diagnosis: str) -> str:
+    """Return a code as `plain` does, with the zeros before it that a spreadsheet takes away: `42` is `042`.
+
+    Examples
+    --------
+    >>> whole("42"), whole("42.0"), whole("429"), whole("B20")
+    ('042', '0420', '429', 'B20')
+    """
+    category, dot, rest = diagnosis.strip().partition(".")
+    return plain(category.zfill(3) + dot + rest) if category.isdecimal() else plain(diagnosis)
+
+
+def place_code(text: str) -> str:
+    """Return the code of a place of service, by itself, by name, or before its name: `55 - Residential ...`."""
+    told = words(text)
+    first, _, rest = told.partition(" ")
+    return place_codes().get(told) or (words(first) if rest and first.isdigit() else told)
+
+
+def grouping(data: Claims) -> Stepped:
+    """Replace diagnoses, procedures, places and specialties by their groups, where the plan asks for it.
+
+    Columns that are not replaced here can still be grouped by their hierarchy, whose levels hold the same groups;
+    what is no code in them gets one label, see `without_no_codes`. Missing stays missing.
+
+    References
+    ----------
+    El Emam et al. (2012), JMIR 14(1):e33, appendix, sections 7 to 10.
+    """
+    plan = data.plan
+    claims, without = without_no_codes(data.claims, plan)
+    counts = {f"{column!r} not a code": count for column, count in without.items()}
+    grouped: list[str] = []
+    for role in plan.grouping.columns:
+        column = plan.claim_column(role)
+        if column is None:
+            continue
+        groups = groups_of(role, plan.grouping.tables)
+        names = {text: groups.group(text) for text in claims[column].drop_nulls().unique()}
+        series = claims[column].replace_strict(names, return_dtype=pl.String) if names else claims[column]
+        claims = claims.with_columns(series)
+        counts[f"{column!r} in group {OTHER}"] = int((series == OTHER).sum())
+        grouped.append(f"{column!r} ({role})")
+    done = f"Replaced by groups: {', '.join(grouped)}." if grouped else "No column was replaced by groups."
+    return Stepped(data.with_frames(claims=claims), StepLine("6 grouping", done, counts=counts))
+
+
+def top_coding(data: Claims) -> Stepped:
+    """Give all numbers from a quantile on one label, such as ``162+``, in the columns that the plan names.
+
+    The quantile is the nearest rank among the column's values, those of 0 left out if the plan says so. The label is
+    thus a quantile of the data, which the line says; nothing else that is released holds one.
+    """
+    patients, claims = data.patients, data.claims
+    counts: dict[str, int] = {}
+    told: list[str] = []
+    for coding in data.plan.top_coding:
+        if coding.column in claims.columns:
+            coded, count = _top_coded(claims[coding.column], coding)
+            claims = claims.with_columns(coded)
+        elif coding.column in patients.columns:
+            coded, count = _top_coded(patients[coding.column], coding)
+            patients = patients.with_columns(coded)
+        else:
+            raise InputError(f"The plan asks for top-coding of {coding.column!r}, but there is no such column.")
+        counts[f"{coding.column!r} top-coded"] = count
+        zeros = ", zeros left out" if coding.exclude_zero else ""
+        told.append(f"{coding.column!r} from its {100 * coding.quantile:g}th percentile{zeros}")
+    done = "No column was top-coded."
+    if told:
+        done = f"Top-coded: {'; '.join(told)}. The label is that percentile of the data."
+    return Stepped(data.with_frames(patients, claims), StepLine("6 top-coding", done, counts=counts))
+
+
+def _top_coded(series: pl.Series, coding: TopCoding) -> tuple[pl.Series, int]:
+    numbers = numbers_of(series, "the data") if series.dtype == pl.String else series
+    counted = numbers.drop_nulls().filter(numbers.drop_nulls() > 0) if coding.exclude_zero else numbers.drop_nulls()
+    text = numbers.cast(pl.String)
+    if counted.is_empty():
+        return text, 0
+    rank = max(1, math.ceil(round(coding.quantile * counted.len(), 9)))
+    limit = counted.sort()[rank - 1]
+    above = (numbers >= limit).fill_null(False)
+    return text.set(above, f"{limit}+"), int(above.sum())

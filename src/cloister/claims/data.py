@@ -1,5 +1,6 @@
-"""Patients and their claims as read: two tables of text that fit together."""
+"""Patients and their claims as read: two tables of text that fit together, and what their columns may hold."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +15,49 @@ from cloister.sources import read_claim_tables
 
 from .plan import ClaimsPlan
 
+ISO = r"^\s*([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]|\s*$)"
+COMPACT = r"^\s*([0-9]{8})\s*$"
+WHOLE = r"^\s*([0-9]{1,9})(?:\.[0-9]*)?\s*$"
+
 PATIENT = "\0patient"
 """Column that steps work with: the number of the patient in the patients' file. No column read has such a name."""
+
+OF_DAYS = ("length-of-stay", "days-since-first-claim", "pay-delay")
+LONGEST_SEX, LONGEST_NAME, MOST_WORDS = 20, 60, 8
+MANY_DIGITS = re.compile(r"[0-9]{4}")
+
+
+def days_in(text: pl.Series) -> pl.Series:
+    """The days of dates written ``YYYY-MM-DD`` (a time after them is dropped) or ``YYYYMMDD``; null for all else."""
+    distinct = text.drop_nulls().unique()  # few, however many claims there are
+    iso = distinct.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
+    days = iso.zip_with(iso.is_not_null(), distinct.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
+    return text.replace_strict(distinct, days, default=None, return_dtype=pl.Date)
+
+
+def whole_numbers_in(text: pl.Series) -> pl.Series:
+    """The numbers from 0 on below 10^9, decimals rounded down; null for all else."""
+    return text.str.extract(WHOLE).cast(pl.Int64)
+
+
+def dates_of(text: pl.Series, table: str) -> pl.Series:
+    """The days of a column of dates, null where missing; see `days_in`."""
+    return _whole(days_in(text), text, table, "dates", "Write dates as YYYY-MM-DD")
+
+
+def numbers_of(text: pl.Series, table: str) -> pl.Series:
+    """The whole numbers of a column of text, null where missing; see `whole_numbers_in`."""
+    advice = "Correct them, or give the column another role"
+    return _whole(whole_numbers_in(text), text, table, "numbers from 0 on", advice)
+
+
+def _whole(read: pl.Series, text: pl.Series, table: str, needed: str, advice: str) -> pl.Series:
+    wrong = int((read.is_null() & text.is_not_null()).sum())
+    if wrong:
+        raise InputError(
+            f"Column {text.name!r} of {table}: {wrong} values are not {needed}. {advice}.", column=text.name
+        )
+    return read
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,13 +147,7 @@ class Claims:
 
 
 def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
-    """Join what was read of two files.
-
-    Raises
-    ------
-    InputError
-        As for `Claims.read`.
-    """
+    """Join what was read of two files."""
     people = _columns(patients, plan.patients.roles, "patients")
     events = _columns(claims, plan.claims.roles, "claims")
     (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
@@ -180,3 +216,54 @@ def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> Inpu
     return InputError(
         f"{source.name}: {where} is {found}.", file=source.name, row=record, line=line, column=column.name
     )
+
+
+def check_contents(data: Claims) -> None:
+    """Refuse dates in a column of days, and free text in a column of sexes."""
+    plan, (of_patients, of_claims) = data.plan, data.names
+    for column in plan.claim_columns(*OF_DAYS):
+        _refuse(
+            of_claims, data.claims[column], days_in(data.claims[column]).is_not_null(), "are dates, not numbers of days"
+        )
+    for column in plan.patient_columns("sex"):
+        sexes = data.patients[column]
+        text = [value for value in sexes.drop_nulls().unique() if not is_sex(value)]
+        _refuse(of_patients, sexes, sexes.is_in(text), "are no sex: one or two words, or a number of up to five digits")
+
+
+def _refuse(file: str, series: pl.Series, wrong: pl.Series, found: str) -> None:
+    rows = int(wrong.fill_null(False).sum())
+    if rows:
+        raise InputError(
+            f"Column {series.name!r} of {file}: {rows} values {found}. Correct them, or give the column another role.",
+            file=file,
+            column=series.name,
+        )
+
+
+def is_sex(text: str) -> bool:
+    """Whether a text can be the name or number of a sex, in any language.
+
+    Examples
+    --------
+    >>> [is_sex(text) for text in ("F", "not known", "8507", "ask Mrs Miller 555-1234")]
+    [True, True, True, False]
+    """
+    words = text.split()
+    named = 0 < len(words) <= 2 and len(text) <= LONGEST_SEX and all(word.isalpha() for word in words)
+    return named or re.fullmatch(r"\s*[0-9]{1,5}\s*", text) is not None
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be a category such as a region or a race, and is no remark.
+
+    Examples
+    --------
+    >>> [is_name(text) for text in ("Black or African American", "12345-6789", "District 12", "call 555-1234")]
+    [True, True, True, False]
+    """
+    words = text.split()
+    if len(text) > LONGEST_NAME or len(words) > MOST_WORDS:
+        return False
+    digits = any(character.isdigit() for character in text)
+    return not digits or len(words) <= 1 or (len(words) <= 3 and MANY_DIGITS.search(text) is None)

@@ -1,6 +1,6 @@
-"""The form of what stands in the two files of a release of claims."""
+"""The form of what stands in the two files of a release of claims, and what is promised of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -36,7 +36,6 @@ class ReleasedColumn:
 
     Attributes
     ----------
-    name : of the column
     role : identifier, quasi-identifier, keep (as recorded), pseudonym or flag
     hierarchy, level, top : of a quasi-identifier: its hierarchy, the level released, and the highest there is
     numbered_with : of a pseudonym: columns with the same word share their numbers
@@ -160,3 +159,49 @@ class ReadBack:
 
     files: WrittenClaims
     form: ClaimsForm
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """How claims were cut short.
+
+    Attributes
+    ----------
+    percentile : of claims, that patients were cut to; 100 where none was
+    by_year : whether it is one of patients and years
+    loses_more : whether suppression leaves out claims as well
+    """
+
+    percentile: float
+    by_year: bool
+    loses_more: bool
+
+
+@dataclass(frozen=True)
+class ClaimsPromise:
+    """What is promised of a release.
+
+    Attributes
+    ----------
+    form : the columns of the files
+    threshold, k : highest risk, and the smallest class that is not flagged
+    seed : of the release
+    power, rounding, basis : what the adversary knows
+    is_bounded : whether the risk for who believes flags is limited as well
+    figures : ``mean``, ``interval``, ``flag_rate``, ``flag_interval``, ``missed``, ``draws``; the same under
+        ``tolerant`` and ``as_released``, and ``highest`` under ``tolerant``
+    attacks : the same figures of other adversaries, by ``adversary``; none before they were measured
+    truncation : how claims were cut short; None before that is told
+    """
+
+    form: ClaimsForm
+    threshold: float
+    k: int
+    seed: int
+    power: int
+    rounding: str
+    basis: str
+    is_bounded: bool
+    figures: Mapping[str, Any]
+    attacks: Sequence[Mapping[str, Any]] = ()
+    truncation: Truncated | None = None

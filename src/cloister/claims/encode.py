@@ -1,5 +1,6 @@
-"""From frames of text to numbers, sorted by content: the end of the steps that work on frames."""
+"""Patients and claims as numbers, sorted by content: the border between steps on frames and those that judge risk."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -7,17 +8,120 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, InternalError
 from cloister.hierarchy import Ladder
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
-from .derived import years_of
-from .encoded import EncodedClaims, EncodedColumn
 from .ladders import BoundedHierarchy, hierarchy_named
-from .plan import NEVER_RELEASED, PSEUDONYMS
+from .plan_sections import NEVER_RELEASED, PSEUDONYMS
+from .prepare import years_of
 
-Rows = NDArray[np.int64]
+MISSING = -1
+"""Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""
+
+RowNumbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EncodedColumn:
+    """One quasi-identifier of patients (level 1) or of claims (level 2), and its hierarchy.
+
+    Attributes
+    ----------
+    name : column
+    values : (n_rows,) int32, number of the base value of each row, -1 where it is missing
+    levels : (n_levels, n_values) int32, number of the label of each base value at each level; level 0 is the
+        identity, the last level has one label for all, and each level is nested in the next
+    labels : the texts of the labels, by level
+    losses : (n_levels, n_values) float64, loss of a cell in [0, 1]; 0 at level 0, 1 at the last level
+    """
+
+    name: str
+    values: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    labels: tuple[tuple[str, ...], ...]
+    losses: NDArray[np.float64]
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels; the highest is one less."""
+        return int(self.levels.shape[0])
+
+    @property
+    def n_values(self) -> int:
+        """Number of base values, the missing one not among them."""
+        return int(self.levels.shape[1])
+
+    def at(self, level: int) -> NDArray[np.int32]:
+        """Number of the label of each row at a level, -1 where the value is missing."""
+        numbers: NDArray[np.int32] = np.append(self.levels[level], np.int32(MISSING))[self.values].astype(np.int32)
+        return numbers
+
+    def text_at(self, level: int) -> list[str | None]:
+        """Label of each row at a level, None where the value is missing."""
+        texts = self.labels[level]
+        return [None if number == MISSING else texts[number] for number in self.at(level).tolist()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EncodedClaims:
+    """Patients and claims, sorted by content, so that the order of the input never matters.
+
+    Attributes
+    ----------
+    patients : level-1 quasi-identifiers, (n_patients,) values each
+    claims : level-2 quasi-identifiers, (n_claims,) values each
+    offsets : (n_patients + 1,) int64; the claims of patient i are the rows ``offsets[i]:offsets[i + 1]``
+    years : (n_claims,) int32 for truncation per year of a patient, or None
+    """
+
+    patients: tuple[EncodedColumn, ...]
+    claims: tuple[EncodedColumn, ...]
+    offsets: NDArray[np.int64]
+    years: NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not fit together: an error of ours, since values were checked when they were read."""
+        if self.offsets.size == 0 or self.offsets[0] != 0 or bool(np.any(np.diff(self.offsets) < 0)):
+            raise InternalError("The claims of patients are not one run of rows each.")
+        _check(self.patients, self.n_patients)
+        _check(self.claims, self.n_claims)
+        if self.years is not None and self.years.size != self.n_claims:
+            raise InternalError("The years of claims are not one for each claim.")
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients."""
+        return int(self.offsets.size - 1)
+
+    @property
+    def n_claims(self) -> int:
+        """Number of claims of all patients."""
+        return int(self.offsets[-1])
+
+    @property
+    def columns(self) -> tuple[EncodedColumn, ...]:
+        """All quasi-identifiers, those of patients first: the order of levels in a node."""
+        return (*self.patients, *self.claims)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """Patient of each claim, (n_claims,)."""
+        return np.repeat(np.arange(self.n_patients), np.diff(self.offsets))
+
+
+def _check(columns: Sequence[EncodedColumn], n_rows: int) -> None:
+    for column in columns:
+        levels, values = column.levels, column.values
+        fits = values.size == n_rows and levels.shape == column.losses.shape and levels.shape[0] == len(column.labels)
+        if not fits or (n_rows and not (values.min() >= MISSING and values.max() < column.n_values)):
+            raise InternalError(f"Column {column.name!r}: numbers and hierarchy do not fit together.")
+        for low, high in itertools.pairwise(levels):
+            above = np.full(int(low.max(initial=0)) + 1, MISSING)
+            above[low] = high
+            if not np.array_equal(above[low], high):
+                raise InternalError(f"Column {column.name!r}: its levels are not nested.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,8 +137,8 @@ class Encoding:
     """
 
     claims: EncodedClaims
-    patient_rows: Rows
-    claim_rows: Rows
+    patient_rows: RowNumbers
+    claim_rows: RowNumbers
     lowest: tuple[int, ...]
     highest: tuple[int, ...]
     kept_of_patients: tuple[str, ...]
@@ -52,11 +156,6 @@ def encode(data: Claims) -> Encoding:
     Claims are in the order of their quasi-identifiers and then of the columns kept as they are; patients in the order
     of their own, and then of their claims. So the order of the input never matters; pseudonyms take no part, as they
     are numbered by this order.
-
-    Raises
-    ------
-    InputError
-        A value is outside the hierarchy of its column, or the levels asked for are not there.
     """
     if not data.n_patients:
         raise InputError("No patients are left to be released. See what the steps before left out.")
@@ -149,14 +248,14 @@ def _losses(ladder: Ladder) -> NDArray[np.float64]:
     return clipped
 
 
-def _owners(data: Claims) -> Rows:
+def _owners(data: Claims) -> RowNumbers:
     """The row of the patient of each claim."""
     rows = pl.Series("row", range(data.n_patients), dtype=pl.Int64)
     known = data.patients.select(PATIENT).with_columns(rows)
     return data.claims.select(PATIENT).join(known, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
 
 
-def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str]) -> Rows:
+def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str]) -> RowNumbers:
     """Number of each row by its content: equal rows have one number, and numbers are in the order of the content."""
     numbers_of = [pl.Series(f"{place}", one.column.values) for place, one in enumerate(columns)]
     texts_of = [as_text(frame[column]).alias(f"kept {place}") for place, column in enumerate(kept)]
@@ -171,8 +270,8 @@ def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str
 
 
 def _patient_order(
-    columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str], content: Rows, counts: NDArray[np.int64]
-) -> Rows:
+    columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str], content: RowNumbers, counts: NDArray[np.int64]
+) -> RowNumbers:
     """Rows of patients, by their own content and then by that of their claims, which ``content`` has in runs."""
     own = _content(columns, frame, kept) if columns or kept else np.zeros(frame.height, dtype=np.int64)
     numbers = content.astype(">u4").tobytes()
@@ -185,15 +284,15 @@ def _patient_order(
     return np.array(sorted(range(frame.height), key=keys.__getitem__), dtype=np.int64)
 
 
-def _runs(order: Rows, counts: NDArray[np.int64]) -> Rows:
+def _runs(order: RowNumbers, counts: NDArray[np.int64]) -> RowNumbers:
     """Positions of the runs of claims of patients, when patients are put in this order."""
     starts = np.cumsum(counts) - counts
     sizes = counts[order]
     ends = np.cumsum(sizes)
     shift = np.repeat(starts[order] - (ends - sizes), sizes)
-    positions: Rows = np.arange(shift.size, dtype=np.int64) + shift
+    positions: RowNumbers = np.arange(shift.size, dtype=np.int64) + shift
     return positions
 
 
-def _taken(column: EncodedColumn, rows: Rows) -> EncodedColumn:
+def _taken(column: EncodedColumn, rows: RowNumbers) -> EncodedColumn:
     return EncodedColumn(column.name, column.values[rows], column.levels, column.labels, column.losses)

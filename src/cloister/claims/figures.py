@@ -2,25 +2,33 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .as_released import as_released
-from .compared import Compared, compared, compared_told
+import numpy as np
+from numpy.typing import NDArray
+
 from .data import Claims
-from .data_file import CLAIMS, QUASI
-from .evaluation import DIGITS, attacks_told, correlations_of, evaluate, neighbours_of, told_of
-from .losses import loss_of_released, weights_of
+from .data_file import CLAIMS, QUASI, SUPPRESSED
+from .evaluation import (
+    DIGITS,
+    Sensitivity,
+    as_released,
+    attacks_told,
+    correlations_of,
+    evaluate,
+    neighbours_of,
+    told_of,
+)
 from .manifest import levels_told, records_of
 from .plan import ClaimsPlan
-from .population import Population
-from .prepare import Prepared
+from .population import PopulationRegister
+from .prepare import PreparedClaims
 from .protect import ProtectedClaims
-from .sensitivity import Sensitivity
-from .step_sentences import truncated
-from .steps import WITHHELD, StepLine
-from .steps_told import early_lines, suppression_line, truncation_line
-from .written import Laid
+from .release import Laid
+from .released import loss_of_released, weights_of
+from .steps import WITHHELD, StepLine, truncated
+from .steps_told import Compared, compared, compared_told, early_lines
 
 ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
 
@@ -59,11 +67,11 @@ def risk_told(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> dict[
 
 def work_out(
     data: Claims,
-    prepared: Prepared,
+    prepared: PreparedClaims,
     protected: ProtectedClaims,
     laid: Laid,
     risk: Mapping[str, Any],
-    population: Population | None = None,
+    population: PopulationRegister | None = None,
 ) -> ClaimsFigures:
     """Return the figures of a release; steps 7 to 12 have their lines among them.
 
@@ -80,10 +88,11 @@ def work_out(
     lost = [*(line.total or 0 for line in leaving), int(suppression.patients.sum())]
     is_withheld = any(line.told(k)["total"] == WITHHELD for line in leaving)
     told_apart = compared(prepared, laid, k)
+    labels = {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
     told = {
         "records": records_of(data.n_patients, laid.files.patients.height, lost, k, is_withheld=is_withheld)
         | {"claims": laid.files.claims.height},
-        "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": _labels(laid)},
+        "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": labels},
         "risk": dict(risk),
         "choice": _choice(protected, laid),
         "steps": [line.told(k) for line in _told_lines(lines, told_apart, prepared, protected, laid)],
@@ -119,14 +128,16 @@ LEAVING = ("high-risk patients", "patients without claims")
 def _told_lines(
     lines: Sequence[StepLine],
     told_apart: Sequence[Compared],
-    prepared: Prepared,
+    prepared: PreparedClaims,
     protected: ProtectedClaims,
     laid: Laid,
 ) -> list[StepLine]:
     """The same lines, counting what is released."""
     later = {line.step: line for line in lines[len(prepared.lines) :]}
-    later |= {"7 truncation": truncation_line(later["7 truncation"], protected)}
-    later |= {"11 suppression": suppression_line(later["11 suppression"], protected, laid)}
+    # of the claims cut, those of released patients; whom truncation flags, the files say
+    cut, owners = _count(protected, ~protected.choice.released.claims)
+    later |= {"7 truncation": replace(later["7 truncation"], total=cut, counts={}, patients_in_all=owners)}
+    later |= {"11 suppression": _suppression_line(later["11 suppression"], protected, laid)}
     return [*early_lines(prepared, laid, [one.variable for one in told_apart]), *later.values()]
 
 
@@ -136,10 +147,6 @@ def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
     if 0 < int(found.patients.sum()) < protected.settings.k:
         loss = loss_of_released(found.released, found.levels, weights_of(protected.encoding.claims, plan.weights))
     return math.ceil(100 * loss) / 100
-
-
-def _labels(laid: Laid) -> dict[str, int]:
-    return {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
 
 
 def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
@@ -201,3 +208,23 @@ def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]
             hidden if n_people else {},
         ),
     ]
+
+
+def _suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:
+    """Return the line of step 11: patients left out, and of those released what was suppressed."""
+    suppression, before = protected.suppression, protected.choice.released
+    left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
+    flags = [f"{SUPPRESSED}{name}" for name in laid.form.names(CLAIMS, QUASI)]
+    counts = {
+        "patients left out": int(suppression.patients.sum()),
+        "cells suppressed": sum(int((laid.files.claims[flag] == "1").sum()) for flag in flags),
+        "claims left out": left_out,
+    }
+    return replace(line, counts=counts, patients={"claims left out": owners})
+
+
+def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
+    """How many of these claims are of patients who are released, and of how many of them."""
+    owners = protected.encoding.claims.owners
+    mine = owners[claims & protected.suppression.released.patients[owners]]
+    return int(mine.size), int(np.unique(mine).size)

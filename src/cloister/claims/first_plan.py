@@ -13,8 +13,8 @@ from .data import claims_of
 from .encode import encode
 from .group_tables import exclusion_rules
 from .guessing import Guess, guess_claims, guess_ids, guess_patients, roles_of
-from .plan import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, ClaimsPlan
-from .plan_file import parse_plan
+from .plan import ClaimsPlan, parse_plan
+from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY
 from .prepare import prepare
 
 NAME = "the plan"
@@ -40,13 +40,7 @@ class FirstPlan:
 
 
 def first_plan(patients: Source, claims: Source) -> FirstPlan:
-    """Guess a plan, and make sure that patients and claims go through the steps by it.
-
-    Raises
-    ------
-    InputError
-        No column joins the two files, no column of claims is a quasi-identifier, or a step refuses the data.
-    """
+    """Guess a plan, and make sure that patients and claims go through the steps by it."""
     joined = guess_ids(patients.frame, claims.frame)
     if joined is None:
         raise InputError(

@@ -103,15 +103,11 @@ def words(name: str) -> str:
 
 
 def groups_of(role: str, tables: Mapping[str, str] | None = None) -> Groups:
-    """Return the groups of ``diagnosis``, ``procedure``, ``place`` or ``specialty``: the file named, else ours.
-
-    Raises
-    ------
-    InputError
-        The file has not the columns ``group`` and ``first, last``, or ``group`` and ``name`` (``code`` too, if any).
-    """
+    """Return the groups of ``diagnosis``, ``procedure``, ``place`` or ``specialty``: the file named, else ours."""
     file = (tables or {}).get(role)
-    return shipped_groups(role) if file is None else _made(role, _read_file(Path(file), role))
+    if file is None:
+        return shipped_groups(role)
+    return _made(role, _read_csv(Path(file), ("group", "first", "last") if role in RANGED else ("group", "name")))
 
 
 @lru_cache(maxsize=4)
@@ -164,11 +160,6 @@ def read_exclusions(file: str) -> tuple[ExclusionRule, ...]:
     """Return the list in a CSV file with the columns rule, kind, first, last (empty where one code is meant).
 
     A column ``coding``, if there is one, says of a diagnosis that `icd9` or `icd10` is meant; without, both are.
-
-    Raises
-    ------
-    InputError
-        A column is not there, a kind or coding is unknown, or the ends of a range are not equally long.
     """
     path = Path(file)
     rows = _read_csv(path, ("rule", "kind", "first"))
@@ -200,10 +191,6 @@ def _exclusions(rows: Iterable[Mapping[str, str]]) -> tuple[ExclusionRule, ...]:
 def place_codes() -> dict[str, str]:
     """Return the code of each place of service by its name, as `words` writes it."""
     return {words(row["name"]): row["code"] for row in _shipped("place.csv") if row["code"]}
-
-
-def _read_file(path: Path, role: str) -> list[dict[str, str]]:
-    return _read_csv(path, ("group", "first", "last") if role in RANGED else ("group", "name"))
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:

@@ -11,8 +11,7 @@ from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
 
 from .codes import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
-from .contents import is_name, is_sex
-from .dates import days_in, whole_numbers_in
+from .data import days_in, is_name, is_sex, whole_numbers_in
 from .group_tables import NameGroups, shipped_groups, words
 from .ladders import MOST_DAYS, NO_CODE
 from .representativeness import starts_of
@@ -33,7 +32,6 @@ class Guess:
 
     Attributes
     ----------
-    column : its name
     role : in the plan
     sureness : `sure` where name and content agree, `likely` by one of them, `not sure` where neither says anything
     why : in a few words, without values
@@ -253,7 +251,9 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[
             if sign.role in taken:
                 return Guess(column, "drop", "likely", f"another column is the {sign.role}")
             if sign.role == "quasi-identifier":
-                return Guess(column, sign.role, "likely", "by its name", _simple(values))
+                # digits of one length can be cut short; all else is kept or suppressed
+                are_zip = len(values) > FEW and all(re.fullmatch(r"[0-9]{5}", value) for value in values)
+                return Guess(column, sign.role, "likely", "by its name", "prefix:5" if are_zip else "suppress")
             if sign.content in (_anything, _some_diagnoses):
                 return Guess(column, sign.role, "likely", "by its name" + _of_codes(sign, values), sign.hierarchy)
             return Guess(column, sign.role, "sure", "by name and content" + _of_codes(sign, values), sign.hierarchy)
@@ -272,13 +272,6 @@ def _of_codes(sign: _Sign, values: Sequence[str]) -> str:
         return ""
     wrong = len(none_of(sign.role, values, CODINGS_OF.get(sign.hierarchy or "", BOTH)))
     return f'; {wrong} of {len(values)} distinct values are not codes and become "{NO_CODE}"' if wrong else ""
-
-
-def _simple(values: Sequence[str]) -> str:
-    """Digits of a few lengths can be cut short; all else is kept or suppressed."""
-    if len(values) > FEW and most(values, lambda value: re.fullmatch(r"[0-9]{5}", value) is not None, 1.0):
-        return "prefix:5"
-    return "suppress"
 
 
 def plain_name(column: str) -> str:

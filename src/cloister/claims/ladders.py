@@ -59,13 +59,7 @@ class NamedHierarchy:
         return [value for value in values if value is not None and not self.accepts(value)]
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not what the hierarchy needs.
-        """
+        """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
         require_cover(
@@ -96,13 +90,7 @@ class CodesOrNone:
         return self.hierarchy.outside([value for value in values if value != NO_CODE])
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is neither a code nor ``no code``.
-        """
+        """Return the ladder of these distinct values."""
         ladder = self.hierarchy.bind(column, [value for value in values if value != NO_CODE])
         texts, missing = texts_in_order(values)
         if NO_CODE not in texts:

@@ -115,7 +115,7 @@ class _Search:
         if not self.is_open.any():
             return None
         weight = np.where(self.is_open, self.volume, 0.0)
-        return self._node(int(np.argmax(weight)))
+        return tuple(int(level) for level in np.unravel_index(int(np.argmax(weight)), self.shape))
 
     def asks(self, node: Node, is_candidate: Question) -> bool:
         """Whether a node is a candidate; what that rules out is closed, what it implies is noted."""
@@ -166,9 +166,6 @@ class _Search:
                 return path[::-1]
             path.append(min(below, key=lambda finer: int(self.place[finer])))
 
-    def _node(self, index: int) -> Node:
-        return tuple(int(level) for level in np.unravel_index(index, self.shape))
-
 
 def search_lattice(
     losses: Sequence[NDArray[np.float64]],
@@ -194,11 +191,6 @@ def search_lattice(
     fixed : loss of every node besides
     bound : nodes that lose as much are not wanted
     budget : which nodes are asked until it is spent follows from the data, but for seconds
-
-    Raises
-    ------
-    InputError
-        The lattice is too large.
     """
     lattice = int(np.prod([column.size for column in losses], dtype=np.float64))
     if lattice > MOST_NODES:

@@ -1,4 +1,7 @@
-"""The manifest of a release of claims: what a recipient may know of how it was made."""
+"""What stands beside the files of a release of claims: the manifest, the codebook, and what the report shows.
+
+It says how the release was made, as far as a recipient may know, and nothing of the data that the files do not say.
+"""
 
 import dataclasses
 import math
@@ -6,15 +9,43 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from cloister.hierarchy.ladder import ROOT
+from cloister.report_figures import Counted, Shown, label_counts
 from cloister.results import Manifest, Verdict
 
 from .data import Claims
-from .data_file import CLAIMS, PATIENTS, ClaimsForm
+from .data_file import (
+    CLAIMS,
+    FLAG,
+    HMAC,
+    IDENTIFIER,
+    KEPT,
+    NUMBER,
+    PATIENTS,
+    QUASI,
+    TRUNCATED,
+    ClaimsForm,
+    ReleasedColumn,
+    WrittenClaims,
+)
 from .ladders import hierarchy_named, split_bounds
 from .plan import ClaimsPlan
 
 METHOD = "simulated-risk"
 MODEL = "mean re-identification risk"
+
+Row = tuple[str, str, str | None, str | None, str | None, str]
+BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
+IDS = {
+    NUMBER: "number of the patient in this release; the same in both files",
+    HMAC: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
+}
+PSEUDONYM_MEANING = "a number in place of an id, by its first appearance"
+CUT = "1 where claims of the patient were left out, else 0"
+HIDDEN = "1 where the cell was suppressed, which is then empty, else 0"
+ANY, RECORDED, GROUP = "any value", "as recorded", "a group of values of the hierarchy"
 
 
 def describe(data: Claims, form: ClaimsForm, verdict: Verdict, figures: Mapping[str, Any]) -> Manifest:
@@ -163,3 +194,58 @@ def records_of(
     if not hidden:
         return {"in": n_in, "released": n_released, "suppressed": gone}
     return {"in": "withheld", "released": n_released, "suppressed": f"<{k}" if gone < k else "withheld"}
+
+
+def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
+    """Return one row for each label of each quasi-identifier, and one for each other column."""
+    rows = [
+        row
+        for table in (PATIENTS, CLAIMS)
+        for column in form.of(table)
+        for row in _rows(table, column, files.of(table))
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
+
+
+def _rows(table: str, column: ReleasedColumn, frame: pl.DataFrame) -> list[Row]:
+    name = f"{table}.{column.name}"
+    if column.role != QUASI:
+        return [(name, column.role, None, None, None, _meaning(column))]
+    level = str(column.level)
+    labels = frame[column.name].drop_nulls().unique().sort()
+    return [(name, QUASI, column.hierarchy, level, label, _of_label(label, column)) for label in labels]
+
+
+def _meaning(column: ReleasedColumn) -> str:
+    if column.role == FLAG:
+        return CUT if column.name == TRUNCATED else HIDDEN
+    if column.role == IDENTIFIER:
+        return IDS[str(column.ids)]
+    return RECORDED if column.role == KEPT else PSEUDONYM_MEANING
+
+
+def _of_label(label: str, column: ReleasedColumn) -> str:
+    if label == ROOT and column.level == column.top:
+        return ANY
+    return RECORDED if column.level == 0 else GROUP
+
+
+def shown_of(files: WrittenClaims, form: ClaimsForm, k: int) -> Shown:
+    """Return what is shown of patients and claims.
+
+    Classes are those of patients with the same quasi-identifiers of their own; claims make patients stand out further.
+    """
+    known = form.names(PATIENTS, QUASI)
+    alike = files.patients.group_by(known).len()["len"] if known else pl.Series([files.patients.height])
+    return Shown(
+        k=k,
+        sizes=alike,
+        of="patients",
+        by="the size of their class, by quasi-identifiers of patients alone",
+        columns=tuple(
+            Counted(table, column, table, label_counts(files.of(table)[column]))
+            for table in (PATIENTS, CLAIMS)
+            for column in form.names(table, QUASI)
+        ),
+        files={table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)},
+    )

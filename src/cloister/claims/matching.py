@@ -25,9 +25,9 @@ from cloister.kernels.claim_classes import (
 from cloister.kernels.claim_draws import Draws
 from cloister.kernels.claim_postings import joined_postings, make_postings
 
-from .encoded import MISSING, EncodedColumn
-from .numbering import gather, neighbours, sorted_by_patient
-from .released import Released
+from .encode import MISSING, EncodedColumn
+from .knowledge import gather, neighbours, sorted_by_patient
+from .released import ReleasedClaims
 
 SPAN = 512
 """Draws that a thread takes at a time."""
@@ -62,7 +62,7 @@ class Matching:
     only : the one node that will be asked about; lists for all nodes if not given
     """
 
-    def __init__(self, released: Released, cap: int, threads: int = 1, only: Levels | None = None) -> None:
+    def __init__(self, released: ReleasedClaims, cap: int, threads: int = 1, only: Levels | None = None) -> None:
         self.released = released
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.cap = cap
@@ -74,7 +74,9 @@ class Matching:
         parts, labels = [], []
         for h in range(len(encoded.claims)):
             starts, values = sorted_by_patient(released.values(h), encoded.owners, self._numbers[h], encoded.n_patients)
-            for level, own in enumerate(self._levels_of(h)):
+            order = np.argsort(self._numbers[h])
+            for level, label_of in enumerate(encoded.claims[h].levels):
+                own = label_of[order].astype(np.int64)  # label of each renumbered value
                 is_asked = asked is None or asked[h] == level
                 nothing = np.zeros_like(starts), values[:0]
                 labels.append(own)
@@ -148,7 +150,7 @@ class Matching:
         """Count patients who fit each draw where values may be missing of those who are flagged."""
         found = np.zeros(draws.patients.size, dtype=np.int64)
         cells, recoding = self.cells(levels), self.recoding(levels)
-        leeway = make_leeway(cells.of, self._room)
+        leeway = make_leeway(cells.of, self.released.room)
         where = self._where(cells, draws, wanted)
         self._run(
             None,
@@ -187,10 +189,6 @@ class Matching:
         return np.concatenate([[0], np.cumsum(self._heights)])[:-1].astype(np.int64) + own
 
     @cached_property
-    def _room(self) -> NDArray[np.int32]:
-        return self.released.room()
-
-    @cached_property
     def _shown(self) -> Shown:
         encoded = self.released.encoded
         parts = [
@@ -198,12 +196,6 @@ class Matching:
             for h, number in enumerate(self._numbers)
         ]
         return make_shown(gather(parts))
-
-    def _levels_of(self, h: int) -> list[NDArray[np.int64]]:
-        """Label of each renumbered value of a column, by level."""
-        column = self.released.encoded.claims[h]
-        order = np.argsort(self._numbers[h])
-        return [labels[order].astype(np.int64) for labels in column.levels]
 
     def _where(self, cells: Cells, draws: Draws, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         where: NDArray[np.int64] = cells.of[draws.patients]

@@ -6,13 +6,13 @@ from numpy.typing import NDArray
 
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, PATIENTS
-from .derived import years_of
 from .ladders import hierarchy_named
-from .plan import HMAC
-from .verify_original import Original
+from .plan_sections import HMAC
+from .prepare import years_of
+from .verify_original import PreparedOriginal
 
 
-def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> Original:
+def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedOriginal:
     """Return the original.
 
     Parameters
@@ -33,7 +33,7 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> Original:
     if plan.claim_column("date") is not None:
         years = years_of(prepared).fill_null(0).to_numpy().astype(np.int64)
     rows_of = owners.to_numpy().astype(np.int64)
-    return Original(prepared.patients, prepared.claims, rows_of, hierarchies, origin, years, ids)
+    return PreparedOriginal(prepared.patients, prepared.claims, rows_of, hierarchies, origin, years, ids)
 
 
 def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:

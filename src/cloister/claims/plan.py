@@ -1,256 +1,54 @@
-"""What is to be done with patients and their claims: the plan, as a TOML file states it."""
+"""What is to be done with patients and their claims: the plan, read from TOML or refused with the key that is wrong."""
 
-from collections.abc import Mapping
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar
 
-from cloister.typed_toml import SECTION, STRICT, key
+from cloister.errors import InputError, did_you_mean
+from cloister.io.text import load_text
+from cloister.typed_toml import SECTION, STRICT, key, read_toml, typed
 
-PatientRole = Literal["id", "birth-date", "birth-year", "age", "sex", "pcp", "quasi-identifier", "keep", "drop"]
-ClaimRole = Literal[
-    "id",
-    "date",
-    "end-date",
-    "paid-date",
-    "diagnosis",
-    "diagnoses",
-    "procedure",
-    "procedures",
-    "place",
-    "specialty",
-    "length-of-stay",
-    "days-since-first-claim",
-    "pay-delay",
-    "provider",
-    "vendor",
-    "pcp",
-    "quasi-identifier",
-    "keep",
-    "drop",
-]
-SEVERAL = frozenset({"quasi-identifier", "keep", "drop", "diagnoses", "procedures", "provider", "vendor", "pcp"})
-"""Roles that several columns may have."""
+from .group_tables import NAMED, RANGED, exclusion_rules
+from .ladders import hierarchy_named, split_bounds
+from .plan_sections import (
+    HMAC,
+    NEVER_RELEASED,
+    PSEUDONYMS,
+    SEVERAL,
+    AdversaryPlan,
+    ClaimsTablePlan,
+    ExclusionsPlan,
+    GroupingPlan,
+    IdsPlan,
+    PatientsPlan,
+    PopulationPlan,
+    RemovalsPlan,
+    RiskPlan,
+    SearchPlan,
+    SuppressionPlan,
+    TopCoding,
+    TruncationPlan,
+)
 
-NEVER_RELEASED = frozenset({"birth-date", "birth-year", "date", "end-date", "paid-date", "diagnoses", "procedures"})
-"""Roles of columns that steps read and that no release holds."""
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000
+Section = PatientsPlan | ClaimsTablePlan
+FREE = frozenset({*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop"})
+"""Roles of columns that need no hierarchy."""
 
-HMAC = "hmac:"
-"""Stands before the file of the key, where ids are keyed hashes."""
+CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
+GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "place": "place", "specialty": "specialty"}
+"""Hierarchies that begin at codes, and that begin at groups, with the role whose columns they are for."""
 
-PSEUDONYMS = frozenset({"provider", "vendor", "pcp"})
+CODED = frozenset({"diagnosis", "diagnoses", "procedure", "procedures", "place", "specialty", "sex", *PSEUDONYMS})
+"""Roles whose values are codes, names or ids, whatever they look like."""
 
-AGE, DAYS_IN_HOSPITAL = "age", "days_in_hospital"
-DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR = "days_since_first_claim", "length_of_stay", "pay_delay", "year"
-DerivedOfPatients = Literal["age", "days_in_hospital"]
-DerivedOfClaims = Literal["days_since_first_claim", "length_of_stay", "pay_delay", "year"]
-
-
-@dataclass(frozen=True)
-class PatientsPlan:
-    """Columns of the patients' file.
-
-    Attributes
-    ----------
-    roles : by column; every column of the file has one
-    qi : the hierarchy of each quasi-identifier, by column or name of a derived column, as in ``age = "age@1-3"``
-    derived : columns that are worked out: age at first claim (years), days in hospital (15 and more are ``15+``)
-    without_claims : whether patients without claims are released
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    roles: Mapping[str, PatientRole] = field(metadata={"allowed": "a role for each column"})
-    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[DerivedOfPatients, ...] = key((), "a list among age, days_in_hospital")
-    without_claims: Literal["keep", "drop"] = key("drop", "keep or drop")
-
-
-@dataclass(frozen=True)
-class ClaimsTablePlan:
-    """Columns of the claims' file.
-
-    Attributes
-    ----------
-    roles, qi : as for patients
-    derived : columns that are worked out: days since the patient's first claim, length of stay (days, at least 1),
-        pay delay (days), year
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    roles: Mapping[str, ClaimRole] = field(metadata={"allowed": "a role for each column"})
-    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[DerivedOfClaims, ...] = key(
-        (), "a list among days_since_first_claim, length_of_stay, pay_delay, year"
-    )
-
-
-@dataclass(frozen=True)
-class ExclusionsPlan:
-    """High-risk patients: rules of the shipped list by name (None: all), and a file of the same form with more."""
-
-    __pydantic_config__: ClassVar = STRICT
-    rules: tuple[str, ...] | None = key(None, "a list of names of rules")
-    file: str | None = key(None, "the name of a CSV file with the columns rule, kind, first, last")
-
-
-@dataclass(frozen=True)
-class RemovalsPlan:
-    """Claims that are removed."""
-
-    __pydantic_config__: ClassVar = STRICT
-    newborns: bool = key(True, "true or false")
-    letter_procedures: bool = key(True, "true or false")
-    revenue_codes: bool = key(True, "true or false")
-
-
-GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
-
-
-@dataclass(frozen=True)
-class GroupingPlan:
-    """Columns replaced by their groups from the start, by role; and tables of one's own, by role."""
-
-    __pydantic_config__: ClassVar = STRICT
-    columns: tuple[GroupedRole, ...] = key(
-        ("place", "specialty"), "a list among diagnosis, procedure, place, specialty"
-    )
-    tables: Mapping[str, str] = field(
-        default_factory=dict, metadata={"allowed": "names of CSV files, by role (diagnosis, procedure, ...)"}
-    )
-
-
-@dataclass(frozen=True)
-class TopCoding:
-    """One column in which all values from a quantile on get one label, such as ``162+``."""
-
-    __pydantic_config__: ClassVar = STRICT
-    column: str = field(metadata={"allowed": "the name of a column"})
-    quantile: float = key(0.95, "a number above 0 and below 1")
-    exclude_zero: bool = key(False, "true or false")
-
-
-@dataclass(frozen=True)
-class TruncationPlan:
-    """Percentiles of claims per patient to which claims may be truncated; the search takes one of them."""
-
-    __pydantic_config__: ClassVar = STRICT
-    percentiles: tuple[Literal["none"] | float, ...] = key(
-        ("none", 99.0, 97.5, 95.0, 90.0),
-        'a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims',
-    )
-    per: Literal["patient", "patient-year"] = key("patient", "patient or patient-year")
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The percentiles as numbers; ``none`` is 100."""
-        return tuple(100.0 if level == "none" else float(level) for level in self.percentiles)
-
-
-@dataclass(frozen=True)
-class AdversaryPlan:
-    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims.
-
-    Attributes
-    ----------
-    power, rounding : most values known, and how the formula's numbers become whole
-    basis : ``raw``: the power is the higher of those by recorded values and by the levels chosen; ``node``: the latter
-    tolerant : whether the risk by who believes flags is limited
-    likeliest : whether the risk by who picks the likeliest of those who fit is limited, or told alone
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    power: int = key(5, "a whole number from 1 to 1000")
-    rounding: Literal["ceil", "floor", "round"] = key("ceil", "ceil, floor or round")
-    basis: Literal["raw", "node"] = key("raw", "raw or node")
-    tolerant: Literal["bounded", "waived"] = key("bounded", "bounded or waived")
-    likeliest: Literal["told", "bounded"] = key("told", "told or bounded")
-
-
-@dataclass(frozen=True)
-class RiskPlan:
-    """The risk that is accepted, and how it is estimated.
-
-    Attributes
-    ----------
-    threshold : highest risk of a patient, in (0, 1]; classes need ``ceil(1 / threshold)`` patients
-    max_suppression : highest share of flagged patients, in (0, 1); halved, up to four times, where suppression does
-        not bring the risk of the levels chosen by it under the threshold
-    seed : of the simulation
-    repeats, draws : at most so many repeats of so many drawn patients, in the figures that are limited
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    threshold: float = key(0.05, "a number above 0 and at most 0.5")
-    max_suppression: float = key(0.05, "a number above 0 and below 1")
-    seed: int = key(0, "a whole number from 0 to below 2^32")
-    repeats: int = key(1000, "a whole number from 1 to 1,000,000")
-    draws: int = key(10_000, "a whole number from 1,000 to 1,000,000")
-
-
-HALVINGS = 4
-"""How often ``max_suppression`` is halved where suppression does not suffice."""
-
-
-def lowered(max_suppression: float) -> tuple[float, ...]:
-    """Return what ``max_suppression`` can come to: as asked first, the lowest last.
-
-    Examples
-    --------
-    >>> lowered(0.16)
-    (0.16, 0.08, 0.04, 0.02, 0.01)
-    """
-    return tuple(max_suppression / 2**times for times in range(HALVINGS + 1))
-
-
-@dataclass(frozen=True)
-class SuppressionPlan:
-    """What is suppressed of a flagged patient, and of how many.
-
-    Attributes
-    ----------
-    treatment : what goes
-    most_treated : share of the patients of whom something may be suppressed
-    most_removed : share of the patients who may be left out whole, in this step
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    treatment: Literal["patients", "claims", "cells"] = key("cells", "patients, claims or cells")
-    most_treated: float = key(0.5, "a number above 0 and at most 1")
-    most_removed: float = key(0.1, "a number above 0 and at most 1")
-
-
-@dataclass(frozen=True)
-class IdsPlan:
-    """What replaces the ids: of patients ``number`` or ``hmac:KEYFILE``; of the others see step 1."""
-
-    __pydantic_config__: ClassVar = STRICT
-    patients: str = key("number", "number or hmac:KEYFILE")
-    provider: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
-    vendor: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
-    pcp: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """Bounds of the search; None for no bound. What is found by then is released, and that it may not be the best said.
-
-    Attributes
-    ----------
-    nodes : most nodes that are measured, over all truncation levels
-    time_limit_s : seconds after which no other node is measured
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    nodes: int | None = key(None, "a whole number from 1")
-    time_limit_s: float | None = key(None, "a number above 0")
-
-
-@dataclass(frozen=True)
-class PopulationPlan:
-    """A register of the population that the patients come from: one row a person, quasi-identifiers of patients."""
-
-    __pydantic_config__: ClassVar = STRICT
-    patients: str | None = key(None, "the name of a CSV or Parquet file")
+UNJOINED = (
+    "ids.patients cannot be drop: the id is all that says whose claims are whose, and without it the files fall apart. "
+    "Take number, which says nothing of a patient, or hmac:KEYFILE."
+)
 
 
 @dataclass(frozen=True)
@@ -294,8 +92,6 @@ class ClaimsPlan:
         InputError
             The file is no plan; names the key, what it may be, and the nearest known key.
         """
-        from .plan_file import read_plan  # Pydantic is loaded only where a plan is read
-
         return read_plan(Path(path))
 
     def patient_columns(self, *roles: str) -> tuple[str, ...]:
@@ -315,3 +111,198 @@ class ClaimsPlan:
         """The column of claims with this role, else the derived column if the plan asks for it, else None."""
         asked = (derived,) if derived in self.claims.derived else ()
         return next(iter((*self.claim_columns(role), *asked)), None)
+
+
+def read_plan(path: Path) -> ClaimsPlan:
+    """Return the plan in the file ``path``."""
+    return parse_plan(load_text(path).data.decode(), path.name, path.resolve().parent)
+
+
+def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
+    """Return the plan that a text states.
+
+    Parameters
+    ----------
+    name : of the file, for messages
+    folder : that names of files in the plan are relative to
+    """
+    return plan_of(read_toml(text, name, "cloister init claims"), name, folder)
+
+
+def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequence[str] = ()) -> ClaimsPlan:
+    """Return the plan that a section of a TOML file states.
+
+    Parameters
+    ----------
+    inside : keys that lead to the section
+    """
+    plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
+    for place, allowed in _problems(plan):
+        raise InputError(f"{name}: {'.'.join([*inside, place])} must be {allowed}.", file=name)
+    for problem in misfits(plan):
+        raise InputError(f"{name}: {problem}", file=name)
+    return plan
+
+
+def parsed_plan(told: Mapping[str, Any]) -> ClaimsPlan:
+    """Return the plan that a manifest tells, in which files are names."""
+    return typed(told, ClaimsPlan, "release.json", ("settings", "plan"))
+
+
+def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
+    """The plan with the files it names as paths."""
+
+    def whole(name: str) -> str:
+        return str(folder / Path(name).expanduser())
+
+    def hierarchies(qi: Mapping[str, str]) -> dict[str, str]:
+        return {column: _file_in(words, folder) for column, words in qi.items()}
+
+    patients, claims, exclusions, ids = plan.patients, plan.claims, plan.exclusions, plan.ids
+    population = plan.population
+    if population.patients is not None:
+        population = dataclasses.replace(population, patients=whole(population.patients))
+    if exclusions.file is not None:
+        exclusions = dataclasses.replace(exclusions, file=whole(exclusions.file))
+    if ids.patients.startswith(HMAC):
+        ids = dataclasses.replace(ids, patients=HMAC + whole(ids.patients.removeprefix(HMAC)))
+    tables = {role: whole(file) for role, file in plan.grouping.tables.items()}
+    return dataclasses.replace(
+        plan,
+        patients=dataclasses.replace(patients, qi=hierarchies(patients.qi)),
+        claims=dataclasses.replace(claims, qi=hierarchies(claims.qi)),
+        exclusions=exclusions,
+        ids=ids,
+        population=population,
+        grouping=dataclasses.replace(plan.grouping, tables=tables),
+    )
+
+
+def _file_in(words: str, folder: Path) -> str:
+    spec, bounds = split_bounds(words)
+    file = folder / spec
+    return f"{file}{bounds}" if spec and file.is_file() else words
+
+
+def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
+    """Keys whose values are out of range, with what they may be."""
+    allowed = {
+        f"{section.name}.{field.name}": str(field.metadata["allowed"])
+        for section in dataclasses.fields(plan)
+        if dataclasses.is_dataclass(section.type)
+        for field in dataclasses.fields(section.type)
+    }
+    risk, search, suppression = plan.risk, plan.search, plan.suppression
+    percentiles = [level for level in plan.truncation.percentiles if level != "none"]
+    in_range = {
+        "risk.threshold": 0 < risk.threshold <= 0.5,
+        "risk.max_suppression": 0 < risk.max_suppression < 1,
+        "risk.seed": 0 <= risk.seed < 2**32,
+        "risk.repeats": 1 <= risk.repeats <= 1_000_000,
+        "risk.draws": 1_000 <= risk.draws <= 1_000_000,
+        "suppression.most_treated": 0 < suppression.most_treated <= 1,
+        "suppression.most_removed": 0 < suppression.most_removed <= 1,
+        "adversary.power": 1 <= plan.adversary.power <= 1000,
+        "truncation.percentiles": bool(plan.truncation.percentiles) and all(50 <= level < 100 for level in percentiles),
+        "search.nodes": search.nodes is None or search.nodes >= 1,
+        "search.time_limit_s": search.time_limit_s is None or 0 < search.time_limit_s < math.inf,
+        "grouping.tables": set(plan.grouping.tables) <= {*RANGED, *NAMED},
+        "ids.patients": plan.ids.patients in ("number", "drop")
+        or plan.ids.patients.removeprefix(HMAC) not in ("", plan.ids.patients),
+    }
+    yield from ((key, allowed[key]) for key, holds in in_range.items() if not holds)
+    for column, weight in plan.weights.items():
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            yield f"weights.{column}", f"a number from {LEAST_WEIGHT} to {MOST_WEIGHT}"
+    for number, coding in enumerate(plan.top_coding, start=1):
+        if not 0 < coding.quantile < 1:
+            yield f"top_coding.quantile (section {number})", "a number above 0 and below 1"
+    known = exclusion_rules()
+    for rule in plan.exclusions.rules or ():
+        if rule not in known:
+            yield "exclusions.rules", f"a list among {', '.join(known)}"
+
+
+def misfits(plan: ClaimsPlan) -> Iterator[str]:
+    """Sentences about what does not fit, none if all does; keys and names of columns only."""
+    for table, section in (("patients", plan.patients), ("claims", plan.claims)):
+        yield from _roles(table, section)
+        yield from _quasi_identifiers(table, section)
+    if not plan.claims.qi:
+        yield "claims.qi needs at least one quasi-identifier."
+    yield from _grouping(plan)
+    yield from _hierarchies(plan)
+    yield from _top_coding(plan)
+    yield from _weights(plan)
+    if plan.ids.patients == "drop":
+        yield UNJOINED
+
+
+def _roles(table: str, section: Section) -> Iterator[str]:
+    given = [str(role) for role in section.roles.values()]
+    for role in sorted({role for role in given if role not in SEVERAL and given.count(role) > 1}):
+        yield f"only one column of {table} can have the role {role}."
+    if "id" not in given:
+        yield f"a column of {table} needs the role id, to join the two files."
+    read = {column for column, role in section.roles.items() if role != "drop"}
+    for column in sorted(read.intersection(section.derived)):
+        yield f"{table} has a column {column} already. Take it out of {table}.derived, or drop it."
+
+
+def _quasi_identifiers(table: str, section: Section) -> Iterator[str]:
+    """Every column that is released and neither an id nor kept has a hierarchy, and no other has one."""
+    needed = {column for column, role in section.roles.items() if role not in FREE}
+    needed |= {*section.derived}
+    for column in section.qi:
+        if column not in needed:
+            hint = did_you_mean(column, needed)
+            yield f"{table}.qi.{column} is no quasi-identifier by its role and no derived column.{hint}"
+    for column in sorted(needed - section.qi.keys()):
+        yield (
+            f"column {column!r} of {table} is a quasi-identifier, but {table}.qi names no hierarchy for it. Name one, "
+            'as "suppress", or give it the role keep or drop (what is derived: take it out of derived).'
+        )
+
+
+def _grouping(plan: ClaimsPlan) -> Iterator[str]:
+    """Hierarchies that begin at groups are for columns that were grouped, those that begin at codes for others."""
+    for column, hierarchy in plan.claims.qi.items():
+        word, _ = split_bounds(hierarchy)
+        role = plan.claims.roles.get(column)
+        grouped = role in plan.grouping.columns
+        if word in CODES and (grouped or role != CODES[word]):
+            yield (
+                f"claims.qi.{column}: the hierarchy {word} begins at codes of a column with the role {CODES[word]}. "
+                f'Take the role out of grouping.columns, or name "{word}-group".'
+            )
+        if word in GROUPS and (not grouped or role != GROUPS[word]):
+            yield (
+                f"claims.qi.{column}: the hierarchy {word} begins at groups. Put the role {GROUPS[word]} into "
+                "grouping.columns, or name another hierarchy."
+            )
+
+
+def _hierarchies(plan: ClaimsPlan) -> Iterator[str]:
+    for table, qi in (("patients", plan.patients.qi), ("claims", plan.claims.qi)):
+        for column, words in qi.items():
+            try:
+                hierarchy_named(words, plan.grouping.tables)
+            except InputError as error:
+                yield f"{table}.qi.{column}: {error.message}"
+
+
+def _top_coding(plan: ClaimsPlan) -> Iterator[str]:
+    """Large numbers get one label; codes are no numbers, though many look like one."""
+    for coding in plan.top_coding:
+        for section in (plan.claims, plan.patients):
+            role = section.roles.get(coding.column)
+            if role in CODED:
+                yield f"top_coding: column {coding.column!r} has the role {role}, and codes are not numbers to be cut."
+
+
+def _weights(plan: ClaimsPlan) -> Iterator[str]:
+    known = [*plan.patients.qi, *plan.claims.qi]
+    for column in plan.weights:
+        if column not in known:
+            hint = did_you_mean(column, known)
+            yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"

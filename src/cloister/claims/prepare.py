@@ -1,20 +1,298 @@
-"""Steps 1 to 6 in order, and what each says."""
+"""Steps 1 to 6 in order, and among them the ids (step 1), the claims removed (step 3) and derived columns (step 5).
 
+References
+----------
+El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2 (removals). Krawczyk, Bellare, Canetti (1997), RFC 2104
+(HMAC).
+"""
+
+import hashlib
+import hmac
+import stat
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from .contents import check_contents
-from .data import Claims
-from .derived import derived
-from .exclusions import exclusions
-from .grouping import grouping, top_coding
-from .pseudonyms import pseudonyms
-from .removals import leave_out_without_claims, removals
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io.text import load_bytes
+from cloister.release_folder import release_around
+
+from .codes import exclusions, grouping, top_coding
+from .data import PATIENT, Claims, check_contents, dates_of, numbers_of
+from .ladders import MOST_DELAY
+from .plan import UNJOINED, ClaimsPlan
+from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, HMAC, LENGTH_OF_STAY, PAY_DELAY, PSEUDONYMS, YEAR
 from .representativeness import Representativeness, representativeness
-from .steps import StepLine
+from .steps import StepLine, Stepped, can_tell_newborns, removed, without_claims
+
+SHORTEST_KEY = 32
+GROUP_SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 99), (100, None))
+"""Bands of claims per pseudonym, as they are reported."""
+
+REMOVING, WITHOUT = "3 claims removed", "3 patients without claims"
+NEWBORN_DAYS = 28
+LETTER = r"^\s*[A-Za-z]"
+REVENUE = r"^\s*[0-9]{3}\s*$"
+DERIVED = "5 derived columns"
+
+TOP_DAYS = 15
+"""Days in hospital from here on are one value, ``15+``, as in the released data of the Heritage Health Prize."""
+
+
+def pseudonyms(data: Claims) -> Stepped:
+    """Take ids out, or make them keyed hashes; numbers are given at the end, in released order.
+
+    Patients are told apart by their numbers from here on. Provider, vendor and PCP columns that get numbers are kept
+    as they are until `numbered` gives them, since only the released order carries no information.
+
+    Guarantee: no original id is released. Not promised: groups stay together, and the number of claims of a provider,
+    which may be known elsewhere, can tell which one it is; the line says how large the groups are. `drop` leaves the
+    columns out, `per-table` gives other numbers in each file. A hash of 256 bits (HMAC-SHA256) links releases made with
+    the same key, for whoever has several.
+    """
+    if data.plan.ids.patients != "number" and not data.plan.ids.patients.startswith(HMAC):
+        raise InputError(UNJOINED)
+    plan = data.plan
+    patients = data.patients.drop(*_dropped(data, "patients"))
+    claims = data.claims.drop(*_dropped(data, "claims"))
+    (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
+    claims = claims.drop(claim_id)
+    if plan.ids.patients.startswith(HMAC):
+        patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix(HMAC))))
+        how = "replaced by keyed hashes (HMAC-SHA256), which link releases made with the same key"
+    else:
+        patients = patients.drop(patient_id)
+        how = "replaced by numbers in released order"
+    result = data.with_frames(patients, claims)
+    others = ", ".join(f"{role} {getattr(plan.ids, role)}" for role in sorted(PSEUDONYMS) if plan.claim_columns(role))
+    done = f"Patients' ids are {how}." + (f" Other ids: {others}." if others else "")
+    return Stepped(result, StepLine("1 pseudonyms", done, counts=group_sizes(result.claims, plan)))
+
+
+def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Number provider, vendor and PCP ids by their first appearance in the released rows.
+
+    Parameters
+    ----------
+    patients, claims : in released order
+    data : whose plan says which columns these are
+    """
+    numbers: dict[str, dict[str, int]] = {}
+    frames = []
+    for table, frame in (("patients", patients), ("claims", claims)):
+        for column, role in _released_pseudonyms(data.plan, table):
+            if column in frame.columns:
+                key = f"{role} of {table}" if getattr(data.plan.ids, role) == "per-table" else role
+                frame = frame.with_columns(_by_appearance(frame[column], numbers.setdefault(key, {})))
+        frames.append(frame)
+    return frames[0], frames[1]
+
+
+def _by_appearance(ids: pl.Series, numbers: dict[str, int]) -> pl.Series:
+    for text in ids.drop_nulls().unique(maintain_order=True):
+        numbers.setdefault(text, len(numbers) + 1)
+    return ids.replace_strict(numbers, return_dtype=pl.Int64) if numbers else ids.cast(pl.Int64)
+
+
+def _released_pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
+    roles = plan.patients.roles if table == "patients" else plan.claims.roles
+    named = [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
+    return [(column, role) for column, role in named if getattr(plan.ids, role) != "drop"]
+
+
+def _dropped(data: Claims, table: str) -> list[str]:
+    roles = data.plan.patients.roles if table == "patients" else data.plan.claims.roles
+    return [column for column, role in roles.items() if role in PSEUDONYMS and getattr(data.plan.ids, role) == "drop"]
+
+
+def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
+    """How many pseudonyms of each column have how many of these claims."""
+    counts: dict[str, int] = {}
+    for column, role in _released_pseudonyms(plan, "claims"):
+        sizes = claims[column].drop_nulls().value_counts()["count"]
+        for low, high in GROUP_SIZES:
+            band = f"{low}+" if high is None else f"{low}" if low == high else f"{low}-{high}"
+            counts[f"{role} {column!r} with {band} claims"] = int(((sizes >= low) & (sizes <= (high or 2**31))).sum())
+    return counts
+
+
+def _hashed(ids: pl.Series, path: Path) -> pl.Series:
+    key = load_bytes(path)
+    if (around := release_around(path)) is not None:
+        raise InputError(f"The key file {path.name} lies in the release {around.name}. Move it away.", file=path.name)
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise InputError(f"The key file {path.name} may be read by others. Make it private: chmod 600.", file=path.name)
+    if len(key) < SHORTEST_KEY:
+        raise InputError(f"The key in {path.name} has {len(key)} bytes; {SHORTEST_KEY} are needed.", file=path.name)
+    hashes = [hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in ids]
+    return pl.Series(ids.name, hashes, dtype=pl.String)
+
+
+def removals(data: Claims) -> Stepped:
+    """Remove claims up to 28 days after birth, those with a letter before the procedure's number, and revenue codes.
+
+    Patients who have no claims left stay, or leave with the next step, as the plan says of patients without claims.
+    Newborns are told by date of birth and date of claim; where the data have no date of birth, the line says so. The
+    procedure is the one with the role ``procedure``; claims without one stay.
+
+    Guarantee: no such claim remains. Deviation: the paper's text can be read as removing all claims of a patient with
+    such a claim, as for high-risk patients; here only the claims go.
+
+    References
+    ----------
+    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2.
+    """
+    wanted = data.plan.removals
+    masks: dict[str, pl.Series] = {}
+    newborns = _newborns(data) if wanted.newborns else None
+    if newborns is not None:
+        masks["newborns"] = newborns
+    procedure = data.plan.claim_column("procedure")
+    if procedure is not None and wanted.letter_procedures:
+        masks["procedure codes with a letter"] = data.claims[procedure].str.contains(LETTER).fill_null(False)
+    if procedure is not None and wanted.revenue_codes:
+        masks["revenue codes of three digits"] = data.claims[procedure].str.contains(REVENUE).fill_null(False)
+    gone = pl.Series([False]).new_from_index(0, data.n_claims)
+    for mask in masks.values():
+        gone |= mask
+    owners = data.claims[PATIENT]
+    line = StepLine(
+        REMOVING,
+        removed(data.plan),
+        int(gone.sum()),
+        {reason: int(mask.sum()) for reason, mask in masks.items()},
+        {reason: owners.filter(mask).n_unique() for reason, mask in masks.items()},
+        owners.filter(gone).n_unique(),
+    )
+    return Stepped(data.with_frames(claims=data.claims.filter(~gone)), line)
+
+
+def leave_out_without_claims(data: Claims) -> Stepped:
+    """Leave out the patients who have no claims, if the plan says so."""
+    n_without = data.n_without_claims
+    if data.plan.patients.without_claims == "keep":
+        return Stepped(data, StepLine(WITHOUT, without_claims(data.plan), counts={"without claims": n_without}))
+    left = data.of_patients(data.claims[PATIENT].unique())
+    return Stepped(left, StepLine(WITHOUT, without_claims(data.plan), n_without))
+
+
+def _newborns(data: Claims) -> pl.Series | None:
+    if not can_tell_newborns(data.plan):
+        return None
+    birth, date = str(data.plan.patient_column("birth-date")), str(data.plan.claim_column("date"))
+    born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
+    days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
+    age = days.join(born, on=PATIENT, how="left", maintain_order="left").select(
+        (pl.col("\0date") - pl.col("\0born")).dt.total_days().alias("age")
+    )["age"]
+    return (age <= NEWBORN_DAYS).fill_null(False)
+
+
+def derived(data: Claims) -> Stepped:
+    """Add the derived columns that the plan asks for.
+
+    * ``days_since_first_claim``: days from the patient's first claim that remains to the claim.
+    * ``length_of_stay``: days from the claim's date to its end, at least 1; missing where the end is.
+    * ``pay_delay``: days from the claim's date to its payment, at least 0 and at most 3,650.
+    * ``year``: calendar year of the claim.
+    * ``age``: years at the first claim, from the date of birth, else from the year of birth; missing of patients
+      without claims. At least 0.
+    * ``days_in_hospital``: the sum of the lengths of stay of a patient's claims; 15 and more are ``15+``.
+
+    What they are made of (dates, years of birth) stays for the next steps; `encode` leaves it out of what is released.
+    """
+    asked = (*data.plan.claims.derived, *data.plan.patients.derived)
+    claims = data.claims
+    for name in data.plan.claims.derived:
+        claims = claims.with_columns(OF_CLAIMS[name](data).alias(name))
+    told = data.with_frames(claims=claims)
+    patients = data.patients
+    for own in data.plan.patients.derived:
+        patients = patients.with_columns(OF_PATIENTS[own](told).alias(own))
+    done = f"Derived: {', '.join(asked)}." if asked else "Nothing was derived."
+    whole = data.with_frames(patients, claims)
+    counts = {
+        f"{name} missing": int((claims if name in data.plan.claims.derived else patients)[name].null_count())
+        for name in asked
+    }
+    return Stepped(whole, StepLine(DERIVED, done, counts=counts))
+
+
+def _dates(data: Claims, role: str, needed_for: str) -> pl.Series:
+    column = data.plan.claim_column(role)
+    if column is None:
+        raise InputError(f"{needed_for} is derived from claims with the role {role}, but no column has it.")
+    return dates_of(data.claims[column], "claims")
+
+
+def _days_since_first(data: Claims) -> pl.Series:
+    days = data.claims.select(PATIENT, _dates(data, "date", DAYS_SINCE_FIRST).alias("day"))
+    return days.select((pl.col("day") - pl.col("day").min().over(PATIENT)).dt.total_days().alias("days"))["days"]
+
+
+def _length_of_stay(data: Claims) -> pl.Series:
+    ends, dates = _dates(data, "end-date", LENGTH_OF_STAY), _dates(data, "date", LENGTH_OF_STAY)
+    return (ends - dates).dt.total_days().clip(lower_bound=1)
+
+
+def _pay_delay(data: Claims) -> pl.Series:
+    days = (_dates(data, "paid-date", PAY_DELAY) - _dates(data, "date", PAY_DELAY)).dt.total_days()
+    return days.clip(0, MOST_DELAY)
+
+
+def years_of(data: Claims) -> pl.Series:
+    """Calendar year of each claim, null where its date is missing."""
+    return _dates(data, "date", YEAR).dt.year().cast(pl.Int64)
+
+
+def _age(data: Claims) -> pl.Series:
+    birth, year = data.plan.patient_column("birth-date"), data.plan.patient_column("birth-year")
+    first = (
+        data.claims.select(PATIENT, _dates(data, "date", AGE).alias("first"))
+        .group_by(PATIENT)
+        .agg(pl.col("first").min())
+    )
+    days = data.patients.select(PATIENT).join(first, on=PATIENT, how="left", maintain_order="left")["first"]
+    if birth is not None:
+        born = dates_of(data.patients[birth], "patients")
+        years = days.dt.year() - born.dt.year() - (_day_of_year(days) < _day_of_year(born)).cast(pl.Int32)
+    elif year is not None:
+        years = days.dt.year() - numbers_of(data.patients[year], "patients")
+    else:
+        raise InputError("age is derived from patients with the role birth-date or birth-year, but no column has it.")
+    return years.cast(pl.Int64).clip(lower_bound=0)
+
+
+def _day_of_year(days: pl.Series) -> pl.Series:
+    """Month and day as one number, 101 to 1231; 16 bits, since months are given in 8."""
+    return days.dt.month().cast(pl.Int16) * 100 + days.dt.day()
+
+
+def _days_in_hospital(data: Claims) -> pl.Series:
+    column = data.plan.claim_column("length-of-stay", LENGTH_OF_STAY)
+    if column is None:
+        raise InputError("days_in_hospital is derived from claims with a length of stay, but no column has it.")
+    stays = data.claims[column]
+    days = numbers_of(stays, "claims") if stays.dtype == pl.String else stays
+    sums = data.claims.select(PATIENT, days.alias("days")).group_by(PATIENT).agg(pl.col("days").sum())
+    total = data.patients.select(PATIENT).join(sums, on=PATIENT, how="left", maintain_order="left")["days"].fill_null(0)
+    text = total.cast(pl.String)
+    return text.set(total >= TOP_DAYS, f"{TOP_DAYS}+")
+
+
+OF_CLAIMS: dict[str, Callable[[Claims], pl.Series]] = {
+    DAYS_SINCE_FIRST: _days_since_first,
+    LENGTH_OF_STAY: _length_of_stay,
+    PAY_DELAY: _pay_delay,
+    YEAR: years_of,
+}
+OF_PATIENTS: dict[str, Callable[[Claims], pl.Series]] = {AGE: _age, DAYS_IN_HOSPITAL: _days_in_hospital}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
+class PreparedClaims:
     """Claims after steps 1 to 6.
 
     Attributes
@@ -31,15 +309,10 @@ class Prepared:
     excluded: Claims
 
 
-def prepare(data: Claims) -> Prepared:
+def prepare(data: Claims) -> PreparedClaims:
     """Take patients and claims through steps 1 to 6.
 
     Excluded patients go through the derivations as well, since they are compared with the others by them.
-
-    Raises
-    ------
-    InputError
-        A step cannot be done with these data or this plan.
     """
     check_contents(data)
     renamed = pseudonyms(data)
@@ -62,4 +335,4 @@ def prepare(data: Claims) -> Prepared:
         grouped.line,
         topped.line,
     )
-    return Prepared(topped.claims, lines, compared, excluded)
+    return PreparedClaims(topped.claims, lines, compared, excluded)

@@ -12,8 +12,6 @@ from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .compared import MOST_BANDS, compared, compared_told
 from .data import Claims
 from .data_file import (
     CLAIMS,
@@ -21,24 +19,21 @@ from .data_file import (
     PATIENTS,
     QUASI,
     TRUNCATED,
+    ClaimsPromise,
     ReadBack,
     WrittenClaims,
 )
-from .declared import is_declared, n_nodes
 from .ladders import hierarchy_named
-from .manifest import METHOD, one_row, plan_told, rules_of, sentences_of
+from .manifest import METHOD, codebook, one_row, plan_told, rules_of, sentences_of, shown_of
 from .original import origin_from, original_of
-from .prepare import Prepared, prepare
-from .promise import Promise
-from .shown import shown_of
-from .stated import PROMISER, agreements, read_promise
-from .steps_told import early_lines
+from .prepare import PreparedClaims, prepare
+from .stated import PROMISER, agreements, is_declared, n_nodes, read_promise
+from .steps_told import MOST_BANDS, compared, compared_told, early_lines
 from .told_keys import parts_of
 from .told_texts import Facts, steps_are_ours
 from .verify import verify
-from .verify_late_steps import late_steps_agree, losses_agree
-from .verify_original import Original
-from .verify_together import Register, population_agrees, together_agrees, voters_agree
+from .verify_manifest import Register, late_steps_agree, losses_agree, population_agrees, together_agrees, voters_agree
+from .verify_original import PreparedOriginal
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -72,11 +67,6 @@ def recheck_claims(
     Parameters
     ----------
     k : smallest class that the recipient expects not to be flagged, whatever the manifest says
-
-    Raises
-    ------
-    InputError
-        The folder cannot be read as a release of claims, or what is given of the original does not fit it.
     """
     failures = check_files(folder, manifest)
     if failures or not os.path.isfile(folder / CODEBOOK):
@@ -115,7 +105,7 @@ def _read(folder: Path, manifest: Manifest) -> WrittenClaims:
     return WrittenClaims(frames[0], frames[1])
 
 
-def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: WrittenClaims) -> list[str]:
+def _contradictions(folder: Path, manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> list[str]:
     """What the manifest or the codebook says that the files do not."""
 
     def found() -> list[str]:
@@ -146,7 +136,9 @@ def _contradictions(folder: Path, manifest: Manifest, promise: Promise, files: W
     return stated(found, PROMISER)
 
 
-def _population_holds(original: ClaimsOriginal, manifest: Manifest, promise: Promise, files: WrittenClaims) -> bool:
+def _population_holds(
+    original: ClaimsOriginal, manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims
+) -> bool:
     """Whether voters were counted in the population that the plan names, if it names one."""
     plan = original.claims.plan
     if plan.population.patients is None:
@@ -159,7 +151,7 @@ def _population_holds(original: ClaimsOriginal, manifest: Manifest, promise: Pro
     return stated(lambda: population_agrees(told, register, files, promise.form, promise.k), PROMISER)
 
 
-def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[str, bool]:
+def _told(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> dict[str, bool]:
     """Sentences about what is told besides, each with whether it is false: nothing but our words and numbers."""
     plan, steps = manifest["settings"]["plan"], manifest["steps"]
     facts = Facts(plan, promise.k, manifest["risk"]["draws"], manifest["choice"]["truncation"])
@@ -178,7 +170,7 @@ def _told(manifest: Manifest, promise: Promise, files: WrittenClaims) -> dict[st
     }
 
 
-def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadBack, k: int) -> list[str]:
+def _strays(manifest: Manifest, source: Claims, prepared: PreparedClaims, filed: ReadBack, k: int) -> list[str]:
     """What is told of the steps before the search and is not what they do again."""
 
     def found() -> list[str]:
@@ -196,7 +188,7 @@ def _strays(manifest: Manifest, source: Claims, prepared: Prepared, filed: ReadB
     return stated(found, PROMISER)
 
 
-def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bool:
+def _codebook_agrees(folder: Path, promise: ClaimsPromise, files: WrittenClaims) -> bool:
     if files.patients.columns != promise.form.names(PATIENTS) or files.claims.columns != promise.form.names(CLAIMS):
         return False
     try:
@@ -206,14 +198,14 @@ def _codebook_agrees(folder: Path, promise: Promise, files: WrittenClaims) -> bo
     return listed.cast(pl.String).equals(codebook(files, promise.form))
 
 
-def released_ids(files: WrittenClaims, promise: Promise) -> pl.Series:
+def released_ids(files: WrittenClaims, promise: ClaimsPromise) -> pl.Series:
     """Ids of patients in released order; where they are to be numbers, those that they should be."""
     if promise.form.ids == NUMBER:
         return pl.Series(range(1, files.patients.height + 1)).cast(pl.String)
     return files.patients.to_series(0)
 
 
-def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> tuple[Original, Prepared]:
+def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> tuple[PreparedOriginal, PreparedClaims]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source = original.claims
     seed = manifest["seed"]

@@ -1,19 +1,271 @@
-"""A release of patients and their claims: two files that one id joins."""
+"""A release of patients and their claims: two files that one id joins, laid out, put in order and written.
 
-from collections.abc import Callable
+Labels, flags, and numbers for ids stand in them, in an order that follows from what is released, and nothing else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from cloister.io import write_csv, write_parquet
+from cloister.errors import InputError
+from cloister.io import as_text, write_csv, write_parquet
 from cloister.release import Release
 from cloister.release_folder import read_data
 from cloister.results import Verdict
 
-from .data_file import CLAIMS, PATIENTS, WrittenClaims
+from .data import Claims
+from .data_file import (
+    CLAIMS,
+    FLAG,
+    IDENTIFIER,
+    KEPT,
+    NUMBER,
+    PATIENTS,
+    PSEUDONYM,
+    QUASI,
+    SUPPRESSED,
+    TRUNCATED,
+    ClaimsForm,
+    ReleasedColumn,
+    WrittenClaims,
+)
+from .encode import EncodedColumn, Encoding
+from .ladders import hierarchy_named, split_bounds
+from .plan_sections import PSEUDONYMS
+from .prepare import numbered
+from .released import ReleasedClaims
+
+Numbers = NDArray[np.int64]
+
+ROUNDS = 3
+"""After so many rounds, ids that are still alike are taken to be interchangeable."""
 
 HOW = "the files were read back"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FileRows:
+    """Rows of one file.
+
+    Attributes
+    ----------
+    content : the columns that are released as they stand
+    ids : columns to be numbered, by name, with the group whose numbers they share
+    """
+
+    content: pl.DataFrame
+    ids: Mapping[str, tuple[str, pl.Series]]
+
+
+def released_order(
+    patients: FileRows, claims: FileRows, owners: Numbers, hashes: pl.Series | None = None
+) -> tuple[Numbers, Numbers]:
+    """Return the rows of patients, and those of claims, in released order.
+
+    Patients are sorted by their columns, then by the sequence of their sorted claims; claims by patient, then by their
+    columns. Missing comes first, texts are in the order of UTF-8 bytes. What is then still alike is told apart by the
+    company that pseudonyms keep: which claims and patients share one. So the order of the input never matters, and the
+    original ids do so only among pseudonyms that keep the same company, where the files come out the same.
+
+    Parameters
+    ----------
+    owners : (n_claims,) row of the patient of each claim
+    hashes : (n_patients,) keyed ids, which decide among patients who are alike in all else but pseudonyms
+    """
+    own, events = _dense(patients.content), _dense(claims.content)
+    n = own.size
+    people = _ranked(own.tolist(), _sequences(owners, events, n))
+    if hashes is not None:
+        people = _ranked(people.tolist(), [text.encode() for text in hashes])
+    if patients.ids or claims.ids:
+        colours: dict[str, dict[str, int]] = {}
+        for last in (*[False] * ROUNDS, True):
+            colours = _coloured(patients, claims, people, events, owners, last=last)
+            events = _refined(events, claims, colours, people[owners])
+            mine = _refined(people, patients, colours, np.zeros(n, dtype=np.int64))
+            people = _ranked(mine.tolist(), _sequences(owners, events, n))
+    order = np.argsort(people, kind="stable").astype(np.int64)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    return order, np.lexsort((events, place[owners])).astype(np.int64)
+
+
+def _dense(frame: pl.DataFrame) -> Numbers:
+    """Number of each row by its content, in the order of the content; missing first."""
+    if not frame.width or not frame.height:
+        return np.zeros(frame.height, dtype=np.int64)
+    keys = frame.select(pl.all().name.map(lambda name: f"key {name}"))
+    names = keys.columns
+    ordered = keys.with_row_index("row").sort(names, nulls_last=False, maintain_order=True)
+    changed = pl.any_horizontal([pl.col(name).ne_missing(pl.col(name).shift()) for name in names])
+    numbers = ordered.select("row", changed.fill_null(True).cum_sum().alias("number"))
+    found = np.empty(frame.height, dtype=np.int64)
+    found[numbers["row"].to_numpy()] = numbers["number"].to_numpy()
+    return found
+
+
+def _sequences(owners: Numbers, numbers: Numbers, n: int) -> list[bytes]:
+    """The sorted numbers of each owner, as bytes that sort alike."""
+    order = np.lexsort((numbers, owners))
+    text = numbers[order].astype(">u4").tobytes()
+    ends = np.cumsum(np.bincount(owners, minlength=n)) * 4
+    return [text[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+
+
+def _ranked(first: Sequence[int], second: Sequence[bytes]) -> Numbers:
+    keys = list(zip(first, second, strict=True))
+    rank = {key: number for number, key in enumerate(sorted(set(keys)))}
+    return np.array([rank[key] for key in keys], dtype=np.int64)
+
+
+def _coloured(
+    patients: FileRows, claims: FileRows, people: Numbers, events: Numbers, owners: Numbers, *, last: bool
+) -> dict[str, dict[str, int]]:
+    """A number for each id of each group: ids in the same company have the same one, unless they are told at last."""
+    with_patient = _dense(pl.DataFrame({"patient": people[owners], "claim": events}))
+    found: dict[str, list[pl.DataFrame]] = {}
+    for table, rows, colour in ((0, patients, people), (1, claims, with_patient)):
+        for name, (group, ids) in rows.ids.items():
+            side = f"{table} {name}"
+            part = pl.DataFrame([ids.alias("id"), pl.Series("colour", colour)])
+            part = part.with_columns(pl.format("{} {}", pl.lit(side), pl.col("colour")).alias("seen"))
+            found.setdefault(group, []).append(part.drop_nulls("id").select("id", "seen"))
+    return {group: _numbers_of(pl.concat(parts), last=last) for group, parts in found.items()}
+
+
+def _numbers_of(seen: pl.DataFrame, *, last: bool) -> dict[str, int]:
+    company = seen.group_by("id").agg(pl.col("seen").sort()).select("id", pl.col("seen").list.join(","))
+    keys = {name: (text, name if last else "") for name, text in company.iter_rows()}
+    rank = {key: number for number, key in enumerate(sorted(set(keys.values())), start=1)}
+    return {name: rank[key] for name, key in keys.items()}
+
+
+def _refined(numbers: Numbers, rows: FileRows, colours: Mapping[str, Mapping[str, int]], more: Numbers) -> Numbers:
+    columns = [pl.Series("own", numbers)]
+    for name, (group, ids) in rows.ids.items():
+        known = colours[group]
+        columns.append(ids.replace_strict(dict(known), default=0, return_dtype=pl.Int64).fill_null(0).alias(name))
+    return _dense(pl.DataFrame([*columns, pl.Series("more", more)]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Laid:
+    """What is written, and who is who.
+
+    Attributes
+    ----------
+    files : the two files
+    form : their columns
+    patients : row of each released patient among those that were encoded, in released order
+    """
+
+    files: WrittenClaims
+    form: ClaimsForm
+    patients: Numbers
+
+
+def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> ClaimsForm:
+    """Return the columns of a release at these levels."""
+    parts = []
+    of_claims = len(encoding.claims.patients)
+    for table, section, kept, columns, own in (
+        (PATIENTS, data.plan.patients, encoding.kept_of_patients, encoding.claims.patients, levels[:of_claims]),
+        (CLAIMS, data.plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
+    ):
+        (name,) = data.plan.patient_columns("id") if table == PATIENTS else data.plan.claim_columns("id")
+        made = [ReleasedColumn(name, IDENTIFIER, ids=data.plan.ids.patients.partition(":")[0])]
+        for column, level in zip(columns, own, strict=True):
+            words = hierarchy_told(section.qi[column.name], data)
+            made.append(ReleasedColumn(column.name, QUASI, words, level, column.n_levels - 1))
+        made += [_kept(data, table, column, str(section.roles.get(column))) for column in kept]
+        flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
+        parts.append((*made, *(ReleasedColumn(flag, FLAG) for flag in flags)))
+        names = [column.name for column in parts[-1]]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
+    return ClaimsForm(*parts)
+
+
+def hierarchy_told(words: str, data: Claims) -> str:
+    """The word of a hierarchy without bounds; of a file, its kind alone."""
+    spec, _ = split_bounds(words)
+    return "file" if hierarchy_named(words, data.plan.grouping.tables).hierarchy.kind == "file" else spec
+
+
+def _kept(data: Claims, table: str, column: str, role: str) -> ReleasedColumn:
+    if role not in PSEUDONYMS:
+        return ReleasedColumn(column, KEPT)
+    shared = role if getattr(data.plan.ids, role) == "number" else f"{role} of {table}"
+    return ReleasedColumn(column, PSEUDONYM, numbered_with=shared)
+
+
+def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
+    """Return the files of a release.
+
+    Parameters
+    ----------
+    data : the frames that were encoded
+    levels : of each column, those of patients first
+    """
+    form, encoded = form_of(data, encoding, levels), encoding.claims
+    people = np.flatnonzero(released.patients)
+    rows = np.flatnonzero(released.claims & released.patients[encoded.owners])
+    position = np.cumsum(released.patients) - 1
+    owners = position[encoded.owners[rows]]
+    n_own = len(encoded.patients)
+    patients = [_labels(column, level, people) for column, level in zip(encoded.patients, levels[:n_own], strict=True)]
+    patients += [_as_kept(data.patients, name, encoding.patient_rows[people]) for name in encoding.kept_of_patients]
+    patients.append(pl.Series(TRUNCATED, released.truncated[people].astype(np.int64)).cast(pl.String))
+    claims, flags = [], []
+    for h, (column, level) in enumerate(zip(encoded.claims, levels[n_own:], strict=True)):
+        hidden = ~released.cells[h][rows]
+        claims.append(_labels(column, level, rows, hidden))
+        flags.append(pl.Series(f"{SUPPRESSED}{column.name}", hidden.astype(np.int64)).cast(pl.String))
+    claims += [_as_kept(data.claims, name, encoding.claim_rows[rows]) for name in encoding.kept_of_claims]
+    frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
+    # keyed hashes of the patients' ids, as step 1 made them
+    rows_of = encoding.patient_rows[people]
+    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.of(PATIENTS)[0].name, rows_of)
+    order, claim_order = released_order(
+        _rows(form, PATIENTS, frames[0]), _rows(form, CLAIMS, frames[1]), owners, hashes
+    )
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    sorted_frames = numbered(frames[0][order], frames[1][claim_order], data)
+    names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
+    ids = names, names.gather(pl.Series(place[owners[claim_order]]))
+    tables = [
+        pl.DataFrame([own.alias(form.of(table)[0].name), *(as_text(s) for s in frame.get_columns())])
+        for table, own, frame in zip((PATIENTS, CLAIMS), ids, sorted_frames, strict=True)
+    ]
+    return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
+
+
+def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: Any = None) -> pl.Series:
+    texts = pl.Series(column.name, [*(label or None for label in column.labels[level]), None], dtype=pl.String)
+    numbers = column.at(level)[rows].astype(np.int64)
+    absent = numbers < 0 if hidden is None else (numbers < 0) | hidden
+    numbers[absent] = texts.len() - 1
+    return texts.gather(pl.Series(numbers))
+
+
+def _as_kept(frame: pl.DataFrame, name: str, rows: Numbers) -> pl.Series:
+    return as_text(frame[name]).gather(pl.Series(rows))
+
+
+def _rows(form: ClaimsForm, table: str, frame: pl.DataFrame) -> FileRows:
+    ids = {
+        column.name: (str(column.numbered_with), frame[column.name])
+        for column in form.of(table)
+        if column.role == PSEUDONYM
+    }
+    return FileRows(frame.drop(*ids), ids)
 
 
 @dataclass(frozen=True)

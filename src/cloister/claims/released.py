@@ -1,5 +1,6 @@
-"""What of the claims is released: which patients, which claims of theirs, which cells."""
+"""What of the claims is released (which patients, claims and cells), and what the release loses."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,11 +10,11 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.kernels.claim_classes import ANY_NUMBER
 
-from .encoded import MISSING, EncodedClaims
+from .encode import MISSING, EncodedClaims, EncodedColumn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Released:
+class ReleasedClaims:
     """A part of the patients, of their claims and of the cells of these.
 
     Attributes
@@ -37,7 +38,7 @@ class Released:
             raise InternalError("What is released is not told of each patient, claim and cell.")
 
     @classmethod
-    def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "Released":
+    def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "ReleasedClaims":
         """All patients with all their claims, or those that truncation keeps."""
         return cls(
             encoded,
@@ -57,6 +58,7 @@ class Released:
         """Whether each patient lost a claim, (n_patients,): the released flag ``claims_truncated``."""
         return np.bincount(self.encoded.owners[~self.claims], minlength=self.encoded.n_patients) > 0
 
+    @cached_property
     def room(self) -> NDArray[np.int32]:
         """How many values of each column may be missing of each patient, as the flags say; (n_columns, n_patients)."""
         e = self.encoded
@@ -67,14 +69,90 @@ class Released:
         room[:, self.truncated] = ANY_NUMBER
         return room
 
-    def without_claims(self, rows: NDArray[np.bool_]) -> "Released":
+    def without_claims(self, rows: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some claims."""
         return replace(self, claims=self.claims & ~rows)
 
-    def without_cells(self, cells: NDArray[np.bool_]) -> "Released":
+    def without_cells(self, cells: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some cells; a cell that was missing anyhow gets no flag."""
         return replace(self, cells=self.cells & ~cells)
 
-    def without_patients(self, patients: NDArray[np.bool_]) -> "Released":
+    def without_patients(self, patients: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some patients and all of their claims."""
         return replace(self, patients=self.patients & ~patients)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelLosses:
+    """The loss of a node is ``fixed`` and, for each column, the loss of its level.
+
+    Attributes
+    ----------
+    fixed : what is lost at every node because it is not released
+    by_level : for each column, (n_levels,) what its levels add, by its weight
+    """
+
+    fixed: float
+    by_level: tuple[NDArray[np.float64], ...]
+
+    def of(self, levels: Sequence[int]) -> float:
+        """Loss of a node in [0, 1]."""
+        return self.fixed + float(sum(own[level] for own, level in zip(self.by_level, levels, strict=True)))
+
+
+def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
+    """What each level of each column loses, over all cells that are not missing in the original.
+
+    Parameters
+    ----------
+    weights : of the columns, those of patients first; alike if not given
+    """
+    columns = released.encoded.columns
+    given = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.shape != (len(columns),) or not bool(np.all(np.isfinite(given) & (given > 0))):
+        raise InternalError("The weights of columns are not one above 0 for each.")
+    fixed, by_level = 0.0, []
+    shown = shown_cells(released)
+    for column, own, weight in zip(columns, shown, (given / given.sum()).tolist(), strict=True):
+        present = column.values != MISSING
+        n_cells = max(1, int(present.sum()))
+        counts = np.bincount(column.values[present & own], minlength=column.n_values)
+        fixed += weight * int((present & ~own).sum()) / n_cells
+        by_level.append(weight * _rising(column, column.losses @ counts) / n_cells)
+    return LevelLosses(fixed, tuple(by_level))
+
+
+def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
+    """Loss of a node over the patients who are released, as if there were no others."""
+    encoded = released.encoded
+    of_claims = np.repeat(released.patients, np.diff(encoded.offsets))
+    left = replace(
+        encoded,
+        patients=tuple(_only(column, released.patients) for column in encoded.patients),
+        claims=tuple(_only(column, of_claims) for column in encoded.claims),
+    )
+    return level_losses(replace(released, encoded=left), weights).of(levels)
+
+
+def _only(column: EncodedColumn, rows: NDArray[np.bool_]) -> EncodedColumn:
+    return replace(column, values=np.where(rows, column.values, np.int32(MISSING)))
+
+
+def weights_of(encoded: EncodedClaims, asked: Mapping[str, float]) -> list[float]:
+    """Weight of each column in the loss, those of patients first; 1 for those of which nothing is said."""
+    return [float(asked.get(column.name, 1.0)) for column in encoded.columns]
+
+
+def shown_cells(released: ReleasedClaims) -> list[NDArray[np.bool_]]:
+    """Whether each cell is released, column by column, those of patients first."""
+    encoded: EncodedClaims = released.encoded
+    rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))
+    return [*(released.patients for _ in encoded.patients), *(rows & cells for cells in released.cells)]
+
+
+def _rising(column: EncodedColumn, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same, checked: the search takes it for granted that a coarser level loses no less."""
+    if bool(np.any(np.diff(column.losses, axis=0) < 0)):
+        raise InternalError(f"Column {column.name!r}: a coarser level loses less than a finer one.")
+    rising: NDArray[np.float64] = np.maximum.accumulate(losses)
+    return rising

@@ -1,18 +1,16 @@
 """Step 4: how the excluded patients differ from those who remain, in exact figures for the custodian alone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .data import PATIENT, Claims
+from .data import PATIENT, Claims, numbers_of
 from .data_file import CLAIMS, PATIENTS
-from .dates import numbers_of
-from .plan import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
-from .step_sentences import compared_by
-from .steps import StepLine
+from .plan import ClaimsPlan
+from .plan_sections import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
+from .steps import StepLine, compared_by
 
 STEP = "4 representativeness"
 SEX = "sex"
@@ -34,7 +32,7 @@ BANDS = {"age": AGES, "days since first claim": MONTHS, "length of stay": STAYS}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VariableComparison:
     """The distribution of one variable among excluded and remaining patients, or their claims.
 
     Attributes
@@ -61,13 +59,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Variable:
-    """What patients are compared by.
-
-    Attributes
-    ----------
-    name : as it is told
-    table, column : where it stands
-    """
+    """What patients are compared by."""
 
     name: str
     table: str
@@ -86,7 +78,7 @@ class Representativeness:
     line : for the report
     """
 
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[VariableComparison, ...]
     median_claims_excluded: float | None
     median_claims_remaining: float | None
     n_excluded: int = field(repr=False)
@@ -94,7 +86,7 @@ class Representativeness:
     line: StepLine = field(repr=False)
 
     def exact(self) -> dict[str, object]:
-        """Everything, for the custodian alone: for a release see `claims/compared.py`."""
+        """Everything, for the custodian alone: for a release see `claims/steps_told.py`."""
         return {
             "variables": {one.variable: one.exact() for one in self.comparisons},
             "median_claims_excluded": self.median_claims_excluded,
@@ -125,7 +117,10 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 3, tables 1 to 4.
     """
     variables = variables_of(remaining.plan)
-    comparisons = [_compared(excluded, remaining, variable) for variable in variables]
+    comparisons = [
+        _sex(excluded, remaining, one.column) if one.name == SEX else _numbers(excluded, remaining, one)
+        for one in variables
+    ]
     done = compared_by([one.name for one in variables])
     return Representativeness(
         tuple(comparisons),
@@ -137,24 +132,15 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     )
 
 
-def _compared(excluded: Claims, remaining: Claims, variable: Variable) -> Comparison:
-    if variable.name == SEX:
-        return _sex(excluded, remaining, variable.column)
-    return _numbers(excluded, remaining, variable)
-
-
-def _sex(excluded: Claims, remaining: Claims, column: str) -> Comparison:
-    counts = [_counts(data.patients[column]) for data in (excluded, remaining)]
+def _sex(excluded: Claims, remaining: Claims, column: str) -> VariableComparison:
+    series = [data.patients[column].drop_nulls() for data in (excluded, remaining)]
+    counts: list[dict[str, int]] = [dict(one.value_counts().iter_rows()) for one in series]
     values = sorted({*counts[0], *counts[1]})
     told = [tuple(found.get(value, 0) for value in values) for found in counts]
-    return Comparison(SEX, tuple(values), told[0], told[1])
+    return VariableComparison(SEX, tuple(values), told[0], told[1])
 
 
-def _counts(series: pl.Series) -> Mapping[str, int]:
-    return dict(series.drop_nulls().value_counts().iter_rows())
-
-
-def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> Comparison:
+def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> VariableComparison:
     bands = BANDS[variable.name]
     both = [data.patients if variable.table == PATIENTS else data.claims for data in (excluded, remaining)]
     values = [_values(frame, variable.column) for frame in both]
@@ -164,7 +150,7 @@ def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> Compari
         for found in values
     ]
     statistic, p_value = _kolmogorov_smirnov(*values)
-    return Comparison(variable.name, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)
+    return VariableComparison(variable.name, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)
 
 
 def _values(frame: pl.DataFrame, column: str) -> NDArray[np.int64]:

@@ -1,33 +1,99 @@
-"""What the plan or the manifest of a release of claims promises, as far as its verification needs it."""
+"""What the plan or the manifest of a release of claims promises and declares, as far as its verification needs it."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cloister.errors import InputError
 from cloister.release_folder import stated
 from cloister.results import Manifest
 
-from .data_file import CLAIMS, PATIENTS, ClaimsForm
-from .declared import is_declared
+from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, ClaimsPromise, ReleasedColumn, Truncated
+from .ladders import hierarchy_named, split_bounds
 from .manifest import levels_told, plan_told, smallest_class, told_again
-from .plan import ClaimsPlan, lowered
-from .plan_file import parsed_plan
-from .promise import Promise, Truncated
+from .plan import ClaimsPlan, parsed_plan
+from .plan_sections import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS, lowered
+
+NOT_RELEASED = NEVER_RELEASED | {"id", "drop"}
 
 PROMISER = "a release of claims"
 SETTINGS = {"source", "claims", "plan"}
 FIGURES = {"mean", "interval", "flag_rate", "flag_interval", "missed", "draws"}
 
 
-def promise_of(plan: ClaimsPlan, form: ClaimsForm, risk: Mapping[str, Any]) -> Promise:
+def is_declared(form: ClaimsForm, plan: Mapping[str, Any]) -> bool:
+    """Whether the columns of a release are those that its plan names, with roles, hierarchies and levels.
+
+    Parameters
+    ----------
+    plan : as the manifest tells it
+    """
+    return all(_is_declared(form, plan, table) for table in (PATIENTS, CLAIMS))
+
+
+def _is_declared(form: ClaimsForm, plan: Mapping[str, Any], table: str) -> bool:
+    roles, qi, derived = (plan[table][key] for key in ("roles", "qi", "derived"))
+    (own_id,) = (column for column, role in roles.items() if role == "id")
+    if form.names(table)[0] != own_id or form.names(table, QUASI) != [*qi]:
+        return False
+    if not all(_has_levels(column, qi[column.name]) for column in form.of(table) if column.role == QUASI):
+        return False
+    kept = {column: role for column, role in roles.items() if role not in NOT_RELEASED and column not in qi}
+    kept |= {PAY_DELAY: "keep"} if PAY_DELAY in {*derived} - {*qi} else {}
+    expected = {column: _kept(role, table, plan["ids"]) for column, role in kept.items()}
+    found = {one.name: (one.role, one.numbered_with) for one in form.of(table) if one.role in (KEPT, PSEUDONYM)}
+    return found == {column: what for column, what in expected.items() if what is not None}
+
+
+def _kept(role: str, table: str, ids: Mapping[str, str]) -> tuple[str, str | None] | None:
+    """What a column that has no hierarchy is released as; None where it is not."""
+    if role not in PSEUDONYMS:
+        return KEPT, None
+    if ids[role] == "drop":
+        return None
+    return PSEUDONYM, role if ids[role] == "number" else f"{role} of {table}"
+
+
+def _has_levels(column: ReleasedColumn, words: str) -> bool:
+    """Whether a column has the hierarchy that the plan names and a level within the bounds."""
+    low, high = _bounds(words, column.top or 0)
+    return column.hierarchy == _hierarchy(words) and low <= (column.level or 0) <= high
+
+
+def _hierarchy(words: str) -> str:
+    spec, _ = split_bounds(words)
+    try:
+        return "file" if hierarchy_named(spec, {}).hierarchy.kind == "file" else spec
+    except InputError:
+        return "file"  # whose name alone is told
+
+
+def _bounds(words: str, top: int) -> tuple[int, int]:
+    _, bounds = split_bounds(words)
+    low, _, high = bounds.removeprefix("@").partition("-")
+    return int(low or 0), min(int(high or low or top), top)
+
+
+def n_nodes(form: ClaimsForm, plan: Mapping[str, Any]) -> int:
+    """How many choices of levels the plan allows."""
+    count = 1
+    for table in (PATIENTS, CLAIMS):
+        for column in form.of(table):
+            if column.role == QUASI:
+                low, high = _bounds(plan[table]["qi"][column.name], column.top or 0)
+                count *= high - low + 1
+    return count
+
+
+def promise_of(plan: ClaimsPlan, form: ClaimsForm, risk: Mapping[str, Any]) -> ClaimsPromise:
     """Return what is promised under a plan."""
     return _promise(plan_told(plan), form, risk)
 
 
-def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any]) -> Promise:
+def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any]) -> ClaimsPromise:
     adversary, threshold = plan["adversary"], plan["risk"]["threshold"]
-    return Promise(
+    return ClaimsPromise(
         form,
         threshold,
         smallest_class(threshold),
@@ -40,18 +106,12 @@ def _promise(plan: Mapping[str, Any], form: ClaimsForm, risk: Mapping[str, Any])
     )
 
 
-def read_promise(manifest: Manifest) -> Promise:
-    """Return what a manifest promises.
-
-    Raises
-    ------
-    InputError
-        It lacks something, or has something else in its place.
-    """
+def read_promise(manifest: Manifest) -> ClaimsPromise:
+    """Return what a manifest promises."""
     return stated(lambda: _read(manifest), PROMISER)
 
 
-def _read(manifest: Manifest) -> Promise:
+def _read(manifest: Manifest) -> ClaimsPromise:
     risk, plan = manifest["risk"], manifest["settings"]["plan"]
     if risk.keys() != FIGURES | {"threshold", "k", "known", "tolerant", "likeliest", "as_released"}:
         raise ValueError("not the figures of a risk")
@@ -98,7 +158,7 @@ def _is_share(number: Any) -> bool:
     return type(number) in (int, float) and 0 <= number <= 1
 
 
-def agreements(manifest: Manifest, promise: Promise) -> dict[str, bool]:
+def agreements(manifest: Manifest, promise: ClaimsPromise) -> dict[str, bool]:
     """Return sentences about the manifest, each with whether it is false; the files are not looked at."""
     settings, risk, form = manifest["settings"], manifest["risk"], promise.form
     plan, choice, tolerant = settings["plan"], manifest["choice"], manifest["risk"]["tolerant"]

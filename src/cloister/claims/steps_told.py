@@ -1,29 +1,176 @@
-"""The lines of the steps as a release tells them: what describes the release is counted in the files themselves.
+"""Steps 1 to 6 as a release tells them: what describes the release is counted in the files themselves.
 
 Counts of everybody who was there before, less those of the files, would tell of the few who were left out in between.
+Step 4 compares the excluded patients with those who are released, at the levels of the release.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from .data import Claims
-from .data_file import CLAIMS, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, Filed
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy, Ladder
+from cloister.io import as_text
+
+from .codes import EXCLUDING
+from .data import PATIENT, Claims
+from .data_file import CLAIMS, KEPT, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, Filed, ReleasedColumn
 from .group_tables import OTHER
-from .prepare import Prepared
-from .pseudonyms import group_sizes
-from .step_sentences import compared_by
-from .steps import StepLine
+from .ladders import hierarchy_named
+from .prepare import PreparedClaims, group_sizes
+from .representativeness import SEX, Variable, median_claims, variables_of
+from .steps import WITHHELD, StepLine, compared_by
 
-if TYPE_CHECKING:  # the verifier counts these lines again, and loads nothing that protects
-    from .protect import ProtectedClaims
+MOST_BANDS = 16
+"""A table has no more; where a level has, the next one with fewer is told."""
+
+MISSING = "missing"
+COUNT, LABEL = "\0count", "\0label"
+Share = float | None
 
 
-def early_lines(prepared: Prepared, laid: Filed, variables: Sequence[str]) -> list[StepLine]:
+@dataclass(frozen=True)
+class Compared:
+    """One variable, as it is told.
+
+    Attributes
+    ----------
+    shares : of each band among the excluded and the released, patients or claims; None where it is withheld
+    """
+
+    variable: str
+    shares: Mapping[str, tuple[Share, Share]]
+
+    def told(self) -> dict[str, object]:
+        """Return shares and, of values in an order, the greatest difference between their sums from the first on."""
+        both = [share for band, share in self.shares.items() if band != MISSING and self.variable != SEX]
+        sums, greatest = [0.0, 0.0], 0.0
+        for excluded, released in both:
+            if excluded is None or released is None:
+                return {"shares": dict(self.shares), "statistic": None}
+            sums = [sums[0] + excluded, sums[1] + released]
+            greatest = max(greatest, abs(sums[0] - sums[1]))
+        return {"shares": dict(self.shares), "statistic": round(greatest, 2) if both else None}
+
+
+def compared(prepared: PreparedClaims, laid: Filed, k: int) -> tuple[Compared, ...]:
+    """Return every variable that the release has, in bands of the level released or of a coarser one.
+
+    Shares of the excluded are rounded to two decimals, and withheld where fewer than k patients are in a band, or in
+    all those withheld. Labels that the release does not have are no bands: their names would be values of the excluded.
+    """
+    is_told = _excluded_are_told(prepared, k)
+    made = []
+    for variable in variables_of(prepared.claims.plan):
+        named = [one for one in laid.form.of(variable.table) if one.name == variable.column]
+        column = next((one for one in named if one.role in (QUASI, KEPT)), None)
+        table = None if column is None else _table(prepared, laid, variable, column, k if is_told else None)
+        if table is not None:
+            made.append(Compared(variable.name, table))
+    return tuple(made)
+
+
+def compared_told(prepared: PreparedClaims, laid: Filed, found: Sequence[Compared], k: int) -> dict[str, object]:
+    """Return the part of the manifest."""
+    is_told = _excluded_are_told(prepared, k)
+    return {
+        "variables": {one.variable: one.told() for one in found},
+        "median_claims_excluded": median_claims(prepared.excluded.claims[PATIENT]) if is_told else None,
+        "median_claims_released": median_claims(laid.files.claims.to_series(0)),
+    }
+
+
+def _excluded_are_told(prepared: PreparedClaims, k: int) -> bool:
+    """Whether there are k or more, and their number is told: shares of few people tell how many people there are."""
+    (line,) = [line for line in prepared.lines if line.step == EXCLUDING]
+    return prepared.excluded.n_patients >= k and line.told(k)["total"] != WITHHELD
+
+
+def _table(
+    prepared: PreparedClaims, laid: Filed, variable: Variable, column: ReleasedColumn, k: int | None
+) -> dict[str, tuple[Share, Share]] | None:
+    """Shares by band; None where the release has but one label."""
+    here = laid.files.of(variable.table)[column.name]
+    data, out = prepared.claims, prepared.excluded
+    own = [as_text((one.patients if variable.table == PATIENTS else one.claims)[column.name]) for one in (data, out)]
+    bands = _bands(here, own[0], column, _hierarchy(data, variable))
+    if len(set(bands.values())) < 2:
+        return None
+    names = [*dict.fromkeys(bands.values()), MISSING]
+    counts = here.replace_strict(bands, default=None, return_dtype=pl.String).fill_null(MISSING)
+    released = [round(int((counts == name).sum()) / max(here.len(), 1), 4) for name in names]
+    owners = (out.patients if variable.table == PATIENTS else out.claims)[PATIENT]
+    labels = _labels_of_excluded(own[1], column, _hierarchy(data, variable), bands)
+    excluded = [None] * len(names) if k is None else _excluded_shares(owners, labels, names, k)
+    return dict(zip(names, zip(excluded, released, strict=True), strict=True))
+
+
+def _hierarchy(data: Claims, variable: Variable) -> Hierarchy | None:
+    section = data.plan.patients if variable.table == PATIENTS else data.plan.claims
+    words = section.qi.get(variable.column)
+    return None if words is None else hierarchy_named(words, data.plan.grouping.tables).hierarchy
+
+
+def _bands(here: pl.Series, values: pl.Series, column: ReleasedColumn, hierarchy: Hierarchy | None) -> dict[str, str]:
+    """From each label released to its band, in the order of values; no label has two bands, since levels are nested."""
+    labels = set(here.drop_nulls())
+    if hierarchy is None:
+        return {label: label for label in sorted(labels)} if len(labels) <= MOST_BANDS else {}
+    ladder = hierarchy.bind(column.name, values.drop_nulls().unique().sort().to_list())
+    order = sorted(range(len(ladder.values)), key=lambda place: _in_order(ladder, place))
+    for level in range(column.level or 0, ladder.n_levels):
+        bands = {
+            str(ladder.labels[column.level or 0][place]): str(ladder.labels[level][place])
+            for place in order
+            if ladder.labels[column.level or 0][place] in labels
+        }
+        if len(set(bands.values())) <= MOST_BANDS:
+            return bands
+    return {}
+
+
+def _in_order(ladder: Ladder, place: int) -> tuple[float, str]:
+    text = str(ladder.values[place])
+    return (float(text) if text.isdecimal() else float("inf"), text)
+
+
+def _labels_of_excluded(
+    values: pl.Series, column: ReleasedColumn, hierarchy: Hierarchy | None, bands: Mapping[str, str]
+) -> pl.Series:
+    """The band of each value of the excluded: `MISSING`, or null where the release has no such label."""
+    distinct = values.drop_nulls().unique().sort().to_list()
+    labels: dict[str, str | None] = {value: bands.get(value) for value in distinct}
+    if hierarchy is not None:
+        try:
+            ladder = hierarchy.bind(column.name, distinct)
+        except InputError:  # a value that the hierarchy does not cover
+            return pl.Series(values.name, [None] * values.len(), dtype=pl.String)
+        own = ladder.labels[column.level or 0]
+        labels = {value: bands.get(str(label)) for value, label in zip(distinct, own, strict=True)}
+    named = values.replace_strict(labels, return_dtype=pl.String) if labels else values
+    return named.set(values.is_null(), MISSING)
+
+
+def _excluded_shares(owners: pl.Series, labels: pl.Series, names: Sequence[str], k: int) -> list[Share]:
+    """Share of each band, of patients or claims; those of fewer than k patients are withheld, and with them others."""
+    frame = pl.DataFrame({PATIENT: owners, LABEL: labels})
+    patients = dict(frame.group_by(LABEL).agg(pl.col(PATIENT).n_unique()).iter_rows())
+    hidden = {None, *(name for name, count in patients.items() if count < k)}
+    shown = sorted(patients.keys() - hidden, key=lambda name: (patients[name], name))
+    while shown and 0 < _n_patients(frame, hidden) < k:
+        hidden.add(shown.pop(0))
+    counts = dict(frame.group_by(LABEL).len().iter_rows())
+    return [None if name in hidden else round(counts.get(name, 0) / frame.height, 2) for name in names]
+
+
+def _n_patients(frame: pl.DataFrame, names: set[str | None]) -> int:
+    is_hidden = frame[LABEL].is_null() | frame[LABEL].is_in([name for name in names if name is not None])
+    return int(frame.filter(is_hidden)[PATIENT].n_unique())
+
+
+def early_lines(prepared: PreparedClaims, laid: Filed, variables: Sequence[str]) -> list[StepLine]:
     """Return the lines of steps 1 to 6; those of steps 2 and 3 count whom and what they left out, and stay.
 
     Parameters
@@ -44,33 +191,7 @@ def early_lines(prepared: Prepared, laid: Filed, variables: Sequence[str]) -> li
     ]
 
 
-def truncation_line(line: StepLine, protected: "ProtectedClaims") -> StepLine:
-    """Return the line of step 7: claims cut of those released; whom it flags, the files say."""
-    cut, owners = _count(protected, ~protected.choice.released.claims)
-    return replace(line, total=cut, counts={}, patients_in_all=owners)
-
-
-def suppression_line(line: StepLine, protected: "ProtectedClaims", laid: Filed) -> StepLine:
-    """Return the line of step 11: patients left out, and of those released what was suppressed."""
-    suppression, before = protected.suppression, protected.choice.released
-    left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
-    flags = [f"{SUPPRESSED}{name}" for name in laid.form.names(CLAIMS, QUASI)]
-    counts = {
-        "patients left out": int(suppression.patients.sum()),
-        "cells suppressed": sum(int((laid.files.claims[flag] == "1").sum()) for flag in flags),
-        "claims left out": left_out,
-    }
-    return replace(line, counts=counts, patients={"claims left out": owners})
-
-
-def _count(protected: "ProtectedClaims", claims: NDArray[np.bool_]) -> tuple[int, int]:
-    """How many of these claims are of patients who are released, and of how many of them."""
-    owners = protected.encoding.claims.owners
-    mine = owners[claims & protected.suppression.released.patients[owners]]
-    return int(mine.size), int(np.unique(mine).size)
-
-
-def _without_claims(prepared: Prepared, laid: Filed) -> dict[str, int]:
+def _without_claims(prepared: PreparedClaims, laid: Filed) -> dict[str, int]:
     """Patients released who never had claims, where such patients are kept."""
     if prepared.claims.plan.patients.without_claims != "keep":
         return {}

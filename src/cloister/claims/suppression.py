@@ -10,7 +10,7 @@ patient "low risk by definition". An adversary who sees ``claims_truncated`` or 
 him the patient stays a candidate. The risk for this tolerant adversary is limited as well. Suppressing a patient's
 cells does not lower it for that patient, so patients who bear it are left out whole, whatever the treatment.
 
-Before all that, and after each round, labels that fewer than k patients have are taken out (`rare_labels`).
+Before all that, and after each round, labels that fewer than k patients have are taken out.
 
 References
 ----------
@@ -25,17 +25,23 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .knowledge import Knowledge
+from .encode import EncodedColumn
+from .knowledge import DrawnKnowledge
 from .lattice_search import Node
-from .likeliest import likeliest_risk
-from .losses import level_losses
 from .matching import Matching
-from .node_risk import RiskFigures
-from .patient_risk import Excess, Judge, PatientRisk, Screening, most_at_risk, patient_risks
-from .rare_labels import without_rare_labels
-from .release_risk import ReleaseRisk, release_risk
-from .released import Released
-from .risk_settings import RiskSettings, Treatment
+from .node_risk import RiskFigures, RiskSettings, Treatment
+from .release_risk import (
+    Excess,
+    PatientJudge,
+    PatientRisk,
+    ReleaseRisk,
+    Screening,
+    likeliest_risk,
+    most_at_risk,
+    patient_risks,
+    release_risk,
+)
+from .released import ReleasedClaims, level_losses
 
 ROUNDS = 12
 """After so many rounds of suppressing and measuring anew there is no safe release."""
@@ -43,10 +49,54 @@ ROUNDS = 12
 AIM = 0.9
 """Share of the threshold that a round aims at, so that the next measurement, with other draws, confirms it."""
 
-
 NEAR = 1.2
 """Times the threshold; above it, a risk that falls too slowly is given up: suppressed cells make classes of others
 smaller, so that with many to treat there is no end."""
+
+
+def without_rare_labels(released: ReleasedClaims, levels: Node, k: int) -> ReleasedClaims:
+    """Suppress the cells of claims, and leave out the patients, that have a label which fewer than k patients have.
+
+    *Guarantee*: each label of a quasi-identifier that is released at these levels is held by at least k released
+    patients. Not promised: the same of combinations of labels, whose mean risk is limited. A missing value is no label.
+    Cost: a sort of the values of each column, again while somebody was left out.
+
+    Parameters
+    ----------
+    levels : of all columns, those of patients first
+    """
+    n_columns = len(released.encoded.patients)
+    while True:
+        for h, column in enumerate(released.encoded.claims):
+            rare = np.zeros_like(released.cells)
+            rare[h] = _rare_cells(released, h, column, levels[n_columns + h], k)
+            if rare.any():
+                released = released.without_cells(rare)
+        gone = _rare_patients(released, levels[:n_columns], k)
+        if not gone.any():
+            return released
+        released = released.without_patients(gone)
+
+
+def _rare_patients(released: ReleasedClaims, levels: Node, k: int) -> NDArray[np.bool_]:
+    """Released patients with a rare label, (n_patients,)."""
+    gone = np.zeros_like(released.patients)
+    for column, level in zip(released.encoded.patients, levels, strict=True):
+        labels = np.where(released.patients, column.at(level), -1)
+        counts = np.bincount(labels[labels >= 0], minlength=1)
+        gone |= (labels >= 0) & (counts[labels] < k)
+    return gone
+
+
+def _rare_cells(released: ReleasedClaims, h: int, column: EncodedColumn, level: int, k: int) -> NDArray[np.bool_]:
+    """Released cells of a column of claims with a rare label, (n_claims,)."""
+    values = released.values(h)
+    shown = values >= 0
+    labels = np.where(shown, column.at(level), -1).astype(np.int64)
+    size = int(labels.max(initial=0)) + 1
+    held = np.unique(released.encoded.owners[shown] * size + labels[shown]) % size
+    rare: NDArray[np.bool_] = shown & (np.bincount(held, minlength=size)[labels] < k)
+    return rare
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +116,7 @@ class Suppression:
     """
 
     levels: Node
-    released: Released
+    released: ReleasedClaims
     risk: ReleaseRisk
     likeliest: RiskFigures
     before: ReleaseRisk
@@ -95,7 +145,7 @@ class Suppression:
 
 
 def suppress(
-    released: Released,
+    released: ReleasedClaims,
     levels: Node,
     power: NDArray[np.int32],
     settings: RiskSettings,
@@ -131,8 +181,8 @@ def suppress(
         rounds += 1
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
-        known = Knowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
-        judge = Judge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
+        known = DrawnKnowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
+        judge = PatientJudge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
         released, now = _round(judge, screening, risk)
         treated |= now
         released = _without_rare(released, levels, settings, treated)
@@ -148,7 +198,9 @@ def suppress(
     return Suppression(levels, released, risk, likeliest, before, rounds, treated, loss)
 
 
-def _without_rare(released: Released, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]) -> Released:
+def _without_rare(
+    released: ReleasedClaims, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]
+) -> ReleasedClaims:
     """The same without rare labels, within the limits; ``treated`` is added to in place."""
     there = released.patients
     released = without_rare_labels(released, levels, settings.k)
@@ -168,7 +220,7 @@ def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: Risk
         )
 
 
-def _check_limits(released: Released, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
+def _check_limits(released: ReleasedClaims, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
     """Refuse to go on where more patients are treated or left out than may be, or nobody is left."""
     n = treated.size
     is_too_much = treated.sum() > settings.most_treated * n or (~released.patients).sum() > settings.most_removed * n
@@ -181,15 +233,15 @@ def _check_limits(released: Released, treated: NDArray[np.bool_], settings: Risk
 
 
 def _measured(
-    released: Released, levels: Node, power: NDArray[np.int32], settings: RiskSettings, rounds: int
+    released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings, rounds: int
 ) -> ReleaseRisk:
     """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
     seed = settings.seed_of(2 * rounds + 1)
-    knowledge = Knowledge(released.encoded, power, seed, released.patients, settings.draws)
+    knowledge = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.draws)
     return release_risk(released, levels, knowledge, settings)
 
 
-def _round(judge: Judge, screening: Screening, risk: ReleaseRisk) -> tuple[Released, NDArray[np.bool_]]:
+def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
     released, settings = judge.matching.released, judge.settings
     excess = _excess(released, settings, risk)
@@ -207,7 +259,7 @@ def _round(judge: Judge, screening: Screening, risk: ReleaseRisk) -> tuple[Relea
     return released.without_patients(gone), gone | chosen
 
 
-def _excess(released: Released, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
+def _excess(released: ReleasedClaims, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
     """How much of each figure, summed over the patients released, is above what a round aims at."""
     n, aim = int(released.patients.sum()), AIM * settings.threshold
     believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
@@ -215,7 +267,9 @@ def _excess(released: Released, settings: RiskSettings, risk: ReleaseRisk) -> Ex
     return Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
 
 
-def _treated(judge: Judge, people: PatientRisk, chosen: NDArray[np.bool_]) -> tuple[Released, NDArray[np.bool_]]:
+def _treated(
+    judge: PatientJudge, people: PatientRisk, chosen: NDArray[np.bool_]
+) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
     released, levels = judge.matching.released, judge.levels
     encoded = released.encoded

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from .data_file import CLAIMS, PATIENTS, QUASI
-from .promise import Promise
+from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsPromise
 from .told_texts import UNBOUNDED, VARIABLES, VOTERS, Facts, adversary_is_ours, is_count
 
 Form = Callable[[Any], bool]
@@ -71,7 +70,7 @@ def share(value: Any) -> bool:
 
 
 def parts_of(
-    facts: Facts, promise: Promise, labels: Mapping[str, int], n_nodes: int, shown: Set[str] = frozenset()
+    facts: Facts, promise: ClaimsPromise, labels: Mapping[str, int], n_nodes: int, shown: Set[str] = frozenset()
 ) -> dict[str, Form]:
     """Return what may stand in each part of the manifest.
 

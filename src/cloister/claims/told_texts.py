@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from .group_tables import exclusion_rules
-from .plan import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR
+from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR
 
 DERIVED = "|".join((AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR))
 VARIABLES = "sex|age|days since first claim|length of stay"

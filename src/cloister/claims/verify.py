@@ -1,14 +1,18 @@
 """Whether a release of claims keeps its promise, recomputed from what is written.
 
-Shares no code with what protects: form and order are looked at with Polars, and the adversary is simulated anew with
-NumPy (`verify_simulation`). What can be known from the files alone is their form, and the risk where values are drawn
-from the released claims. The risk against the original claims, from which values were drawn before truncation and
+Shares no code with what protects: form, labels and order are looked at with Polars, and the adversary is simulated anew
+with NumPy (`verify_simulation`). What can be known from the files alone is their form, and the risk where values are
+drawn from the released claims. The risk against the original claims, from which values were drawn before truncation and
 suppression, can be made anew only with the original (`verify_original`).
 """
 
 import itertools
+import math
+import re
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.checks import Checks
 from cloister.results import Verdict
@@ -23,18 +27,28 @@ from .data_file import (
     QUASI,
     SUPPRESSED,
     ClaimsForm,
+    ClaimsPromise,
+    ReleasedColumn,
+    Truncated,
     WrittenClaims,
 )
-from .promise import Promise
-from .verify_label_counts import labels_hold
-from .verify_labels import labels_fit
-from .verify_original import Original, compare
+from .group_tables import coarser_groups
+from .ladders import NamedHierarchy, hierarchies
+from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds
-from .verify_truncation import truncation_holds
 
+OF_NUMBERS = frozenset(
+    {"age", "days-in-hospital", "length-of-stay", "days-since-first-claim", "weeks-since-first-claim", "pay-delay"}
+)
+TOP_CODED = re.compile(r"[0-9]{1,9}\+")
+"""A label from a step before, such as `162+`, which stays up to the root."""
+
+ABOVE_GROUPS = {"diagnosis": 3, "procedure": 2, "diagnosis-group": 1, "procedure-group": 1, "place": 1, "specialty": 1}
+"""The level above the groups, whose labels are known whatever the groups are."""
+
+Numbers = NDArray[np.int64]
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
 OWNER, PLACE = "\0owner", "\0place"
-
 HIDDEN = "cells whose flags say that they were suppressed are empty"
 THERE = "there are patients"
 NUMBERED = "ids are numbers in released order"
@@ -45,8 +59,95 @@ CLAIMS_SORTED = "claims are sorted by patient and then by their released values"
 PATIENTS_SORTED = "patients are sorted by their released values and then by their claims"
 
 
+def labels_fit(column: ReleasedColumn, released: pl.Series) -> bool:
+    """Whether the highest level is that of the hierarchy, and every label one of the level; true where unknown."""
+    known = hierarchies({})
+    if column.role != QUASI or column.hierarchy not in known or column.level is None:
+        return True
+    hierarchy = known[column.hierarchy]()
+    if not isinstance(hierarchy, NamedHierarchy) or column.top != len(hierarchy.levels) + 1:
+        return False
+    texts = released.drop_nulls().unique().to_list()
+    if column.level == column.top:
+        return all(text == "*" for text in texts)
+    if column.hierarchy in OF_NUMBERS:
+        return all(_is_of_level(text, hierarchy, column.level) for text in texts)
+    if column.level == ABOVE_GROUPS[column.hierarchy]:
+        return {*texts} <= {*coarser_groups().values(), "other"}
+    return True
+
+
+def _is_of_level(text: str, hierarchy: NamedHierarchy, level: int) -> bool:
+    """Whether one of the numbers that a label can begin with has this label."""
+    if level == 0:
+        return hierarchy.accepts(text)
+    if TOP_CODED.fullmatch(text):
+        return True
+    first = re.search(r"[0-9]{1,9}", text)
+    number = int(first[0]) if first else 0
+    # bands of days, of weeks and of months of 30 days, some without their first number
+    begins = (number, 7 * number, 7 * number + 1, 30 * number)
+    return any(hierarchy.levels[level - 1](str(begin)) == text for begin in begins)
+
+
+def labels_said(k: int) -> str:
+    """What is looked at, in words."""
+    return f"each label of a quasi-identifier is that of {k} patients or more"
+
+
+def labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int) -> None:
+    """Look for labels of quasi-identifiers that fewer than k patients have; a missing value is no label."""
+    patients = pl.Series("owner", range(files.patients.height))
+    owners = {PATIENTS: patients, CLAIMS: pl.Series("owner", files.owners)}
+    fewest = [
+        _fewest(files.of(table)[name], owners[table])
+        for table in (PATIENTS, CLAIMS)
+        for name in form.names(table, QUASI)
+    ]
+    checks.require(all(own is None or own >= k for own in fewest), labels_said(k))
+
+
+def _fewest(labels: pl.Series, owners: pl.Series) -> int | None:
+    """Fewest patients that have the same label; None where there is no label."""
+    held = pl.DataFrame({"label": labels, "owner": owners}).drop_nulls("label").unique()
+    counts = held.group_by("label").len()["len"].to_list()
+    return min(counts, default=None)
+
+
+def truncation_holds(checks: Checks, files: WrittenClaims, original: PreparedOriginal, told: Truncated) -> None:
+    """Look for the claims that the percentile leaves of every released patient, suppressed claims aside."""
+    assert original.origin is not None
+    if told.by_year and original.years is None:
+        checks.require(False, "claims have years to be cut by")
+        return
+    left = _left(original, told)[original.origin]
+    shown = np.bincount(files.owners, minlength=files.patients.height)
+    right = shown <= left if told.loses_more else shown == left
+    each = "patient and year" if told.by_year else "patient"
+    cut = f"as many claims of each {each} as the {told.percentile:g}th percentile is, or fewer where there are"
+    had = "all of their claims" if told.percentile >= 100 else cut
+    more = ", or fewer by suppression" if told.loses_more else ""
+    checks.require(bool(right.all()), f"released patients have {had}{more}")
+
+
+def _left(original: PreparedOriginal, told: Truncated) -> Numbers:
+    """How many claims of each patient of the original the percentile leaves; by nearest rank over those who have any.
+
+    References
+    ----------
+    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
+    """
+    n = original.patients.height
+    years = original.years if told.by_year and original.years is not None else np.zeros_like(original.owners)
+    groups, counts = np.unique(np.stack([original.owners, years]), axis=1, return_counts=True)
+    if told.percentile < 100 and counts.size:
+        rank = max(1, math.ceil(round(told.percentile * counts.size / 100, 9)))
+        counts = np.minimum(counts, np.sort(counts)[rank - 1])
+    return np.bincount(groups[0], weights=counts, minlength=n).astype(np.int64)
+
+
 def verify(
-    files: WrittenClaims, promise: Promise, original: Original | None = None, *, with_risk: bool = True
+    files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None, *, with_risk: bool = True
 ) -> Verdict:
     """Return the verdict on what stands in the files, also against the original where it is given.
 
@@ -114,7 +215,7 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
     owner = pl.Series(OWNER, files.owners + 1)
     events = files.claims.select(owner, *form.names(CLAIMS, QUASI, KEPT, FLAG))
-    checks.require(_is_sorted(events), CLAIMS_SORTED)
+    checks.require(events.equals(events.sort(events.columns, nulls_last=False)), CLAIMS_SORTED)
     sequences = _sequences(events)
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
     # hashes tell patients apart who are alike in all else; numbers say nothing
@@ -135,18 +236,7 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     for group, series in groups.items():
         met = pl.concat(series).drop_nulls().unique(maintain_order=True)
         right = met.to_list() == [str(number) for number in range(1, met.len() + 1)]
-        checks.require(right, _numbered(group))
-
-
-def _groups(form: ClaimsForm) -> list[str]:
-    """Words that pseudonyms are numbered with, in the order of the columns."""
-    return list(
-        dict.fromkeys(str(c.numbered_with) for t in (PATIENTS, CLAIMS) for c in form.of(t) if c.role == PSEUDONYM)
-    )
-
-
-def _numbered(group: str) -> str:
-    return f"pseudonyms ({group}) are numbered by their first appearance"
+        checks.require(right, f"pseudonyms ({group}) are numbered by their first appearance")
 
 
 def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
@@ -155,7 +245,3 @@ def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
     kinds = kinds.sort(kinds.columns, nulls_last=False).with_row_index(PLACE)
     placed = events.join(kinds, on=kinds.columns[1:], how="left", nulls_equal=True, maintain_order="left")
     return dict(placed.group_by(OWNER).agg(PLACE).rows())
-
-
-def _is_sorted(frame: pl.DataFrame) -> bool:
-    return frame.equals(frame.sort(frame.columns, nulls_last=False))

@@ -26,7 +26,7 @@ def bits_of(patients: Numbers, n: int) -> Bits:
     return np.packbits(has, bitorder="little").view(np.uint64)
 
 
-class Words:
+class PatientWords:
     """Some of the patients from one number to another."""
 
     def __init__(self, first: int, bits: Bits) -> None:
@@ -60,17 +60,17 @@ class Words:
         return bool(int(self.bits[patient // WORD - self.first]) >> (patient % WORD) & 1)
 
 
-def ones(cell: tuple[int, int]) -> Words:
+def ones(cell: tuple[int, int]) -> PatientWords:
     """All patients of a cell: those from a number to below another."""
     begin, end = cell
     first, last = begin // WORD, (end - 1) // WORD
     bits = np.full(last - first + 1, ALL)
     bits[0] &= ALL << np.uint64(begin % WORD)
     bits[-1] &= ALL >> np.uint64(WORD - 1 - (end - 1) % WORD)
-    return Words(first, bits)
+    return PatientWords(first, bits)
 
 
-class Holders:
+class ColumnHolders:
     """One released column: who has which value how often."""
 
     def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
@@ -83,7 +83,7 @@ class Holders:
         self._words: dict[tuple[int, int], Bits] = {}
         self._often: dict[int, NDArray[np.int32]] = {}
 
-    def keep(self, found: Words, value: int, times: int) -> None:
+    def keep(self, found: PatientWords, value: int, times: int) -> None:
         """Keep those who have a value at least so often."""
         if (value, times) not in self._words:
             patients, counts = self.of(value)
@@ -132,7 +132,7 @@ class Flagged:
     holders : who has which value, column by column
     """
 
-    def __init__(self, room: Numbers, holders: Sequence[Holders]) -> None:
+    def __init__(self, room: Numbers, holders: Sequence[ColumnHolders]) -> None:
         is_open = (room >= UNKNOWN).all(axis=1)
         self.holders = holders
         self.open = np.flatnonzero(is_open)
@@ -142,7 +142,7 @@ class Flagged:
         self.room_of_both = room[self.both].astype(np.int64)
         self.bits = bits_of(self.both, room.shape[0])
 
-    def count(self, drawn: Sequence[Drawn], cell: tuple[int, int], fits: Words) -> int:
+    def count(self, drawn: Sequence[Drawn], cell: tuple[int, int], fits: PatientWords) -> int:
         """How many patients of a cell fit, where each may lack as many values of a column as flags say."""
         n_open = int(np.diff(np.searchsorted(self.open, cell))[0])
         begin, end = np.searchsorted(self.some, cell).tolist()

@@ -23,8 +23,7 @@ from .data_file import (
     ClaimsForm,
     WrittenClaims,
 )
-from .verify_pseudonyms import ID, KEY, SHOWN, Pair, keep_company
-from .verify_rows import ClaimRows
+from .verify_rows import ID, KEY, SHOWN, ClaimRows, Pair, keep_company
 from .verify_simulation import History
 
 Numbers = NDArray[np.int64]
@@ -42,13 +41,11 @@ COMPANY = "pseudonyms stand for one original id each, and no two for the same"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Original:
+class PreparedOriginal:
     """What only the custodian has: patients and claims after steps 1 to 6, which are frames still.
 
     Attributes
     ----------
-    patients : one row a patient
-    claims : one row a claim
     owners : (n_claims,) row of the patient of each
     hierarchies : by file and column
     origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None where the crosswalk
@@ -91,7 +88,7 @@ def of_comparison(form: ClaimsForm) -> tuple[str, ...]:
     return (LEVELS, *hashed, ALLOWED, OTHERS, RECODED, *owned, OWN, CUT, *company)
 
 
-def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Original) -> Truth | None:
+def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
     """Recode the original, and look for every released row in it; None where it cannot be said who is who."""
     if not checks.require(_has_levels(form, original), LEVELS):
         return None
@@ -138,7 +135,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Or
     )
 
 
-def _has_levels(form: ClaimsForm, original: Original) -> bool:
+def _has_levels(form: ClaimsForm, original: PreparedOriginal) -> bool:
     """Whether every column is there, and its highest level is that of its hierarchy."""
     for table, frame in ((PATIENTS, original.patients), (CLAIMS, original.claims)):
         if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
@@ -167,7 +164,7 @@ def _recoded(frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dic
     return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
 
 
-def _company_holds(files: WrittenClaims, form: ClaimsForm, original: Original, rows: ClaimRows) -> bool:
+def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, rows: ClaimRows) -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
     assert original.origin is not None
     groups: dict[str, list[Iterable[Pair]]] = {}

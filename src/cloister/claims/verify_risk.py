@@ -1,7 +1,12 @@
-"""The risk of a release of claims, simulated anew, beside what is stated of it."""
+"""The risk of a release of claims, simulated anew, beside what is stated of it, and whether it can be what is stated.
+
+How far two simulations may differ follows from the draws that are stated and from the deviation that is found here,
+never from a stated interval: whoever writes a wide one would be believed anything.
+"""
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +15,19 @@ from numpy.typing import NDArray
 
 from cloister.checks import Checks
 
-from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
-from .promise import Promise
-from .verify_figures import agree, can_be, enough_draws, is_below, is_flag_settled, is_not_above, upper
+from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, ClaimsPromise, WrittenClaims
 from .verify_holders import UNKNOWN
 from .verify_original import Truth
-from .verify_simulation import SURE, Attacks, History, Simulated, Simulation, powers
+from .verify_simulation import SURE, WIDE, Attacks, History, Simulated, Simulation, powers, share_error
+
+NEAR = 2e-6
+"""How far figures with six decimals may be from what they stand for."""
+
+FEWEST = 1_000
+"""Draws below which no figure is stated."""
+
+MOST = 200_000
+"""Draws that are never exceeded; from a threshold of 0.01 on they are enough."""
 
 Numbers = NDArray[np.int64]
 
@@ -28,6 +40,7 @@ BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all
 KNOWN, HALF_A_DECIMAL = "the values known in the mean are as stated", 0.05 + 1e-9
 LIKELIEST = "picks the likeliest"
 LIKELIEST_STATED = "the risk by who picks the likeliest is as stated"
+
 FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
 """Fewest draws of who picks the likeliest, and patients that all draws together are compared with otherwise."""
 
@@ -35,7 +48,92 @@ UP_TO = "power up to "
 """Begins the names of adversaries like that of the plan, with another highest power."""
 
 
-def of_released(promise: Promise) -> tuple[str, ...]:
+def can_be(figures: Mapping[str, Any], k: int) -> bool:
+    """Whether figures fit each other: intervals fit the draws, and the mean risk fits the share of small classes."""
+    mean, rate, missed, draws = (figures[name] for name in ("mean", "flag_rate", "missed", "draws"))
+    if draws < FEWEST or not 0 <= missed <= 1 - rate + NEAR:
+        return False
+    low, high = wilson(round(rate * draws) / draws, draws)
+    fits = math.isclose(figures["flag_interval"][0], low, abs_tol=NEAR)
+    fits &= math.isclose(figures["flag_interval"][1], high, abs_tol=NEAR)
+    fits &= rate / k - NEAR <= mean <= rate + (1 - rate - missed) / k + NEAR
+    return bool(fits) and _is_interval_of_mean(figures["interval"], mean, draws)
+
+
+def _is_interval_of_mean(interval: Any, mean: float, draws: int) -> bool:
+    """It is around the mean, and no wider than the deviation of risks with this mean allows."""
+    low, high = interval
+    half = max(high - mean, mean - low)  # cut at 0 and at 1
+    if not math.isclose(low, max(0.0, mean - half), abs_tol=NEAR):
+        return False
+    if not math.isclose(high, min(1.0, mean + half), abs_tol=NEAR):
+        return False
+    least = half_width(0.0, draws)
+    most = half_width(math.sqrt(mean * (1 - mean)), draws)
+    return bool(least - NEAR <= half <= most + NEAR or high >= 1)
+
+
+def half_width(deviation: float, draws: int) -> float:
+    """Half a 95 % interval of a mean risk, a little more where few draws bear all the risk."""
+    return WIDE * deviation / math.sqrt(draws) + WIDE**2 / (2 * draws)
+
+
+def wilson(share: float, draws: int) -> tuple[float, float]:
+    """A 95 % interval of a share, by Wilson's score (1927, JASA 22:209-212)."""
+    middle = share + WIDE**2 / (2 * draws)
+    half = WIDE * math.sqrt(share * (1 - share) / draws + WIDE**2 / (4 * draws**2))
+    scale = 1 + WIDE**2 / draws
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+
+
+def agree(found: Simulated, figures: Mapping[str, Any]) -> bool:
+    """Whether two simulations of the same differ by no more than chance, in all that is stated of one of them."""
+    draws = figures["draws"]
+    near = abs(found.mean - figures["mean"]) <= SURE * math.hypot(found.error, found.error_of(draws))
+    for own, name in ((found.flag_rate, "flag_rate"), (found.missed, "missed")):
+        error = math.hypot(share_error(own, found.draws), share_error(own, draws))
+        near &= abs(own - figures[name]) <= SURE * error
+    return bool(near) and _is_as_wide(found, figures)
+
+
+def _is_as_wide(found: Simulated, figures: Mapping[str, Any]) -> bool:
+    """Whether the interval of the mean has the width that the deviation found here gives it."""
+    draws, (low, high) = figures["draws"], figures["interval"]
+    stated = (max(high - figures["mean"], figures["mean"] - low) - WIDE**2 / (2 * draws)) * math.sqrt(draws) / WIDE
+    chance = found.spread * math.sqrt(1 / found.draws + 1 / draws) + SURE / min(found.draws, draws)
+    return bool(abs(stated**2 - found.deviation**2) <= SURE * chance + NEAR)
+
+
+def upper(found: Simulated, draws: int) -> float:
+    """The upper end of the 95 % interval that so many draws give."""
+    return found.mean + half_width(found.deviation, draws)
+
+
+def is_not_above(found: Simulated, threshold: float) -> bool:
+    """Whether the mean risk can be at most the threshold."""
+    return found.mean - SURE * found.error <= threshold
+
+
+def is_below(found: Simulated, threshold: float) -> bool:
+    """Whether the mean risk is surely at most the threshold, or surely above it: no more draws are needed."""
+    return abs(threshold - found.mean) > SURE * found.error
+
+
+def is_flag_settled(found: Simulated, threshold: float) -> bool:
+    """The same of the flag rate."""
+    return abs(threshold - found.flag_rate) > SURE * found.flag_error
+
+
+def enough_draws(threshold: float) -> int:
+    """Draws by which a share a fifth above a threshold is seen, and hardly ever one that is at it.
+
+    Both are ``SURE`` standard errors away from half way.
+    """
+    share = min(1.2 * threshold, 1.0)
+    return min(MOST, math.ceil(4 * SURE**2 * share * (1 - share) / (0.2 * threshold) ** 2))
+
+
+def of_released(promise: ClaimsPromise) -> tuple[str, ...]:
     """What is looked at in the files alone, in words."""
     return (
         f"mean risk and flag rate as stated are at most {promise.threshold:g}, their intervals too",
@@ -44,7 +142,7 @@ def of_released(promise: Promise) -> tuple[str, ...]:
     )
 
 
-def of_original(promise: Promise) -> tuple[str, ...]:
+def of_original(promise: ClaimsPromise) -> tuple[str, ...]:
     """What takes the original."""
     draws = enough_draws(promise.threshold)
     told = (
@@ -57,17 +155,17 @@ def of_original(promise: Promise) -> tuple[str, ...]:
     return (KNOWN, *(told if promise.is_bounded else told[:3]), *likeliest)
 
 
-def is_likeliest_bounded(promise: Promise) -> bool:
+def is_likeliest_bounded(promise: ClaimsPromise) -> bool:
     """Whether the risk by who picks the likeliest is limited as well."""
     return bool(promise.figures["likeliest"]["limit"] == "bounded")
 
 
-def likeliest_low(promise: Promise) -> str:
+def likeliest_low(promise: ClaimsPromise) -> str:
     """What is looked at where it is, in words."""
     return f"the risk by who picks the likeliest is not above {promise.threshold:g}"
 
 
-def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
+def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise) -> None:
     """The stated figures are within the limits, and those of values drawn from the released claims come out again."""
     figures, (limited, fitting, released) = promise.figures, of_released(promise)
     tops = [figures["interval"][1], figures["flag_interval"][1]]
@@ -88,7 +186,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: Promise) -> None:
     )
 
 
-def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
     figures, threshold, told = promise.figures, promise.threshold, of_original(promise)[1:]
     attacked = _Attacked(files, promise, truth)
@@ -108,7 +206,9 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: Promise, truth
     _attacks_hold(checks, attacked, believing)
 
 
-def _measured(attacked: Simulation, power: Numbers, promise: Promise, seed: Sequence[int]) -> tuple[Simulated, Attacks]:
+def _measured(
+    attacked: Simulation, power: Numbers, promise: ClaimsPromise, seed: Sequence[int]
+) -> tuple[Simulated, Attacks]:
     """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
     most, sizes = enough_draws(promise.threshold), np.zeros((4, 0), dtype=np.int64)
     exact = np.zeros((4, 0), dtype=np.int64)
@@ -167,7 +267,7 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
 class _Attacked:
     """A release beside its original, ready to be attacked by those who know more or other things."""
 
-    def __init__(self, files: WrittenClaims, promise: Promise, truth: Truth) -> None:
+    def __init__(self, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
         self.files, self.promise, self.truth = files, promise, truth
         self.cells, self.shown, self.known = _cells(files, promise.form), _shown(files, promise.form), _known(truth)
         self.seed = seed_of(files)

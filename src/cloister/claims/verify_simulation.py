@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .verify_holders import Drawn, Flagged, Holders, Numbers, Words, ones
+from .verify_holders import ColumnHolders, Drawn, Flagged, Numbers, PatientWords, ones
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 SURE = 4.0
@@ -37,7 +37,6 @@ class Simulated:
 
     Attributes
     ----------
-    draws : number of draws
     mean : mean of 1/class, 0 where the released claims do not hold what was drawn
     deviation : its standard deviation
     flag_rate : share of draws whose class is below k, but not 0
@@ -179,7 +178,7 @@ class Simulation:
         pairs = list(zip(known.columns, shown.columns, strict=True))
         codes = [_coded(known_texts, shown_texts) for known_texts, shown_texts in pairs]
         self.values = [_Values(self.number[known.owners], own, n) for own, _ in codes]
-        self.holders = [Holders(self.number[shown.owners], own, n) for _, own in codes]
+        self.holders = [ColumnHolders(self.number[shown.owners], own, n) for _, own in codes]
         self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)
 
     def sizes(self, power: Numbers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
@@ -263,7 +262,7 @@ def simulate(
     return found.exact if room is None else found.tolerant
 
 
-def _fitting(holders: Sequence[Holders], drawn: Sequence[Drawn], cell: tuple[int, int]) -> Words:
+def _fitting(holders: Sequence[ColumnHolders], drawn: Sequence[Drawn], cell: tuple[int, int]) -> PatientWords:
     """The patients of a cell who have all that was drawn."""
     found = ones(cell)
     for holder, own in zip(holders, drawn, strict=True):
@@ -272,7 +271,7 @@ def _fitting(holders: Sequence[Holders], drawn: Sequence[Drawn], cell: tuple[int
     return found
 
 
-def _chances(holders: Sequence[Holders], drawn: Sequence[Drawn], patients: Numbers) -> NDArray[np.float64]:
+def _chances(holders: Sequence[ColumnHolders], drawn: Sequence[Drawn], patients: Numbers) -> NDArray[np.float64]:
     """Logarithm of the chance to draw just this from the released values of each patient, up to a part all share."""
     chances = np.zeros(patients.size)
     for holder, own in zip(holders, drawn, strict=True):

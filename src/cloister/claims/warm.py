@@ -4,16 +4,13 @@ import numpy as np
 
 from cloister.kernels._jit import is_compiled
 
-from .adversaries import Attacked
-from .encoded import EncodedClaims, EncodedColumn
-from .knowledge import Knowledge
-from .likeliest import likeliest_risk
+from .adversaries import AttackedClaims, exact_order
+from .encode import EncodedClaims, EncodedColumn
+from .knowledge import DrawnKnowledge
 from .matching import Matching
-from .ordered import exact_order
-from .patient_risk import Excess, Judge, patient_risks
-from .release_risk import release_risk
-from .released import Released
-from .risk_settings import RiskSettings
+from .node_risk import RiskSettings
+from .release_risk import Excess, PatientJudge, likeliest_risk, patient_risks, release_risk
+from .released import ReleasedClaims
 
 
 def must_compile() -> bool:
@@ -31,13 +28,13 @@ def load_kernels() -> None:
         np.array([[0.0, 0.0], [1.0, 1.0]]),
     )
     encoded = EncodedClaims((column,), (column,), np.array([0, 1, 2], dtype=np.int64))
-    released = Released.everything(encoded).without_claims(np.array([False, True]))
+    released = ReleasedClaims.everything(encoded).without_claims(np.array([False, True]))
     settings = RiskSettings(repeats=1)
-    knowledge = Knowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
+    knowledge = DrawnKnowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
     matching = Matching(released, 1)
     release_risk(released, (1, 1), knowledge, settings)
     likeliest_risk(released, (1, 1), knowledge.power, settings)
-    judge = Judge(matching, (1, 1), knowledge, settings)
+    judge = PatientJudge(matching, (1, 1), knowledge, settings)
     for draws in patient_risks(judge, np.ones((3, 2)), Excess(2.0, 2.0, 2.0)).flagged:
         matching.rarest((1, 1), draws)
-    exact_order(Attacked(released, (1, 1), settings, knowledge.power), np.zeros(2, dtype=np.int32))
+    exact_order(AttackedClaims(released, (1, 1), settings, knowledge.power), np.zeros(2, dtype=np.int32))

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from cloister.claims.data import Claims
-from cloister.claims.plan import HMAC
+from cloister.claims.plan_sections import HMAC
 from cloister.claims.release import ClaimsRelease
 from cloister.cli.output import facts, grid
 from cloister.release_folder import REPORT

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.claims.data import claims_of
-from cloister.claims.plan_file import plan_of, read_plan
+from cloister.claims.plan import plan_of, read_plan
 from cloister.cli.claims_job import check_claims_words, prepare_claims
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.codes_job import check_codes_words, prepare_codes, read_codes

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.claims.data import claims_of
-from cloister.claims.plan import ClaimsPlan
-from cloister.claims.plan_file import plan_of
+from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.cli.claims_job import prepare_claims
 from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.codes_job import check_codes_words, prepare_codes

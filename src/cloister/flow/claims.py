@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from cloister.claims.codebook import codebook
 from cloister.claims.data import Claims
 from cloister.claims.encode import encode
 from cloister.claims.figures import risk_told, work_out
-from cloister.claims.manifest import describe
+from cloister.claims.manifest import codebook, describe, shown_of
 from cloister.claims.original import crosswalk_of, original_of
 from cloister.claims.population import read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
-from cloister.claims.release import ClaimsRelease
-from cloister.claims.shown import shown_of
+from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
-from cloister.claims.written import lay_out
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 

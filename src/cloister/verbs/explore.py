@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.claims.data import Claims
-from cloister.claims.plan import ClaimsPlan
-from cloister.claims.plan_file import plan_of
+from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import Figures, exact_figures_of

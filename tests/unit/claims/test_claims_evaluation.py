@@ -14,19 +14,18 @@ from tests.claims_data import plan as parsed
 from tests.oracles import claims_steps as oracle
 from tests.tampering import restated
 
-from cloister.claims.adversary import adversary_power
+from cloister.claims.adversaries import stays_of
+from cloister.claims.codes import exclusions
 from cloister.claims.data import claims_of
-from cloister.claims.discharge import stays_of
-from cloister.claims.encode import encode
-from cloister.claims.encoded import EncodedClaims
-from cloister.claims.exclusions import exclusions
+from cloister.claims.encode import EncodedClaims, encode
+from cloister.claims.knowledge import adversary_power
 from cloister.claims.population import counted, read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.recheck import ClaimsOriginal, recheck_claims
-from cloister.claims.released import Released
+from cloister.claims.release import lay_out
+from cloister.claims.released import ReleasedClaims
 from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
-from cloister.claims.written import lay_out
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.flow.claims import protect_claims
 from cloister.recheck import verify_folder
@@ -77,7 +76,7 @@ def test_three_safe_parts_of_one_person_are_checked_together():
     """Each part by itself is released and verified; all three with its figures are not what the verifier finds."""
     data = three_parts((0, 0, 0))
     encoding = encode(prepare(data).claims)
-    joined = lay_out(data, encoding, Released.everything(encoding.claims), (0, 0, 0))
+    joined = lay_out(data, encoding, ReleasedClaims.everything(encoding.claims), (0, 0, 0))
     for shown in range(3):
         told = protect_claims(three_parts([int(part != shown) for part in range(3)])).summary()
         found = verify(joined.files, promise_of(data.plan, joined.form, told["risk"]))

@@ -4,14 +4,11 @@ import polars as pl
 import pytest
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims, plan, source
 
-from cloister.claims.codes import none_of, readings
-from cloister.claims.data import PATIENT, claims_of
-from cloister.claims.dates import days_in, whole_numbers_in
-from cloister.claims.derived import derived
-from cloister.claims.exclusions import exclusions, place_code
+from cloister.claims.codes import exclusions, none_of, place_code, readings
+from cloister.claims.data import PATIENT, claims_of, days_in, whole_numbers_in
 from cloister.claims.first_plan import first_plan
 from cloister.claims.group_tables import shipped_exclusions
-from cloister.claims.prepare import prepare
+from cloister.claims.prepare import derived, prepare
 from cloister.claims.representativeness import representativeness
 from cloister.errors import InputError
 

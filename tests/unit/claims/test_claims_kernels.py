@@ -4,19 +4,15 @@ import numpy as np
 import pytest
 from tests.encoded_claims import claims_of, column, constant_power, many_claims
 
-from cloister.claims import ordered
-from cloister.claims.adversaries import Attacked
-from cloister.claims.discharge import Stays
-from cloister.claims.knowledge import REPEAT, Knowledge, chosen_draws, interleaved
-from cloister.claims.likeliest import likeliest_risk
+from cloister.claims import adversaries
+from cloister.claims.adversaries import AttackedClaims, Stays
+from cloister.claims.evaluation import sensitivity
+from cloister.claims.knowledge import REPEAT, DrawnKnowledge, chosen_draws, interleaved
 from cloister.claims.matching import Matching
-from cloister.claims.node_risk import NodeRisk
-from cloister.claims.population import PeopleCounted
-from cloister.claims.register import voter_list
-from cloister.claims.release_risk import release_risk
-from cloister.claims.released import Released
-from cloister.claims.risk_settings import RiskSettings
-from cloister.claims.sensitivity import sensitivity
+from cloister.claims.node_risk import NodeRisk, RiskSettings
+from cloister.claims.population import PeopleCounted, voter_list
+from cloister.claims.release_risk import likeliest_risk, release_risk
+from cloister.claims.released import ReleasedClaims
 from cloister.claims.warm import load_kernels, must_compile
 from cloister.errors import InternalError
 from cloister.kernels.claim_classes import are_contained, class_sizes, make_leeway
@@ -42,7 +38,7 @@ def test_loading_the_kernels_leaves_them_compiled():
 
 def test_draws_of_a_patient_are_the_same_in_any_company(encoded):
     """What is drawn of a patient follows from seed, number and patient, not from who else is asked about."""
-    knowledge = Knowledge(encoded, constant_power(encoded, 3), 5)
+    knowledge = DrawnKnowledge(encoded, constant_power(encoded, 3), 5)
     together = knowledge.of_patients(np.arange(20), 4)
     alone = knowledge.of_patients(np.array([7]), 4)
     mine = chosen_draws(together, together.patients == 7)
@@ -53,7 +49,7 @@ def test_draws_of_a_patient_are_the_same_in_any_company(encoded):
 
 def test_later_samples_go_on_where_earlier_ones_ended(encoded):
     """Samples 4 to 6 of a patient are the last three of seven."""
-    knowledge = Knowledge(encoded, constant_power(encoded, 2), 5)
+    knowledge = DrawnKnowledge(encoded, constant_power(encoded, 2), 5)
     seven = knowledge.of_patients(np.array([3]), 7)
     three = knowledge.of_patients(np.array([3]), 3, 4)
 
@@ -62,8 +58,8 @@ def test_later_samples_go_on_where_earlier_ones_ended(encoded):
 
 def test_a_lower_power_draws_the_beginning_of_a_sample(encoded):
     """With more power the same values are known, and more."""
-    few = Knowledge(encoded, constant_power(encoded, 1), 9).repeat(0)
-    more = Knowledge(encoded, constant_power(encoded, 2), 9).repeat(0)
+    few = DrawnKnowledge(encoded, constant_power(encoded, 1), 9).repeat(0)
+    more = DrawnKnowledge(encoded, constant_power(encoded, 2), 9).repeat(0)
 
     for d in range(200):
         for h in range(2):
@@ -75,7 +71,7 @@ def test_a_lower_power_draws_the_beginning_of_a_sample(encoded):
 def test_every_set_of_values_is_drawn_equally_often():
     """Of four values two are drawn: each of the six pairs in a sixth of 30,000 draws."""
     encoded = claims_of([(0,)], [[(0,), (1,), (2,), (3,)]])
-    knowledge = Knowledge(encoded, constant_power(encoded, 2), 1)
+    knowledge = DrawnKnowledge(encoded, constant_power(encoded, 2), 1)
     pairs = np.concatenate([knowledge.repeat(number).values.reshape(-1, 2) for number in range(3)])
     _, counts = np.unique(pairs, axis=0, return_counts=True)
 
@@ -94,7 +90,7 @@ def test_patients_are_drawn_equally_often(encoded):
 
 def test_draws_put_together_patient_by_patient(encoded):
     """Rounds over the same patients become runs of draws of one patient."""
-    knowledge = Knowledge(encoded, constant_power(encoded, 2), 5)
+    knowledge = DrawnKnowledge(encoded, constant_power(encoded, 2), 5)
     rounds = [knowledge.of_patients(np.arange(5), 1, number) for number in range(3)]
     whole = interleaved(rounds)
 
@@ -108,8 +104,8 @@ def test_draws_put_together_patient_by_patient(encoded):
 def test_what_does_not_fit_is_refused(encoded):
     """Wrong shapes and numbers out of range are errors before anything is counted."""
     power = constant_power(encoded, 2)
-    knowledge = Knowledge(encoded, power, 0)
-    matching = Matching(Released.everything(encoded), 2)
+    knowledge = DrawnKnowledge(encoded, power, 0)
+    matching = Matching(ReleasedClaims.everything(encoded), 2)
     draws = knowledge.of_patients(np.arange(4), 1)
     levels = [0] * 6
     recoding, cells = matching.recoding(levels), matching.cells(levels)
@@ -138,7 +134,7 @@ def test_what_does_not_fit_is_refused(encoded):
             knowledge.known, cells, draws, recoding.labels, recoding.at[:1], (0, 4), np.zeros(4, dtype=np.int64)
         )
     with pytest.raises(ValueError, match="more often"):
-        NodeRisk(matching, Knowledge(encoded, constant_power(encoded, 3), 0), 5)
+        NodeRisk(matching, DrawnKnowledge(encoded, constant_power(encoded, 3), 0), 5)
 
 
 def test_encoded_claims_that_do_not_fit_are_our_defect():
@@ -157,7 +153,9 @@ def test_encoded_claims_that_do_not_fit_are_our_defect():
 
 def test_all_adversaries_at_once(encoded):
     """The table of step 12 names each adversary once, and knowing all of a column is no less risk than one value."""
-    release = Attacked(Released.everything(encoded), LEVELS, RiskSettings(repeats=1), constant_power(encoded, 2))
+    release = AttackedClaims(
+        ReleasedClaims.everything(encoded), LEVELS, RiskSettings(repeats=1), constant_power(encoded, 2)
+    )
     people = np.full(encoded.n_patients, 3)
     table = sensitivity(
         release,
@@ -187,12 +185,12 @@ def test_all_adversaries_at_once(encoded):
 def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkeypatch):
     """As many of the draws as can be afforded, the first ones, with any number of threads."""
     found = []
-    for work, threads in ((ordered.WORK, 1), (1, 1), (1, 2)):
-        monkeypatch.setattr(ordered, "WORK", work)
+    for work, threads in ((adversaries.WORK, 1), (1, 1), (1, 2)):
+        monkeypatch.setattr(adversaries, "WORK", work)
         settings = RiskSettings(repeats=1, threads=threads)
-        release = Attacked(Released.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
-        found.append(ordered.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
+        release = AttackedClaims(ReleasedClaims.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
+        found.append(adversaries.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
 
-    assert [figures.draws for figures in found] == [REPEAT, ordered.FEWEST, ordered.FEWEST]
+    assert [figures.draws for figures in found] == [REPEAT, adversaries.FEWEST, adversaries.FEWEST]
     assert found[1] == found[2]
-    assert found[0].mean == pytest.approx(found[1].mean, abs=4 * found[1].deviation / ordered.FEWEST**0.5)
+    assert found[0].mean == pytest.approx(found[1].mean, abs=4 * found[1].deviation / adversaries.FEWEST**0.5)

@@ -7,13 +7,9 @@ import polars as pl
 import pytest
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
+from cloister.claims.codes import exclusions, grouping, top_coding
 from cloister.claims.data import PATIENT
-from cloister.claims.derived import derived, years_of
-from cloister.claims.exclusions import exclusions
-from cloister.claims.grouping import grouping, top_coding
-from cloister.claims.prepare import prepare
-from cloister.claims.pseudonyms import numbered, pseudonyms
-from cloister.claims.removals import leave_out_without_claims, removals
+from cloister.claims.prepare import derived, leave_out_without_claims, numbered, prepare, pseudonyms, removals, years_of
 from cloister.claims.representativeness import representativeness
 from cloister.claims.steps import WITHHELD, StepLine
 from cloister.errors import InputError

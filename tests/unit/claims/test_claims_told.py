@@ -10,15 +10,13 @@ import polars as pl
 import pytest
 from tests.claims_files import DIAGNOSES, PLAN
 
-from cloister.claims.compared import Compared, compared
 from cloister.claims.data import claims_of
 from cloister.claims.encode import encode
-from cloister.claims.losses import level_losses, loss_of_released
-from cloister.claims.plan_file import parse_plan
+from cloister.claims.plan import parse_plan
 from cloister.claims.prepare import prepare
-from cloister.claims.released import Released
-from cloister.claims.steps_told import early_lines
-from cloister.claims.written import lay_out
+from cloister.claims.release import lay_out
+from cloister.claims.released import ReleasedClaims, level_losses, loss_of_released
+from cloister.claims.steps_told import Compared, compared, early_lines
 from cloister.flow.claims import protect_claims
 from cloister.io import Source
 
@@ -75,7 +73,7 @@ def laid_out(rows, levels, text=PLAN, left_out=()):
     encoding = encode(prepared.claims)
     gone = np.zeros(encoding.claims.n_patients, dtype=np.bool_)
     gone[list(left_out)] = True
-    released = Released.everything(encoding.claims).without_patients(gone)
+    released = ReleasedClaims.everything(encoding.claims).without_patients(gone)
     return prepared, lay_out(prepared.claims, encoding, released, levels)
 
 
@@ -191,7 +189,7 @@ def test_the_loss_of_the_released_tells_nothing_of_those_left_out():
     whole = encode(prepare(claims(rows)).claims).claims
     gone = np.arange(whole.n_patients) < 5
     levels = (2, 0, 1, 2)
-    released = Released.everything(whole).without_patients(gone)
+    released = ReleasedClaims.everything(whole).without_patients(gone)
     alone = [column.losses[level][column.values[rows]].mean() for column, level, rows in zip(
         whole.columns, levels, [~gone, ~gone, ~gone[whole.owners], ~gone[whole.owners]], strict=True
     )]  # fmt: skip

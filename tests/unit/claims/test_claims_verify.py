@@ -12,12 +12,12 @@ from tests.claims_data import encoded
 from tests.claims_files import write_files
 
 import cloister as cl
-from cloister.claims.adversary import adversary_power
+from cloister.claims.knowledge import adversary_power
 from cloister.claims.node_risk import wilson
-from cloister.claims.released_order import Rows, released_order
-from cloister.claims.verify_figures import agree, can_be, enough_draws
-from cloister.claims.verify_holders import Holders, ones
-from cloister.claims.verify_pseudonyms import ID, KEY, SHOWN, keep_company
+from cloister.claims.release import FileRows, released_order
+from cloister.claims.verify_holders import ColumnHolders, ones
+from cloister.claims.verify_risk import agree, can_be, enough_draws
+from cloister.claims.verify_rows import ID, KEY, SHOWN, keep_company
 from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error, simulate
 
 AMI, STROKE = "AMI", "STROKE"
@@ -113,9 +113,9 @@ def laid_out(sexes, claims, hashes):
     owners = np.array([owner for owner, _, _ in claims], dtype=np.int64)
     doctors = pl.Series("doctor", [doctor for _, _, doctor in claims], dtype=pl.String)
     codes = pl.DataFrame({"code": pl.Series([code for _, code, _ in claims], dtype=pl.String)})
-    people = Rows(pl.DataFrame({"sex": pl.Series(sexes, dtype=pl.String)}), {})
+    people = FileRows(pl.DataFrame({"sex": pl.Series(sexes, dtype=pl.String)}), {})
     keyed = None if hashes is None else pl.Series(hashes)
-    order, rows = released_order(people, Rows(codes, {"doctor": ("provider", doctors)}), owners, keyed)
+    order, rows = released_order(people, FileRows(codes, {"doctor": ("provider", doctors)}), owners, keyed)
     number = {patient: place for place, patient in enumerate(order.tolist())}
     met = {}
     released = [(number[claims[row][0]], claims[row][1], met.setdefault(claims[row][2], len(met))) for row in rows]
@@ -166,7 +166,7 @@ def test_who_has_what_is_counted_in_any_number_of_patients(n):
     """Bits at the ends of words and cells, of values that many and that few have, against sets."""
     draw = np.random.default_rng(n)
     owners, values = draw.integers(0, n, 3 * n), draw.integers(-1, 6, 3 * n) ** 3
-    holders = Holders(owners, np.maximum(values, -1), n)
+    holders = ColumnHolders(owners, np.maximum(values, -1), n)
     begin, end = sorted(draw.choice(n + 1, 2, replace=False).tolist())
     for value in range(8):
         for times in (1, 2):

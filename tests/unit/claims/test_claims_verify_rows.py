@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloister.claims.data_file import ClaimsForm, ReleasedColumn, WrittenClaims
-from cloister.claims.verify_pseudonyms import ID, KEY, SHOWN, keep_company
-from cloister.claims.verify_rows import ClaimRows
+from cloister.claims.verify_rows import ID, KEY, SHOWN, ClaimRows, keep_company
 from cloister.claims.verify_simulation import History, Simulated, Simulation
 
 FORM = ClaimsForm(
