@@ -14,6 +14,7 @@ COMPOSED = {"table_with_codes": {"tabular", "codesets", "table_with_codes"}}
 
 ALLOWED = {
     "errors": set(),
+    "version": set(),
     "results": set(),
     "checks": set(),
     "stopwatch": set(),
@@ -102,7 +103,7 @@ ALLOWED = {
     },
     "release": {"errors", "results", "io", "report", "report_figures", "release_folder", "stopwatch"},
     "report_figures": {"io", "risk", "results", "release_folder"},
-    "release_folder": {"", "errors", "results", "io", "report"},
+    "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
         "errors",
@@ -122,7 +123,7 @@ ALLOWED = {
     "jobs": {
         "jobs",
         "stopwatch",
-        "",
+        "version",
         "typed_toml",
         "errors",
         "results",
@@ -169,11 +170,24 @@ ALLOWED = {
         ),
         *SHAPES,
     },
-    "exploration": {"exploration", "", "errors", "results", "io", "report", "release", "release_folder", "jobs"},
+    "exploration": {"exploration", "version", "errors", "results", "io", "report", "release", "release_folder", "jobs"},
 }
 """Rooms, and those that they may import from."""
 
-SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
+SEEN_BY_CLI = {
+    "cli",
+    "",
+    "version",
+    "errors",
+    "results",
+    "flow",
+    "verbs",
+    "release",
+    "io",
+    "hierarchy",
+    "privacy",
+    "utility",
+}
 SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
 SEEN_BY_CLI |= {"originals", "attacks", "exploration", "typed_toml", "sources", "engines"}
 
