@@ -18,8 +18,7 @@ from cloister.errors import NoSafeRelease
 from cloister.io import Source, read_table
 from cloister.results import PropertyStatistics
 from cloister.search import SEARCHES, course, search
-from cloister.search.problem import Problem
-from cloister.search.progress import Progress
+from cloister.search.problem import Problem, Progress
 from cloister.search.warm import load_kernels
 from cloister.tabular.encode import encode
 from cloister.tabular.settings import available_cores

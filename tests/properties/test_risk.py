@@ -14,8 +14,8 @@ from cloister.kernels import knowing
 from cloister.kernels.knowing import holders_of, item_sets, least_of, supports
 from cloister.kernels.standing_out import cells_of, stand_out
 from cloister.risk.assessment import Population, assess_table
-from cloister.risk.grouping import group
 from cloister.risk.partial_knowledge import partial_knowledge
+from cloister.risk.prosecutor import group
 from cloister.risk.special_uniques import find_special_uniques
 
 CELLS = st.sampled_from(["a", "b", "c", None])

@@ -19,7 +19,7 @@ from cloister.release import Custody
 from cloister.release_folder import WITH_CODES
 from cloister.report_figures import Shown
 from cloister.results import Manifest, Verdict
-from cloister.search.progress import Report
+from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import CodesAsked, ProtectedBoth, k_of
 from cloister.table_with_codes.manifest import codebook_with_codes, describe_codes

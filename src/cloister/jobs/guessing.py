@@ -21,7 +21,7 @@ from cloister.claims.guessing import (
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
-from cloister.risk.identifier_names import CLASSES, is_named_age, is_named_birth_year, is_named_zip, what_a_name_says
+from cloister.risk.identifiers import CLASSES, is_named_age, is_named_birth_year, is_named_zip, what_a_name_says
 from cloister.risk.safe_harbor import Finding, look_for_identifiers
 
 ID, QUASI, SENSITIVE, DROP = "id", "quasi-identifier", "sensitive", "drop"

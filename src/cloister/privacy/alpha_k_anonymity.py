@@ -6,10 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import class_maxima, class_sums, recorded
 from .parameters import name_of, real_number, whole_number, written
-from .rule import Classes, Mask
-from .threshold import TOLERANCE, at_most
+from .rule import TOLERANCE, Classes, Mask, at_most, class_maxima, class_sums, recorded
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import Counts, class_maxima, class_sums, recorded, recorded_whole
 from .parameters import name_of, real_number, written
-from .rule import Classes, Histogram, Mask
-from .threshold import Figures, at_most
+from .rule import Classes, Counts, Figures, Histogram, Mask, at_most, class_maxima, class_sums, recorded, recorded_whole
 
 
 @dataclass(frozen=True)

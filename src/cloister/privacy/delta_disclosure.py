@@ -5,10 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import class_maxima, shares
 from .parameters import name_of, real_number, written
-from .rule import Classes, Mask
-from .threshold import below
+from .rule import Classes, Mask, below, class_maxima, shares
 
 
 @dataclass(frozen=True)

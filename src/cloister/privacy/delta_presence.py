@@ -7,10 +7,8 @@ import numpy as np
 
 from cloister.errors import InputError
 
-from .parameters import real_number, written
-from .population import checked_name
-from .rule import Classes, Mask
-from .threshold import at_least, at_most
+from .parameters import checked_name, real_number, written
+from .rule import Classes, Mask, at_least, at_most
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 from cloister.errors import InputError
 
-from .parameters import real_number, whole_number, written
-from .population import checked_name
+from .parameters import checked_name, real_number, whole_number, written
 from .rule import Classes, Mask
 
 SIGNIFICANCE = 0.01

@@ -12,10 +12,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import Counts, class_maxima, class_of_cell, class_sums, recorded
 from .parameters import name_of, real_number, whole_number, written
-from .rule import Classes, Histogram, Mask
-from .threshold import TOLERANCE, Figures, at_least, below
+from .rule import (
+    TOLERANCE,
+    Classes,
+    Counts,
+    Figures,
+    Histogram,
+    Mask,
+    at_least,
+    below,
+    class_maxima,
+    class_of_cell,
+    class_sums,
+    recorded,
+)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""What the numbers and names of rules may be, and how they are written."""
+"""What the numbers and names of rules may be, how they are written, and what rules say of a population table."""
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from cloister.errors import InputError
 
@@ -72,3 +73,16 @@ def _shown(value: object) -> str:
     if isinstance(value, int | float) and abs(value) <= MOST_RECORDS:
         return repr(value)
     return "not finite or too large" if isinstance(value, int | float) else f"of the type {type(value).__name__}"
+
+
+def checked_name(population: Any, name: str | None, model: str) -> str:
+    """Return the name under which a population table is shown; one that is given without a name is ``population``.
+
+    Raises
+    ------
+    InputError
+        There is neither a table nor the name of one.
+    """
+    if population is None and name is None:
+        raise InputError(f"{model} needs a population: a table of all people that the patients may be among.")
+    return name_of("The population", "population" if name is None else name)

@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cloister.kernels._jit import is_compiled
 from cloister.results import Risk
 
-from .grouping import Grouped, group
-from .identifier_names import CLASSES
-from .partial_knowledge import KnowledgeRisk, PartialKnowledge
+from .identifiers import CLASSES
+from .partial_knowledge import Estimate, KnowledgeRisk, PartialKnowledge, partial_knowledge
 from .population import PopulationRisk, counted_risk, estimated_risk
-from .prosecutor import measure_risk
-from .safe_harbor import Finding, look_for_identifiers
-from .sampled_knowledge import Estimate
+from .prosecutor import Grouped, group, measure_risk
+from .safe_harbor import CENSUSES, EVERY, Finding, look_for_identifiers
 from .special_uniques import Separation, SpecialUniques, allowed_largest, find_special_uniques
-from .zip_areas import CENSUSES, EVERY
 
 RISKIEST = 5
 """Records that are named, by their number, as those that stand out most."""
@@ -202,3 +200,15 @@ def _against(grouped: Grouped, texts: pl.DataFrame, population: Population, thre
     if population.texts is not None:
         return counted_risk(grouped, texts, population.texts, threshold)
     return None if population.fraction is None else estimated_risk(grouped, population.fraction, threshold)
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: some ten seconds, once on each machine."""
+    return not (is_compiled("standing_out._stand_out") and is_compiled("knowing._least_of"))
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on four records."""
+    texts = pl.DataFrame({"a": ["x", "x", "y", None], "b": ["x", "y", "y", "y"]})
+    find_special_uniques(group(texts, texts.columns), 2)
+    partial_knowledge(np.array([0, 4, 8]), np.array([0, 1, 2, 3] * 2, dtype=np.int32), known=[2, 3, 4], k=2)

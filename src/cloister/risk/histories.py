@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from cloister.results import Risk
 
 from .assessment import knowledge_summary, risk_summary
-from .grouping import group
 from .partial_knowledge import PartialKnowledge, partial_knowledge
-from .prosecutor import measure_risk
+from .prosecutor import group, measure_risk
 
 PATIENT = "\0patient"
 """Column of events: the number of the patient. No column read has such a name."""

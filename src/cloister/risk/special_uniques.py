@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.kernels.standing_out import stand_out
 
-from .grouping import Grouped
+from .prosecutor import Grouped
 
 Combination = tuple[int, ...]
 

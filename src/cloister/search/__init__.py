@@ -14,8 +14,7 @@ from .igreedy import igreedy
 from .incognito import incognito
 from .ola import ola
 from .optimal import optimal
-from .problem import Problem
-from .progress import Progress, Report
+from .problem import Problem, Progress, Report
 from .samarati import samarati
 
 __all__ = [

@@ -14,8 +14,7 @@ from cloister.results import SearchResult, SearchStatistics
 
 from .course import Course
 from .lattice import Policy, direct_generalizations
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Problem, Report
 from .stores import CompiledStore, make_store
 
 

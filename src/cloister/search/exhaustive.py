@@ -7,8 +7,7 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.bounds import TOLERANCE
 from cloister.results import SearchResult
 
-from .problem import Candidate, Problem, best_of
-from .progress import Progress, Report
+from .problem import Candidate, Problem, Progress, Report, best_of
 
 REPORT_EVERY = 256
 """Policies measured between two reports of progress."""

@@ -19,8 +19,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, QUALITY, SAFE, ExplicitProperties, ImplicitProperties, Lattice, Policy, Properties
-from .problem import Problem
-from .progress import Report
+from .problem import Problem, Report
 
 REPRESENTATIONS = ("implicit", "explicit")
 EXCLUDED = QUALITY | PROTECTION

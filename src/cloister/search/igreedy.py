@@ -12,11 +12,9 @@ from functools import partial
 from cloister.results import SearchResult
 
 from .course import Course
-from .datafly import check_variant
-from .greedy import first_safe
+from .datafly import check_variant, first_safe
 from .lattice import Policy, direct_generalizations
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Problem, Report
 
 
 def igreedy(

@@ -19,8 +19,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import MOST_FLAGS
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Problem, Report
 
 Attributes = tuple[int, ...]
 """Some of the attributes, in order."""

@@ -20,10 +20,8 @@ from cloister.results import SearchResult
 
 from .descent import descents
 from .exhaustive import no_safe_policy
-from .exploration import explored
-from .frontier import Frontier
-from .problem import Candidate, Problem
-from .progress import Progress, Report
+from .frontier import Frontier, explored
+from .problem import Candidate, Problem, Progress, Report
 
 WORK = 20_000_000
 """Visits of row groups before an exploration hands back what is left."""

@@ -15,8 +15,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, SAFE, ExplicitProperties, Policy
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Problem, Report
 
 DECIDED = PROTECTION | SAFE
 

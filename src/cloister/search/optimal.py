@@ -26,11 +26,9 @@ from cloister.results import SearchResult
 from .bfs import bfs
 from .descent import descents
 from .exhaustive import no_safe_policy
-from .exploration import Explored, explored
-from .frontier import Frontier
+from .frontier import Explored, Frontier, explored
 from .judged import judged
-from .problem import Candidate, Problem
-from .progress import Progress, Report
+from .problem import Candidate, Problem, Progress, Report
 
 FIRST_WORK = 20_000_000
 WORK = 60_000_000

@@ -1,4 +1,7 @@
-"""What a search is given: a lattice of policies, what each costs, and how many records it suppresses. Never rows."""
+"""What a search is given: a lattice of policies, what each costs, and how many records it suppresses. Never rows.
+
+And what it tells whoever watches it: how far it has come.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -233,3 +236,26 @@ def _rows_at(task: Task, lowest: list[int], ladders: Ladders) -> Rows:
     for j, level in enumerate(lowest):
         codes[j] = task.ladders.up[task.ladders.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
     return distinct_rows(codes, ladders, task.rows.records).rows
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a running search.
+
+    Attributes
+    ----------
+    seconds : since the search began
+    loss : least loss found so far
+    bound : proven lower bound on the loss so far
+    remaining : parts of the lattice still to be decided
+    checked : policies or sets of policies decided by counting records
+    """
+
+    seconds: float
+    loss: float
+    bound: float
+    remaining: int
+    checked: int
+
+
+Report = Callable[[Progress], None]

@@ -10,8 +10,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, ImplicitProperties, Lattice
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Problem, Report
 
 
 class _Samarati:

@@ -12,8 +12,8 @@ from cloister.io import as_text, from_native
 from cloister.risk.assessment import CodesAssessment, Population, TableAssessment, assess_table
 from cloister.risk.histories import Attackers, HistoriesAssessment
 from cloister.risk.partial_knowledge import partial_knowledge
-from cloister.risk.threshold import USUAL, parse_threshold
-from cloister.risk.zip_areas import EVERY
+from cloister.risk.prosecutor import USUAL, parse_threshold
+from cloister.risk.safe_harbor import EVERY
 from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import available_cores
 from cloister.trajectories.sequences import Trajectories

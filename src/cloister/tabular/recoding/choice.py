@@ -13,8 +13,7 @@ from cloister.hierarchy import Ladder
 from cloister.io import as_text
 from cloister.results import SearchResult
 from cloister.search import search
-from cloister.search.problem import Problem
-from cloister.search.progress import Report
+from cloister.search.problem import Problem, Report
 
 from ..data import FULL_DOMAIN, EncodedTable, TableRequest
 from .clustering import cluster
