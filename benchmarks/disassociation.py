@@ -30,13 +30,11 @@ from rich.table import Table
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, ProtectedCodes
 from cloister.codesets.disassociation.measure import lost_codes
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.protect import disassociate, load_kernels
+from cloister.codesets.disassociation.release import reconstruct
 from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.warm import load_kernels
-from cloister.codesets.measure import counted
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.workload import frequent_workload, random_workload
+from cloister.codesets.request import counted, frequent_workload, random_workload
 from cloister.utility import (
     error_histogram,
     lost_top_itemsets,

@@ -28,15 +28,13 @@ from rich.table import Table
 from cloister import CodeSets, NoSafeRelease, PrivacyPolicy, UtilityPolicy
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.release import reconstruct
 from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes, Method, Uncovered
-from cloister.codesets.generalization.measure import asked_about
-from cloister.codesets.generalization.protect import generalize
+from cloister.codesets.generalization.losses import asked_about
+from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.verify import Secret, promise_of, verify
-from cloister.codesets.generalization.warm import load_kernels
-from cloister.codesets.measure import counted
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.workload import frequent_workload
+from cloister.codesets.request import counted, frequent_workload
 from cloister.utility import Reading, query_errors
 from disassociation import FILES, RECONSTRUCTIONS, blocks, made_up
 from machine import machine

@@ -11,9 +11,9 @@ import polars as pl
 
 from cloister.claims.recheck import recheck_claims
 from cloister.codesets.disassociation.recheck import recheck_codes
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.generalization.data import Method, VisitsFile
 from cloister.codesets.generalization.recheck import recheck_generalized
+from cloister.codesets.recheck import CodesExpectation, CodesOriginal
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally

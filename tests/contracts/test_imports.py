@@ -269,7 +269,7 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
 def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
     """Importing it loads, directly or not, no kernel and nothing that protects or reconstructs."""
     loaded = modules_loaded("cloister.codesets.disassociation.verify")
-    protecting = ("horpart", "verpart", "repair", "refine", "refine_paper", "protect", "reconstruct", "canonical")
+    protecting = ("partitioning", "refining", "protect", "release", "canonical")
 
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
     assert loaded & {f"cloister.codesets.disassociation.{name}" for name in protecting} == set()
@@ -280,7 +280,7 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
     """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
     room = "cloister.codesets.generalization"
     loaded = modules_loaded(f"{room}.verify")
-    protecting = ("apriori", "cba", "ugaclip", "terms", "parts", "outcomes", "losses", "closeness", "protect")
+    protecting = ("apriori", "cba", "ugaclip", "terms", "combinations", "losses", "protect")
 
     assert f"{room}.verify_counts" in loaded
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
@@ -325,7 +325,7 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
 )
 def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     """In a fresh interpreter the verifier, all of ``cloister verify`` and attacks load no Numba, search or kernels."""
-    of_codes = ("codesets.disassociation.protect", "codesets.disassociation.reconstruct")
+    of_codes = ("codesets.disassociation.protect", "codesets.disassociation.release")
     of_codes += ("codesets.generalization.protect", "codesets.generalization.privacy_policy")
     protecting = (
         "tabular.protect",

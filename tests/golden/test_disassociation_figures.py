@@ -13,9 +13,8 @@ import pytest
 from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.cover import count_ties
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.protect import count_ties, disassociate
 from cloister.codesets.disassociation.verify import Secret, verify
 
 FIGURE_1 = """

@@ -10,14 +10,11 @@ from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.cover import count_ties
 from cloister.codesets.disassociation.data import Classes, DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.encode_request import encode_request
-from cloister.codesets.disassociation.horpart import partition_horizontally
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import ItemSupport, reconstruct
+from cloister.codesets.disassociation.partitioning import encode_request, partition_horizontally, partition_vertically
+from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.verpart import partition_vertically
 from cloister.errors import NoSafeRelease
 from cloister.kernels.chunking import Rule
 

@@ -10,10 +10,9 @@ from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, reque
 from tests.oracles import generalization as oracle
 
 from cloister.codesets.generalization.combinations import combinations_in, maximal
-from cloister.codesets.generalization.data import Method, Status, TermLoss, Uncovered
+from cloister.codesets.generalization.data import Method, Sets, Status, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on
 from cloister.codesets.generalization.protect import generalize, released_as, without_few_empty
-from cloister.codesets.generalization.sets import Sets
 from cloister.codesets.generalization.verify import Promise, Secret, verify
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import NoSafeRelease

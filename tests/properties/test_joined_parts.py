@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.oracles import disassociation as oracle
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.joined import join_parts
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import Secret, verify
 

@@ -16,19 +16,16 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Chunks, Disassociation
-from cloister.codesets.disassociation.verify_tree import Layout, lay_out
-from cloister.codesets.expectation import CodesOriginal
+from cloister.codesets.disassociation.data import Chunks, Disassociation, Layout, lay_out
+from cloister.codesets.recheck import CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.results import Manifest
 
 from .adversary import ELSEWHERE, THERE, UNKNOWN, Adversary, Integers, Sight
-from .codes import code_steps, found_by_terms, read_cells, record_ids
-from .further_code import FurtherCode
-from .holders import as_recorded
-from .opened import GONE, NOT_KNOWN, Opened, patient_ids
+from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
+from .simulation import GONE, NOT_KNOWN, Opened, patient_ids
 
 MANY = np.iinfo(np.int64).max
 

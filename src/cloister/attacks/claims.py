@@ -32,7 +32,7 @@ from cloister.results import Manifest
 
 from .adversary import Adversary, Integers, Knowledge, Sight
 from .labelled import numbered, sight_of
-from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .simulation import NOT_KNOWN, Opened, Traces, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Sight
-from .opened import NOT_KNOWN
+from .simulation import NOT_KNOWN
 
 Floats = np.typing.NDArray[np.float64]
 NEAR = 1e-9

@@ -19,7 +19,7 @@ from cloister.errors import InputError
 
 from .adversary import ALL, Adversary, Integers, sample_targets
 from .figures import Attack, is_above
-from .opened import Opened, Traces
+from .simulation import Opened, Traces
 
 SHARED = 0.5
 """Share of the values of a column that must occur in another one for the two to be taken for the same thing."""

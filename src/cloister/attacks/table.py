@@ -19,9 +19,8 @@ from cloister.tabular.recheck_data import delimiter_of
 from cloister.tabular.verification.promise import Promise
 
 from .adversary import Adversary, Integers, Knowledge
-from .inference import Sensitive
 from .labelled import Labelled, Nearest, grouped, numbered
-from .opened import GONE, NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .simulation import GONE, NOT_KNOWN, Opened, Sensitive, Traces, patient_ids, released_of
 
 QI = "quasi-identifier"
 

@@ -21,10 +21,9 @@ from cloister.tabular.verification.promise import Promise
 
 from .adversary import Adversary, Integers, Sight
 from .chunks import InChunks, numbers_in
-from .codes import code_steps
-from .holders import Holders, as_recorded
+from .codes import Holders, as_recorded, code_steps
 from .labelled import Labelled, numbered, sight_of
-from .opened import NOT_KNOWN, Opened
+from .simulation import NOT_KNOWN, Opened
 from .table import labels_of, open_table
 
 NO_TARGET = -1

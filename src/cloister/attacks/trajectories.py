@@ -21,9 +21,8 @@ from cloister.trajectories.recheck import TrajectoriesOriginal
 from cloister.trajectories.stated import Stated, read_stated
 
 from .adversary import Adversary, Integers, Knowledge, Sight
-from .inference import Sensitive
 from .labelled import numbered, sight_of
-from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .simulation import NOT_KNOWN, Opened, Sensitive, Traces, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)
 """Pairs, or codes, that adversaries know, besides all."""

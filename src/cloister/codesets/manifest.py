@@ -5,7 +5,7 @@ from typing import Any
 from cloister.release_folder import same
 from cloister.results import Manifest
 
-from .data_file import CODES, ID
+from .data import CODES, ID
 from .request import Asked, CodesRequest, GivenCodes
 
 

@@ -5,17 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cloister.codesets.data_file import data_frame
-from cloister.codesets.disassociation.codebook import codebook
+from cloister.codesets.data import data_frame
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.figures import crosswalk, work_out
-from cloister.codesets.disassociation.manifest import describe
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.disassociation.shown import shown_of
+from cloister.codesets.disassociation.manifest import codebook, describe, shown_of
+from cloister.codesets.disassociation.measure import crosswalk, work_out
+from cloister.codesets.disassociation.protect import disassociate, load_kernels
+from cloister.codesets.disassociation.release import CodesRelease, reconstruct
 from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody

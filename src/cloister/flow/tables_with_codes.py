@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.figures import work_out
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.shown import counted
+from cloister.codesets.disassociation.manifest import counted
+from cloister.codesets.disassociation.measure import work_out
+from cloister.codesets.disassociation.protect import load_kernels
+from cloister.codesets.disassociation.release import reconstruct
 from cloister.codesets.disassociation.verify import Secret
-from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
 from cloister.release import Custody

@@ -1,5 +1,6 @@
-"""What a privacy rule is, what it may look at (class sizes, histograms of sensitive values, population counts), and how it
-compares what it computes with a threshold.
+"""What a privacy rule is, what it may look at, and how it compares what it computes with a threshold.
+
+It sees class sizes, histograms of sensitive values, and population counts.
 
 Figures are quotients, sums and logarithms of counts in floating point, thresholds are decimals. What differs by no more
 than ``TOLERANCE`` counts as equal, so that a class of one in ten has a share of 0.1: equal passes where the definition

@@ -3,11 +3,10 @@
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.data_file import code_texts
+from cloister.codesets.data import CodeSets, code_texts
 from cloister.codesets.disassociation.data import Classes, Disassociation
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import cluster_of_record, reconstruct
+from cloister.codesets.disassociation.release import cluster_of_record, reconstruct
 from cloister.codesets.policy import UtilityPolicy, is_built, parse_policy
 from cloister.codesets.policy_words import as_told
 from cloister.errors import NoSafeRelease

@@ -13,17 +13,16 @@ from cloister.attacks.chunks import open_chunks
 from cloister.attacks.claims import open_claims
 from cloister.attacks.codes import open_codes
 from cloister.attacks.figures import Attack
-from cloister.attacks.opened import Opened
 from cloister.attacks.parts import Link, PartsAttack, link_parts, links_between
-from cloister.attacks.simulation import BUDGET, simulate
+from cloister.attacks.simulation import BUDGET, Opened, simulate
 from cloister.attacks.table import open_table
 from cloister.attacks.table_with_codes import open_table_with_codes
 from cloister.attacks.trajectories import open_trajectories
 from cloister.claims.data import Claims
 from cloister.claims.recheck import ClaimsOriginal
 from cloister.codesets.data import CodeSets
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.generalization.data import Method, VisitsFile
+from cloister.codesets.recheck import CodesExpectation, CodesOriginal
 from cloister.codesets.request import GivenCodes
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy

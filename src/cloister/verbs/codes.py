@@ -10,8 +10,7 @@ from cloister.codesets.generalization.data import GeneralizationRequest, Method,
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.policy import UtilityPolicy, known_codes
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
-from cloister.codesets.workload import parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, parse_workload
 from cloister.engines.words import is_spark, is_spark_frame
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes

@@ -13,12 +13,10 @@ from cloister.results import Verdict
 
 from ..data import Codes, Integers
 from ..encode import occurrence, plain_code
-from .data import Chunks, Disassociation
-from .verify_chunks import rare_chunks
-from .verify_order import orders
+from .data import Chunks, Disassociation, Layout, is_forest, lay_out
+from .verify_chunks import orders, rare_chunks
 from .verify_original import Secret as Secret
 from .verify_original import differences
-from .verify_tree import Layout, is_forest, lay_out
 
 HOW = "sets of codes were counted anew in every chunk"
 HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
@@ -34,7 +32,7 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
 
     References
     ----------
-    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.refine`; R4, that all
+    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.refining`; R4, that all
     clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but
     their joint.
     """

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..data import Integers
 from ..encode import plain_code
-from .data import Chunks, Disassociation
+from .data import Chunks, Disassociation, lay_out
 from .verify_chunks import codes_by_holders
-from .verify_tree import lay_out
 
 BLOCK = 5_000_000
 """Pairs of occurrences that are looked at together."""

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Codes, CodeSets, Integers
-from .data import Chunks, Disassociation
+from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
-from .verify_tree import Layout
 
 COMPARED = (
     "every record of the original is in one cluster",

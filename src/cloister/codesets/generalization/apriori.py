@@ -21,9 +21,9 @@ from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
-from .closeness import CodeTree
 from .combinations import combinations_in, from_table
-from .sets import Integers, Numbers, Sets
+from .data import Integers, Numbers, Sets
+from .losses import CodeTree
 from .terms import Repeated, record_bits
 
 MOST_CHOICES = 5_000_000

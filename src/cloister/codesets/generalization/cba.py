@@ -13,7 +13,7 @@ import numpy as np
 
 from cloister.kernels.terms import supports
 
-from .sets import Numbers, Sets
+from .data import Numbers, Sets
 from .terms import WorkingTerms
 
 

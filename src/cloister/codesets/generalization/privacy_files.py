@@ -19,8 +19,7 @@ from cloister.io.code_lists import CodeColumns, code_lists
 from cloister.io.coded_columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.io.read import Source, read_table
 
-from .data import VisitsFile
-from .sets import Sets
+from .data import Sets, VisitsFile
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
 """Names that a column telling visits apart is looked for by, the likeliest first."""

@@ -19,11 +19,9 @@ from cloister.codesets.encode import MARK, occurrence
 from cloister.errors import InputError
 from cloister.kernels.terms import supports
 
-from .combinations import combinations_in, from_table, maximal
-from .data import PrivacySets, VisitsFile
-from .parts import Holders, joined, maximal_parts
+from .combinations import Holders, combinations_in, from_table, joined, maximal, maximal_parts
+from .data import PrivacySets, Sets, VisitsFile
 from .privacy_files import ALL, RECORDS, VISITS, StatedSets, sets_of, sets_of_json, sets_of_records, sets_of_visits
-from .sets import Sets
 from .terms import record_bits
 
 WHOLE = 1

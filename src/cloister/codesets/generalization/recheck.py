@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.data_file import CODES, ID
+from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.encode import plain_code
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.manifest import columns_of, one_row
 from cloister.codesets.policy import is_built
 from cloister.codesets.policy_words import policy_words
-from cloister.codesets.recheck_settings import INPUT, input_agreements
+from cloister.codesets.recheck import INPUT, CodesExpectation, CodesOriginal, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import (
@@ -30,18 +28,13 @@ from cloister.release_folder import (
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .data import Generalization
-from .left_out import counts_agree, counts_of
-from .manifest import rules_of, sentences_of
+from .data import Generalization, Integers, Sets
+from .manifest import counts_agree, counts_of, rules_of, sentences_of
 from .privacy_files import ALL, StatedSets
-from .recheck_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
-from .sets import Integers, Sets
-from .shown import shown_of
-from .stated import Stated, read_stated
+from .recheck_settings import KnownPrivacy, Stated, known_policy, known_privacy, lacking, read_stated, sets_named
+from .release import codebook, data_frame, order_in_file, read_released, record_texts, shown_of
 from .verify import Promise, Secret, verify
 from .verify_figures import figures_agree, rarity_of
-from .written import data_frame, order_in_file, read_released, record_texts
 
 CHECKED = (
     "files are as they were released, and no others are there",

@@ -13,7 +13,7 @@ from cloister.codesets.policy import CLASSIFICATIONS, is_built
 from cloister.hierarchy.classification import CodePath, load_classification
 
 from .data import Generalization
-from .stated import Stated
+from .recheck_settings import Stated
 
 AGREEMENT = 1e-9
 """How far a loss may be from the one recomputed."""

@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, Figures, Safe
-from cloister.codesets.disassociation.encode_request import encode_request
-from cloister.codesets.disassociation.joined import join_parts
-from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.partitioning import encode_request
+from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.warm import load_kernels
 from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease
 

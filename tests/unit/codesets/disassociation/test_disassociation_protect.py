@@ -7,10 +7,9 @@ import pytest
 from tests.oracles.disassociation import unprotected, written
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.cover import count_ties
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.refine_paper import neighbour_tree
+from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.refining import neighbour_tree
 from cloister.codesets.disassociation.verify import Secret, verify
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries

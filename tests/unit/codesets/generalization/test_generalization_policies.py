@@ -9,12 +9,10 @@ import polars as pl
 import pytest
 
 from cloister import CodeSets, InputError, UtilityPolicy
-from cloister.codesets.generalization.closeness import icd_tree
-from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status
-from cloister.codesets.generalization.outcomes import statuses
+from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status, named
+from cloister.codesets.generalization.losses import icd_tree
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
-from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.sets import named
+from cloister.codesets.generalization.protect import generalize, statuses
 from cloister.codesets.gwas import gwas_diseases
 
 RECORDS = [["250.01", "401.9", "V51"], ["250.01", "401.9"], ["401.9"], ["493.00"]]

@@ -10,10 +10,9 @@ from tests.generalized import code_sets, request_for
 
 import cloister as cl
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationRequest, Uncovered
+from cloister.codesets.generalization.data import GeneralizationRequest, Sets, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.sets import Sets
 from cloister.codesets.generalization.verify import Promise, Secret, verify
 from cloister.codesets.generalization.verify_counts import has_rare_itemset
 

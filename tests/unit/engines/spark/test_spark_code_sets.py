@@ -11,9 +11,9 @@ from tests.patients_with_codes import RECORDS, long, wide
 
 import cloister as cl
 from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest, Safe
-from cloister.codesets.disassociation.joined import join_parts
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import Secret, verify
 from cloister.codesets.request import CodesRequest, GivenCodes

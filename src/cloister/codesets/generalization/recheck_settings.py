@@ -1,25 +1,123 @@
-"""The policies of a release that is checked again: as the user gives them, or made anew where that can be done.
+"""What the manifest of generalized code sets states, and the policies it names: as the user gives them, or made anew.
 
 A release names its policies and does not hold them: their sets may be those of patients, and may name codes that are
 suppressed. Codes by level and the diseases of genome-wide studies follow from the terms alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence, plain_code
-from cloister.codesets.expectation import CodesExpectation
 from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse_policy
 from cloister.codesets.policy_words import GIVEN, one_record, policy_words
+from cloister.codesets.recheck import CodesExpectation
 from cloister.errors import InputError
+from cloister.release_folder import stated
+from cloister.results import Manifest
 
-from .data import Generalization, PrivacySets
+from .data import Generalization, Method, PrivacySets, TermLoss, Uncovered
+from .manifest import FREQUENT
 from .privacy_files import ALL, RECORDS, VISITS, sets_of_json, sets_of_records, sets_of_visits
-from .stated import Stated
 from .verify import NO_SETS
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Settings and promises of a manifest.
+
+    Attributes
+    ----------
+    method, k, m, privacy, policy, uncovered, code_hierarchy, repeats : settings
+    numbered : whether records have ids
+    codes, suppressed : how many codes there are said to be, and of how many something is suppressed
+    """
+
+    method: Method
+    k: int
+    m: int | None
+    privacy: str
+    policy: str | None
+    uncovered: Uncovered | None
+    code_hierarchy: str
+    repeats: bool
+    numbered: bool
+    codes: int
+    suppressed: int
+
+    @property
+    def by_sets(self) -> bool:
+        """Whether terms keep to the sets of the utility policy."""
+        return self.method is not Method.APRIORI
+
+    @property
+    def uncovered_together(self) -> bool:
+        """Whether codes of no set may share a term."""
+        return self.uncovered is not Uncovered.SUPPRESS
+
+    @property
+    def is_frequent(self) -> bool:
+        """Whether the sets of the utility policy were chosen because they are frequent."""
+        return self.policy is not None and self.policy.startswith(FREQUENT)
+
+
+def read_stated(manifest: Manifest) -> Stated:
+    """Return what a manifest states.
+
+    Raises
+    ------
+    InputError
+        It lacks something, or has something else in its place.
+    """
+    return stated(lambda: _read(manifest), "a release of generalized code sets")
+
+
+def _read(manifest: Manifest) -> Stated:
+    settings, method = manifest["settings"], Method(manifest["method"])
+    by_sets = method is not Method.APRIORI
+    m = settings["m"]
+    if not isinstance(manifest["columns"], dict):
+        raise TypeError("columns are not by name")
+    if by_sets:
+        TermLoss(settings["loss"])
+    elif settings["loss"] is not None or settings["uncovered"] is not None:
+        raise ValueError("a setting that the method does not have")
+    return Stated(
+        method=method,
+        k=_whole(settings["k"], 1),
+        m=None if m is None else _whole(m, 1),
+        privacy=_text(settings["privacy"]),
+        policy=None if settings["policy"] is None else _text(settings["policy"]),
+        uncovered=Uncovered(settings["uncovered"]) if by_sets else None,
+        code_hierarchy=_text(settings["code_hierarchy"]),
+        repeats=_one_of(settings["repeats"], (True, False)),
+        numbered=_one_of(settings["ids"], ("number", "drop")) == "number",
+        codes=_whole(manifest["utility"]["codes"], 1),
+        suppressed=_whole(manifest["utility"]["suppressed_codes"], 0),
+    )
+
+
+def _whole(value: Any, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError("not a number as it must be")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _one_of(value: Any, known: Sequence[Any]) -> Any:
+    if not any(type(value) is type(each) and value == each for each in known):
+        raise ValueError("not a word that is known")
+    return value
+
 
 DIGITS = 10
 """Digits of a number of codes that nobody knows."""
