@@ -1,4 +1,4 @@
-"""A release of generalized code sets: its data file, read back from its text alone, its codebook, what the report shows.
+"""A release of generalized code sets: its data file, read back from text alone, its codebook, what the report shows.
 
 A term is written as a code, or as codes in brackets. The codebook says nothing that the data file does not.
 """
