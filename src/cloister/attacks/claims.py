@@ -30,9 +30,9 @@ from cloister.io import as_text
 from cloister.release_folder import delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, Knowledge, Sight
+from .adversary import Adversary, Integers, KnowledgeStep, Match
 from .labelled import numbered, sight_of
-from .simulation import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
@@ -125,7 +125,7 @@ class Histories:
     sizes: Integers
     own: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def look(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who has made so many steps of knowledge."""
         cell = int(self.cell_of[target])
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
@@ -137,7 +137,7 @@ class Histories:
         return sight_of(alive, self.sizes, int(self.own[target]))
 
 
-def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> Opened:
+def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
     """Open a release of claims.
 
     Parameters
@@ -164,7 +164,7 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     if original.crosswalk is not None:
         rows = released_of(original.crosswalk, ids, patients[promise.form.names(PATIENTS)[0]])
     adversary = _adversary(promise, truth, patients, claims, rows, seed)
-    return Opened(
+    return OpenedRelease(
         shape="claims",
         method=str(manifest["method"]),
         k=promise.k,
@@ -226,7 +226,7 @@ def _adversary(
     raw = _texts([as_text(truth.patients[name]) for name in names], names)
     everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))
     steps = tuple(
-        Knowledge(words, number, promise.threshold if number == AS_PLANNED else None)
+        KnowledgeStep(words, number, promise.threshold if number == AS_PLANNED else None)
         for number, words in enumerate(STEPS, start=1)
     )
     covers = _covers_the_plan

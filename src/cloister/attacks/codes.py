@@ -21,16 +21,16 @@ from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, Knowledge, Sight, order_of
+from .adversary import Adversary, Integers, KnowledgeStep, Match, order_of
 from .figures import Inference
 from .labelled import sight_of
-from .simulation import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Holders:
+class TermRecords:
     """Records that hold sets of terms.
 
     Attributes
@@ -57,7 +57,7 @@ class Holders:
         wanted = sorted((self.postings[term] for term in terms), key=len)
         return reduce(_both, wanted[1:], wanted[0])
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def look(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
         return sight_of(self.groups(target, known), self.sizes, int(self.own[target]))
 
@@ -71,10 +71,10 @@ def _both(few: Integers, many: Integers) -> Integers:
     return found
 
 
-def as_recorded(codes: CodeSets) -> Holders:
+def as_recorded(codes: CodeSets) -> TermRecords:
     """Return the original records, each known to be its patient's."""
     owners = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
-    return Holders(
+    return TermRecords(
         postings(codes.items, owners, codes.n_codes),
         np.arange(codes.n_codes),
         codes,
@@ -103,7 +103,7 @@ class FurtherCode:
     among : the records
     """
 
-    among: Holders
+    among: TermRecords
 
     def infer(self, targets: Integers, seed: int) -> Inference:
         """Hide the last code of each target, and guess it from the records that fit the others.
@@ -166,7 +166,7 @@ USUAL_NUMBERS = (1, 2, 3, 5)
 
 def open_codes(
     folder: Path, manifest: Manifest, original: CodesOriginal, expectation: CodesExpectation | None = None
-) -> Opened:
+) -> OpenedRelease:
     """Open a release of generalized code sets.
 
     Parameters
@@ -195,7 +195,7 @@ def open_codes(
         covers=_coverage(asked, codes, expectation or CodesExpectation()),
     )
     is_known = not np.any(rows == NOT_KNOWN)
-    return Opened(
+    return OpenedRelease(
         shape="codes",
         method=str(manifest["method"]),
         k=asked.k,
@@ -223,7 +223,7 @@ def record_ids(original: CodesOriginal) -> pl.Series:
     return patient_ids(codes.ids, codes.n_records)
 
 
-def code_steps(m: int | None, before: str = "") -> tuple[Knowledge, ...]:
+def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
     """Return the numbers of codes that adversaries know.
 
     Parameters
@@ -232,8 +232,8 @@ def code_steps(m: int | None, before: str = "") -> tuple[Knowledge, ...]:
     before : what else is known
     """
     numbers = sorted({*USUAL_NUMBERS, *([] if m is None else [m])})
-    some = [Knowledge(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]
-    return (*some, Knowledge(f"{before}all codes", None))
+    some = [KnowledgeStep(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]
+    return (*some, KnowledgeStep(f"{before}all codes", None))
 
 
 def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
@@ -251,7 +251,7 @@ def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
     return frame[CODES].cast(pl.String)
 
 
-def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders:
+def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRecords:
     """Return records, found by the codes of their terms.
 
     Parameters
@@ -270,7 +270,7 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders
         for code in _codes_of(term):
             if code in place:
                 term_of[place[code]] = number
-    return Holders(
+    return TermRecords(
         postings(numbers, occurrences["row"].to_numpy(), len(terms)),
         term_of,
         codes,

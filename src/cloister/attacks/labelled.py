@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Sight
+from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Match
 from .simulation import NOT_KNOWN
 
 Floats = np.typing.NDArray[np.float64]
@@ -80,7 +80,7 @@ class Labelled:
                 alive = self.nearest[column].among(alive, int(self.values[column][target]))
         return alive
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def look(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some columns of a target."""
         found = self.groups(target, known)
         return sight_of(found, self.sizes, int(self.own[target]))
@@ -96,12 +96,12 @@ class Labelled:
         return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
 
 
-def sight_of(groups: Integers, sizes: Integers, own: int) -> Sight:
+def sight_of(groups: Integers, sizes: Integers, own: int) -> Match:
     """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
     is_there = own >= 0 and bool(np.any(groups == own))
     where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
     matches = int(sizes[groups].sum())
-    return Sight(matches, matches, where)
+    return Match(matches, matches, where)
 
 
 def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:

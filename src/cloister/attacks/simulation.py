@@ -15,10 +15,10 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_text
 
-from .adversary import Adversary, Integers, Knowledge, Sights, sample_targets
+from .adversary import Adversary, Integers, KnowledgeStep, Matches, sample_targets
 from .figures import Attack, Inference, Level, level_of
 
-EVERYTHING = Knowledge("", None)
+EVERYTHING = KnowledgeStep("", None)
 Counts = dict[str, int]
 
 
@@ -29,7 +29,7 @@ class Inferable(Protocol):
         """Guess it for each target, and count."""
 
 
-class Grouped(Protocol):
+class GroupMatcher(Protocol):
     """Released records that come in groups which nothing known can tell apart."""
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
@@ -54,7 +54,7 @@ class Sensitive:
     truth: pl.Series
     groups: Integers
     told: pl.Series
-    released: Grouped
+    released: GroupMatcher
     adversary: Adversary
 
     def infer(self, targets: Integers, seed: int) -> Inference:
@@ -124,7 +124,7 @@ class Traces:
     numbers : (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
     """
 
-    released: Grouped | None
+    released: GroupMatcher | None
     adversary: Adversary
     groups: Integers
     recorded: dict[str, pl.Series]
@@ -132,7 +132,7 @@ class Traces:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Opened:
+class OpenedRelease:
     """A release and what it was made from, ready for an attack.
 
     Attributes
@@ -201,7 +201,7 @@ BUDGET = 1_000
 """Patients looked for at each step of knowledge, unless asked otherwise."""
 
 
-def simulate(opened: Opened, *, budget: int = BUDGET, seed: int = 0) -> Attack:
+def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> Attack:
     """Attack a release.
 
     Parameters
@@ -233,14 +233,14 @@ def _levels(adversary: Adversary, targets: Integers, k: int, seed: int) -> Itera
         known = [(target, items) for target, items in _knowing(adversary, targets, step, seed)]
         if not known:
             continue
-        released = Sights.of([adversary.released.look(target, items) for target, items in known])
-        original = Sights.of([adversary.original.look(target, items) for target, items in known])
+        released = Matches.of([adversary.released.look(target, items) for target, items in known])
+        original = Matches.of([adversary.original.look(target, items) for target, items in known])
         covered = [adversary.covers(target, items) for target, items in known]
         yield level_of(step.words, released, original, covered, k, step.limit)
 
 
 def _knowing(
-    adversary: Adversary, targets: Integers, step: Knowledge, seed: int
+    adversary: Adversary, targets: Integers, step: KnowledgeStep, seed: int
 ) -> Iterator[tuple[int, Sequence[int]]]:
     for target in targets.tolist():
         items = adversary.known(target, step, seed)

@@ -18,9 +18,9 @@ from cloister.tabular.recheck import source_of
 from cloister.tabular.recheck_data import delimiter_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, Knowledge
+from .adversary import Adversary, Integers, KnowledgeStep
 from .labelled import Labelled, Nearest, grouped, numbered
-from .simulation import GONE, NOT_KNOWN, Opened, Sensitive, Traces, patient_ids, released_of
+from .simulation import GONE, NOT_KNOWN, OpenedRelease, Sensitive, Traces, patient_ids, released_of
 
 QI = "quasi-identifier"
 
@@ -32,7 +32,7 @@ def open_table(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: pl.DataFrame | None = None,
     reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
-) -> Opened:
+) -> OpenedRelease:
     """Open a release of a table.
 
     Parameters
@@ -71,7 +71,7 @@ def open_table(
         for column, text in recorded.items()
         if _roles(manifest)[column] == Role.SENSITIVE
     ]
-    return Opened(
+    return OpenedRelease(
         shape="table",
         method=str(manifest["method"]),
         k=k,
@@ -125,10 +125,10 @@ def _roles(manifest: Manifest) -> dict[str, str]:
     return {column: described["role"] for column, described in manifest["columns"].items()}
 
 
-def _steps(n_columns: int) -> tuple[Knowledge, ...]:
+def _steps(n_columns: int) -> tuple[KnowledgeStep, ...]:
     """One column, two, ... all."""
-    some = [Knowledge(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
-    return (*some, Knowledge(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
+    some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
+    return (*some, KnowledgeStep(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
 
 
 def _released(

@@ -19,11 +19,11 @@ from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, Sight
+from .adversary import Adversary, Integers, Match
 from .chunks import InChunks, numbers_in
-from .codes import Holders, as_recorded, code_steps
+from .codes import TermRecords, as_recorded, code_steps
 from .labelled import Labelled, numbered, sight_of
-from .simulation import NOT_KNOWN, Opened
+from .simulation import NOT_KNOWN, OpenedRelease
 from .table import labels_of, open_table
 
 NO_TARGET = -1
@@ -45,7 +45,7 @@ class InClasses:
     chunks: InChunks
     place: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def look(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
         who = int(self.place[target])
         candidates = self.chunks.fitting(self.chunks.known_codes(who, known))
@@ -66,11 +66,11 @@ class BesideRows:
     """
 
     table: Labelled
-    holders: Holders
+    holders: TermRecords
     place: Integers
     records: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def look(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
         held = self.records[self.holders.groups(int(self.place[target]), known)]
         alike = held[self.table.own[held] == self.table.own[target]]
@@ -84,7 +84,7 @@ def open_table_with_codes(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: pl.DataFrame | None = None,
     missing: Sequence[str] = (),
-) -> Opened:
+) -> OpenedRelease:
     """Open a release of a table with a column of codes.
 
     Parameters

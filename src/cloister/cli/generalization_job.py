@@ -12,8 +12,8 @@ from cloister.cli.prepared import Original, Prepared
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
+    GeneralizationMethod,
     GeneralizationRequest,
-    Method,
     PrivacySets,
     Status,
     TermLoss,
@@ -97,7 +97,7 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Generaliz
     method = GeneralizationRequest(
         k=options.k,
         privacy=_privacy(options, given),
-        method=Method(options.method),
+        method=GeneralizationMethod(options.method),
         policy=policy,
         uncovered=Uncovered(options.uncovered or Uncovered.GENERALIZE),
         loss=TermLoss(options.loss or TermLoss.ILM),

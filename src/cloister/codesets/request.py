@@ -28,21 +28,21 @@ MOST_QUERIES = 100_000
 
 
 @dataclass(frozen=True)
-class Workload:
+class CodesWorkload:
     """Queries, each a set of item numbers, and where they came from, as on the command line."""
 
     spec: str
     queries: tuple[tuple[int, ...], ...]
 
 
-def frequent_workload(codes: CodeSets, percent: float) -> Workload:
+def frequent_workload(codes: CodeSets, percent: float) -> CodesWorkload:
     """Ask for every set of up to four codes that at least this percentage of the patients have."""
     least = least_support(percent, codes.n_records)
     itemsets = frequent_itemsets(codes.offsets, codes.items, least, largest=LARGEST_QUERY)
-    return Workload(f"frequent:{percent:g}", tuple(itemset.items for itemset in itemsets))
+    return CodesWorkload(f"frequent:{percent:g}", tuple(itemset.items for itemset in itemsets))
 
 
-def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> Workload:
+def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> CodesWorkload:
     """Ask for sets of one to four codes drawn at random, as many of each size."""
     if not FEWEST <= n_queries <= MOST_QUERIES:
         raise InputError(f"A random workload has {FEWEST} to {MOST_QUERIES:,} queries, not {n_queries}.")
@@ -52,10 +52,10 @@ def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> Workload:
     while len(queries) < n_queries:
         drawn = generator.choice(codes.n_codes, largest, replace=False).tolist()
         queries += [tuple(sorted(drawn[:size])) for size in range(1, largest + 1)]
-    return Workload(f"random:{n_queries}", tuple(queries[:n_queries]))
+    return CodesWorkload(f"random:{n_queries}", tuple(queries[:n_queries]))
 
 
-def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> Workload:
+def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
     """Return a workload by its words: ``frequent:5`` (percent of the patients) or ``random:1000`` (queries).
 
     Raises
@@ -79,7 +79,7 @@ FIRST, NO_PLACE = -1, -2
 """In place of the item of the occurrence before: the first has none; it is missing."""
 
 
-class Asked(Protocol):
+class MethodRequest(Protocol):
     """What is asked of a method, as far as all methods go."""
 
     @property
@@ -87,7 +87,7 @@ class Asked(Protocol):
         """Patients that whoever knows codes of one must be left with."""
 
 
-Method = TypeVar("Method", bound=Asked, covariant=True)
+Method = TypeVar("Method", bound=MethodRequest, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class CodesRequest(Generic[Method]):
 
     method: Method
     policy: UtilityPolicy | None = None
-    workload: Workload | None = None
+    workload: CodesWorkload | None = None
     numbered: bool = True
     drop_empty: bool = False
     accuracy: bool = False

@@ -11,7 +11,7 @@ from cloister.codesets.disassociation.manifest import codebook, describe, shown_
 from cloister.codesets.disassociation.measure import crosswalk, work_out
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.release import CodesRelease, reconstruct
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
@@ -48,7 +48,10 @@ def protect_codes(
         load_kernels()
     with watch.stage("protect"):
         protected = interruptible(lambda: disassociate(check_codes(given.codes), request.method))
-    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
+    released, secret = (
+        protected.released,
+        DisassociationSecret(given.codes, protected.cluster_of, request.method.diversity),
+    )
     check = partial(verify, secret=secret, diversity=request.method.diversity)
     with watch.stage("verify"):
         verdict = passed(interruptible(lambda: check(released)))

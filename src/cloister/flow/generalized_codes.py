@@ -14,7 +14,7 @@ from cloister.codesets.generalization.release import (
     data_frame,
     shown_of,
 )
-from cloister.codesets.generalization.verify import Secret, promise_of, verify
+from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
 from cloister.codesets.policy_words import as_told, classified
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
@@ -51,7 +51,7 @@ def protect_by_generalization(
     with watch.stage("protect"):
         protected = generalize(given.codes, request.method)
         check_size(protected.released)
-    released, secret = protected.released, Secret(protected.original, protected.origin)
+    released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
     promise = promise_of(request.method)
     with watch.stage("verify"):
         verdict = passed(verify(released, promise, secret))

@@ -15,8 +15,8 @@ import numpy as np
 from .parameters import name_of, real_number, whole_number, written
 from .rule import (
     TOLERANCE,
-    Classes,
     Counts,
+    EquivalenceClasses,
     Figures,
     Histogram,
     Mask,
@@ -67,7 +67,7 @@ class LDiversity:
         """Records that a class needs at least: one for each value."""
         return self.l
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
@@ -125,7 +125,7 @@ class EntropyLDiversity:
         """Records that a class needs at least: fewer than ``l`` values cannot have the entropy of ``l``."""
         return math.ceil(self.l * (1 - 2 * TOLERANCE))
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         counts = recorded(histogram)
@@ -195,7 +195,7 @@ class RecursiveLDiversity:
         """Records that a class needs at least: with counts of one, a tail of more than 1 / c after l - 1 values."""
         return self.l + (math.floor(1 / self.c) if self.c > TOLERANCE else 0)
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         counts = _descending(histogram, recorded(histogram))

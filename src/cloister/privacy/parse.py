@@ -16,7 +16,7 @@ from .delta_presence import DeltaPresence
 from .k_anonymity import KAnonymity
 from .k_map import SIGNIFICANCE, KMap
 from .l_diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from .rule import Rule
+from .rule import PrivacyRule
 from .t_closeness import TCloseness
 from .uniqueness import PopulationUniqueness, SampleUniqueness
 
@@ -46,7 +46,7 @@ class Form:
     """
 
     usage: str
-    make: Callable[[str, list[str]], Rule]
+    make: Callable[[str, list[str]], PrivacyRule]
     is_named: bool = True
 
 
@@ -54,7 +54,7 @@ class _NotWritten(Exception):
     """A text is not of the form of its rule."""
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> PrivacyRule:
     """Return the rule that ``text`` names, as ``k-anonymity=5`` or ``l-diversity:diagnosis=2``.
 
     The name ends at the last equal sign, so names of columns may hold colons, commas and equal signs (for t-closeness:
@@ -117,34 +117,34 @@ def _several(values: list[str], n_values: int) -> list[str]:
     return values
 
 
-def _k_map(name: str, values: list[str]) -> Rule:
+def _k_map(name: str, values: list[str]) -> PrivacyRule:
     if not WHOLE.fullmatch(name):
         return KMap(_whole(_one(values)), name=PurePath(name).name, source=name)
     significance = _real(values.pop()) if len(values) == 2 else SIGNIFICANCE
     return KMap(_whole(_one(values)), size=int(name), significance=significance)
 
 
-def _recursive(name: str, values: list[str]) -> Rule:
+def _recursive(name: str, values: list[str]) -> PrivacyRule:
     c, least = _several(values, 2)
     return RecursiveLDiversity(_real(c), _whole(least), name)
 
 
-def _presence(name: str, values: list[str]) -> Rule:
+def _presence(name: str, values: list[str]) -> PrivacyRule:
     lower, upper = _several(values, 2)
     return DeltaPresence(_real(lower), _real(upper), name=PurePath(name).name, source=name)
 
 
-def _alpha_k(name: str, values: list[str]) -> Rule:
+def _alpha_k(name: str, values: list[str]) -> PrivacyRule:
     alpha, k = _several(values, 2)
     return AlphaKAnonymity(_real(alpha), _whole(k), name)
 
 
-def _population_uniqueness(name: str, values: list[str]) -> Rule:
+def _population_uniqueness(name: str, values: list[str]) -> PrivacyRule:
     estimator = values.pop().strip() if len(values) == 2 else "dankar"
     return PopulationUniqueness(_real(_one(values)), _whole(name), estimator)
 
 
-def _closeness(text: str) -> Rule:
+def _closeness(text: str) -> PrivacyRule:
     """The column ends before the first equal sign that a number and a comma, or a number alone, follows."""
     match = CLOSENESS.fullmatch(text)
     if match is None:
@@ -193,7 +193,7 @@ FORMS: dict[str, Form] = {
 Stated = Mapping[str, Any]
 
 
-def rule_of(description: object) -> Rule:
+def rule_of(description: object) -> PrivacyRule:
     """Return the rule whose ``describe()`` is ``description``.
 
     A population or hierarchy is known by its name only: the rule describes itself, and can be given the thing by
@@ -220,7 +220,7 @@ def rule_of(description: object) -> Rule:
     return rule
 
 
-def _stated_k_map(stated: Stated) -> Rule:
+def _stated_k_map(stated: Stated) -> PrivacyRule:
     if "population" in stated:
         return KMap(stated["k"], name=_text(stated["population"]))
     size = stated["population_size"]
@@ -229,12 +229,12 @@ def _stated_k_map(stated: Stated) -> Rule:
     return KMap(stated["k"], size=size, significance=stated["significance"], least=stated.get("class_size"))
 
 
-def _stated_closeness(stated: Stated) -> Rule:
+def _stated_closeness(stated: Stated) -> PrivacyRule:
     spec = _text(stated["hierarchy"]) if "hierarchy" in stated else None
     return TCloseness(stated["t"], stated["column"], stated["distance"], spec=spec)
 
 
-def _stated_presence(stated: Stated) -> Rule:
+def _stated_presence(stated: Stated) -> PrivacyRule:
     return DeltaPresence(stated["lower"], stated["upper"], name=_text(stated["population"]))
 
 
@@ -244,7 +244,7 @@ def _text(value: object) -> str:
     return value
 
 
-MAKERS: dict[str, Callable[[Stated], Rule]] = {
+MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
     KAnonymity.model: lambda stated: KAnonymity(stated["k"]),
     KMap.model: _stated_k_map,
     LDiversity.model: lambda stated: LDiversity(stated["l"], stated["column"]),

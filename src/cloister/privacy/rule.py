@@ -40,7 +40,7 @@ class Histogram:
     groups: NDArray[np.int64] | None = None
 
 
-class Classes(Protocol):
+class EquivalenceClasses(Protocol):
     """The equivalence classes of a table at one policy, as far as rules may see them."""
 
     @property
@@ -58,7 +58,7 @@ class Classes(Protocol):
 
 
 @runtime_checkable
-class Rule(Protocol):
+class PrivacyRule(Protocol):
     """What all rules say of themselves.
 
     ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser policy
@@ -86,7 +86,7 @@ class Rule(Protocol):
 
 
 @runtime_checkable
-class ClassRule(Rule, Protocol):
+class ClassRule(PrivacyRule, Protocol):
     """A rule about each class by itself: a class that violates it is suppressed.
 
     ``column`` is the sensitive column it looks at, or None; ``needs`` is what the tabular room must prepare:
@@ -101,12 +101,12 @@ class ClassRule(Rule, Protocol):
     def column(self) -> str | None:
         """The sensitive column that the rule looks at."""
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
 
 
 @runtime_checkable
-class TableRule(Rule, Protocol):
+class TableRule(PrivacyRule, Protocol):
     """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:

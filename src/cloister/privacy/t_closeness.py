@@ -16,8 +16,8 @@ from cloister.errors import InputError
 
 from .parameters import name_of, real_number, written
 from .rule import (
-    Classes,
     Counts,
+    EquivalenceClasses,
     Figures,
     Histogram,
     Mask,
@@ -205,7 +205,7 @@ class TCloseness:
         """Return the rule with the hierarchy that its source named."""
         return replace(self, hierarchy=hierarchy, source=None)
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return at_most(DISTANCES[self.distance][1](classes.histogram(self)), self.t)
 

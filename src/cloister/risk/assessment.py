@@ -13,8 +13,8 @@ from cloister.results import Risk
 from .identifiers import CLASSES
 from .partial_knowledge import Estimate, KnowledgeRisk, PartialKnowledge, partial_knowledge
 from .population import PopulationRisk, counted_risk, estimated_risk
-from .prosecutor import Grouped, group, measure_risk
-from .safe_harbor import CENSUSES, EVERY, Finding, look_for_identifiers
+from .prosecutor import GroupedRecords, group, measure_risk
+from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import Separation, SpecialUniques, allowed_largest, find_special_uniques
 
 RISKIEST = 5
@@ -22,7 +22,7 @@ RISKIEST = 5
 
 
 @dataclass(frozen=True)
-class Population:
+class SampledPopulation:
     """What the patients are a part of: a table of all people as text, or the fraction that was sampled."""
 
     texts: pl.DataFrame | None = None
@@ -47,7 +47,7 @@ class TableAssessment:
 
     n_records: int
     quasi_identifiers: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[IdentifierSign, ...]
     census: str
     prosecutor: Risk | None = None
     sample_uniques: int = 0
@@ -158,7 +158,7 @@ def assess_table(
     quasi_identifiers: Sequence[str],
     *,
     threshold: float,
-    population: Population | None = None,
+    population: SampledPopulation | None = None,
     largest_unique: int | None = None,
     census: str = EVERY,
     threads: int = 1,
@@ -196,7 +196,9 @@ def assess_table(
     )
 
 
-def _against(grouped: Grouped, texts: pl.DataFrame, population: Population, threshold: float) -> PopulationRisk | None:
+def _against(
+    grouped: GroupedRecords, texts: pl.DataFrame, population: SampledPopulation, threshold: float
+) -> PopulationRisk | None:
     if population.texts is not None:
         return counted_risk(grouped, texts, population.texts, threshold)
     return None if population.fraction is None else estimated_risk(grouped, population.fraction, threshold)

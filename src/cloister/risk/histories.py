@@ -21,7 +21,7 @@ _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownEvents:
     """What attackers know of the events of a patient, and what they find.
 
     Attributes
@@ -77,7 +77,7 @@ class HistoriesAssessment:
     shape: str
     n_patients: int
     n_events: int
-    known: tuple[Known, ...]
+    known: tuple[KnownEvents, ...]
     of_patients: OfPatients | None = None
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ def known_of(
     columns: Sequence[str],
     attackers: Attackers,
     cells: NDArray[np.int64] | None = None,
-) -> Known | None:
+) -> KnownEvents | None:
     """Return what attackers find who know values of these columns together; None where no event has any.
 
     Parameters
@@ -168,7 +168,7 @@ def known_of(
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     numbers = held[_ITEM].to_numpy().astype(np.int32)
     found = partial_knowledge(offsets, numbers, known=attackers.known, k=attackers.k, seed=attackers.seed)
-    return Known(what, tuple(columns), cells is not None, found)
+    return KnownEvents(what, tuple(columns), cells is not None, found)
 
 
 def cells_of(patients: pl.DataFrame) -> NDArray[np.int64]:

@@ -210,7 +210,7 @@ class PartialKnowledge:
 
 
 @dataclass(frozen=True)
-class _Level:
+class _CountedSets:
     """What the sets of up to m items of each record tell, as counted.
 
     Attributes
@@ -259,7 +259,7 @@ def partial_knowledge(
         raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
     holders = holders_of(sets, n_items)
-    levels: list[_Level] = []
+    levels: list[_CountedSets] = []
     risks: dict[int, KnowledgeRisk] = {}
     for m in range(1, max(known) + 1):
         counted = m <= LARGEST and len(levels) == m - 1 and (m == 1 or _is_countable(sizes, m, n_items))
@@ -278,7 +278,9 @@ def _is_countable(sizes: Integers, m: int, n_items: int) -> bool:
     return every <= MOST_COUNTED and n_items <= WIDEST
 
 
-def _counted(sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, levels: list[_Level]) -> _Level:
+def _counted(
+    sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
+) -> _CountedSets:
     """Count the sets of ``m`` items; records with fewer items keep what their whole set told."""
     if m == 1:
         support = np.diff(holders.offsets)
@@ -286,12 +288,12 @@ def _counted(sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, 
         present = support[support > 0]
         distinct = np.array([present.size, (present == 1).sum(), (present < k).sum()])
         alone, few = np.add.reduceat(each == 1, start, dtype=np.int64), np.add.reduceat(each < k, start, dtype=np.int64)
-        return _Level(1, np.minimum.reduceat(each, start), alone / sizes, few / sizes, distinct)
+        return _CountedSets(1, np.minimum.reduceat(each, start), alone / sizes, few / sizes, distinct)
     below = levels[-1]
     tallies = count_sets(sets, m, k)
     enough = sizes >= m
     n_sets = np.where(enough, _binomial(sizes, m), 1.0)
-    return _Level(
+    return _CountedSets(
         m,
         np.where(enough, tallies.least, below.least),
         np.where(enough, tallies.alone / n_sets, below.alone),
@@ -304,7 +306,7 @@ def _binomial(sizes: Integers, m: int) -> NDArray[np.float64]:
     return np.array([comb(size, m) for size in range(int(sizes.max()) + 1)], dtype=np.float64)[sizes]
 
 
-def _exact(level: _Level, k: int) -> KnowledgeRisk:
+def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     every = int(level.distinct[0])
     shares = [exactly(int(count) / every) if every else None for count in level.distinct[1:]]
     return KnowledgeRisk(
@@ -319,7 +321,7 @@ def _exact(level: _Level, k: int) -> KnowledgeRisk:
     )
 
 
-def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _Level, seed: int) -> KnowledgeRisk:
+def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
     """Sample what sets of ``m`` items tell, beyond what sets of fewer told."""
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m

@@ -24,7 +24,7 @@ from cloister.privacy.population_estimates import (
     shlosser,
 )
 
-from .prosecutor import AGREEMENT, Grouped
+from .prosecutor import AGREEMENT, GroupedRecords
 
 Numbers = NDArray[np.float64]
 
@@ -154,7 +154,9 @@ class PopulationRisk:
     without_solution: tuple[str, ...] = ()
 
 
-def counted_risk(grouped: Grouped, texts: pl.DataFrame, population: pl.DataFrame, threshold: float) -> PopulationRisk:
+def counted_risk(
+    grouped: GroupedRecords, texts: pl.DataFrame, population: pl.DataFrame, threshold: float
+) -> PopulationRisk:
     """Return the risk against a population table of text columns, one row a person.
 
     Raises
@@ -189,7 +191,7 @@ def counted_risk(grouped: Grouped, texts: pl.DataFrame, population: pl.DataFrame
     )
 
 
-def estimated_risk(grouped: Grouped, fraction: float, threshold: float) -> PopulationRisk:
+def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -> PopulationRisk:
     """Return the risk if the records are a simple random sample of the population, of this fraction.
 
     The rule of Dankar et al. picks an estimator of population uniques (`cloister.privacy.PopulationUniqueness`); under

@@ -17,7 +17,7 @@ from cloister.results import Risk
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grouped:
+class GroupedRecords:
     """Records by their quasi-identifiers.
 
     Attributes
@@ -44,13 +44,13 @@ class Grouped:
         return self.labels.size
 
 
-def group(texts: pl.DataFrame, columns: Sequence[str]) -> Grouped:
+def group(texts: pl.DataFrame, columns: Sequence[str]) -> GroupedRecords:
     """Return the classes of records by these columns of text; a missing value is a value of its own."""
     numbered = [_numbered(texts[column]) for column in columns]
     cells = cells_of(np.stack([values for values, _ in numbered]), np.array([width for _, width in numbered]))
     found = classes(cells, np.arange(len(numbered)))
     distinct = Cells(np.ascontiguousarray(cells.values[:, found.first]), cells.widths, found.sizes)
-    return Grouped(tuple(columns), distinct, found.labels, found.first)
+    return GroupedRecords(tuple(columns), distinct, found.labels, found.first)
 
 
 def _numbered(text: pl.Series) -> tuple[NDArray[np.uint32], int]:

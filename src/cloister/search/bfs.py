@@ -14,7 +14,7 @@ from cloister.results import SearchResult, SearchStatistics
 
 from .course import Course
 from .lattice import Policy, direct_generalizations
-from .problem import Candidate, Problem, Report
+from .problem import Candidate, Report, SearchProblem
 from .stores import CompiledStore, make_store
 
 
@@ -24,7 +24,7 @@ class _Queue:
     A policy is kept as one number: a search that proves its answer on many attributes holds millions of them.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._lowest = problem.lowest.tolist()
         self._heights = (problem.highest - problem.lowest + 1).tolist()
         self._waiting: list[tuple[float, int, float]] = []
@@ -71,7 +71,7 @@ class _Queue:
 
 
 def bfs(
-    problem: Problem,
+    problem: SearchProblem,
     *,
     prediction: bool = True,
     store: str = "ranked-tree",

@@ -23,7 +23,7 @@ from cloister.kernels.rollup import Grouped, measure_grouped, roll_up
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 from .exhaustive import no_safe_policy
-from .problem import Candidate, Problem, Progress, Report, best_of
+from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 MOST_GROUPINGS = 512
 MOST_BYTES = 128 << 20
@@ -36,7 +36,7 @@ WORTH_KEEPING = 0.6
 class RollUp:
     """Measures policies as the problem does, with the same results."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
         self._whole = Grouped(problem.task.rows, np.zeros(len(problem.names), dtype=np.int64))
         self._kept: list[Grouped] = []
@@ -112,7 +112,7 @@ class Course:
     report : called now and then
     """
 
-    def __init__(self, problem: Problem, time_limit: float | None = None, report: Report | None = None) -> None:
+    def __init__(self, problem: SearchProblem, time_limit: float | None = None, report: Report | None = None) -> None:
         self.problem = problem
         self.checked = 0
         self.least = math.inf

@@ -16,7 +16,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .exhaustive import no_safe_policy
-from .problem import Candidate, Problem, Report
+from .problem import Candidate, Report, SearchProblem
 
 Step = Callable[[Candidate], Candidate | None]
 """The next policy after one that is not safe; None at the top, or where the time is up."""
@@ -47,7 +47,7 @@ Choose = Callable[..., int]
 
 
 def datafly(
-    problem: Problem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
+    problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
     """A safe policy, fast: one path upwards.
 

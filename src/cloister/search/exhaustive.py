@@ -7,13 +7,15 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.bounds import TOLERANCE
 from cloister.results import SearchResult
 
-from .problem import Candidate, Problem, Progress, Report, best_of
+from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 REPORT_EVERY = 256
 """Policies measured between two reports of progress."""
 
 
-def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def exhaustive(
+    problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
     """Best policy of the whole lattice, by measuring each.
 
     *Guarantee*: the policy of least loss among all policies that suppress no more than the limit, ties decided as
@@ -60,7 +62,7 @@ def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Rep
     )
 
 
-def no_safe_policy(problem: Problem, complete: bool) -> NoSafeRelease:
+def no_safe_policy(problem: SearchProblem, complete: bool) -> NoSafeRelease:
     """Say why nothing can be released."""
     n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:

@@ -19,7 +19,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, QUALITY, SAFE, ExplicitProperties, ImplicitProperties, Lattice, Policy, Properties
-from .problem import Problem, Report
+from .problem import Report, SearchProblem
 
 REPRESENTATIONS = ("implicit", "explicit")
 EXCLUDED = QUALITY | PROTECTION
@@ -28,7 +28,7 @@ EXCLUDED = QUALITY | PROTECTION
 class _Flash:
     """One run; its steps return False where the time is up."""
 
-    def __init__(self, problem: Problem, properties: Properties, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, properties: Properties, course: Course) -> None:
         self._problem = problem
         self._properties = properties
         self._lattice = Lattice(problem, properties)
@@ -114,7 +114,7 @@ class _Flash:
 
 
 def flash(
-    problem: Problem,
+    problem: SearchProblem,
     *,
     representation: str = "implicit",
     store: str = "ranked-tree",
@@ -148,7 +148,7 @@ def flash(
     return course.result(complete=complete, bound=None if complete else 0.0, statistics=properties.statistics())
 
 
-def _properties(problem: Problem, representation: str, store: str) -> Properties:
+def _properties(problem: SearchProblem, representation: str, store: str) -> Properties:
     if representation not in REPRESENTATIONS:
         hint = did_you_mean(representation, REPRESENTATIONS)
         raise InputError(f"The representation {representation!r} is not known.{hint} There are: implicit, explicit.")

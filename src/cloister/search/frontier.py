@@ -18,7 +18,7 @@ from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box, explore
 from cloister.kernels.layout import Task
 from cloister.kernels.workspace import Workspace
 
-from .problem import Candidate, Problem, best_of, distinct_levels, restricted
+from .problem import Candidate, SearchProblem, best_of, distinct_levels, restricted
 
 
 class Bounded(Protocol):
@@ -41,7 +41,7 @@ class Frontier(Generic[Waiting]):
     first : a safe policy; None if none is known
     """
 
-    def __init__(self, problem: Problem, first: Candidate | None) -> None:
+    def __init__(self, problem: SearchProblem, first: Candidate | None) -> None:
         self._problem = problem
         self._levels = distinct_levels(problem)
         self.task = restricted(problem.task, self._levels)

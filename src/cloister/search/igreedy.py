@@ -14,11 +14,11 @@ from cloister.results import SearchResult
 from .course import Course
 from .datafly import check_variant, first_safe
 from .lattice import Policy, direct_generalizations
-from .problem import Candidate, Problem, Report
+from .problem import Candidate, Report, SearchProblem
 
 
 def igreedy(
-    problem: Problem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
+    problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
     """A safe policy, fast: of the direct generalizations the one whose smallest class is largest, again and again.
 
@@ -57,7 +57,7 @@ def _step(course: Course, variant: str, current: Candidate) -> Candidate | None:
     return best
 
 
-def _distinct(problem: Problem, before: Policy, after: Policy, variant: str) -> int:
+def _distinct(problem: SearchProblem, before: Policy, after: Policy, variant: str) -> int:
     """Distinct values that decide a tie: of the attribute generalized, before; or the most that any has left."""
     if variant == "arx":
         return max(problem.distinct(j, level) for j, level in enumerate(after))

@@ -19,7 +19,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import MOST_FLAGS
-from .problem import Candidate, Problem, Report
+from .problem import Candidate, Report, SearchProblem
 
 Attributes = tuple[int, ...]
 """Some of the attributes, in order."""
@@ -28,7 +28,7 @@ Attributes = tuple[int, ...]
 class _Incognito:
     """One run."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
         self._course = course
         self._lowest = problem.lowest.tolist()
@@ -88,7 +88,7 @@ def _by_rank(candidates: NDArray[np.bool_]) -> Iterator[tuple[int, ...]]:
         yield tuple(index)
 
 
-def incognito(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best of the minimal safe policies, all of which are found.
 
     *Guarantee*: as `ola`. Cost: the lattices of all sets of attributes, twice the work for each further attribute even

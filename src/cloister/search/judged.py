@@ -21,7 +21,7 @@ from cloister.results import SearchResult
 from .descent import descents
 from .exhaustive import no_safe_policy
 from .frontier import Frontier, explored
-from .problem import Candidate, Problem, Progress, Report
+from .problem import Candidate, Progress, Report, SearchProblem
 
 WORK = 20_000_000
 """Visits of row groups before an exploration hands back what is left."""
@@ -57,7 +57,7 @@ class Settled:
 class _Judge:
     """Takes boxes off the frontier and puts back what is left of them."""
 
-    def __init__(self, problem: Problem, frontier: Frontier[Box | Settled]) -> None:
+    def __init__(self, problem: SearchProblem, frontier: Frontier[Box | Settled]) -> None:
         self._problem = problem
         self._frontier = frontier
         self._workspace: Workspace | None = None
@@ -135,7 +135,7 @@ class _Judge:
         return generalization_bound(self._frontier.task, index, suppressed)
 
 
-def judged(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def judged(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best policy of the lattice under any rules, proven, or the best found in time with a proven bound.
 
     *Guarantee*: as `optimal`. Cost: as there for what class sizes refute, and one measurement of each policy that

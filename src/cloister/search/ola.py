@@ -15,7 +15,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, SAFE, ExplicitProperties, Policy
-from .problem import Candidate, Problem, Report
+from .problem import Candidate, Report, SearchProblem
 
 DECIDED = PROTECTION | SAFE
 
@@ -23,7 +23,7 @@ DECIDED = PROTECTION | SAFE
 class _Ola:
     """One run. Parts of the lattice are named by their lowest and highest policy, levels as the user counts them."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
         self._course = course
         self._lowest = problem.lowest.tolist()
@@ -90,7 +90,7 @@ def policies_between(bottom: Policy, top: Policy, height: int) -> Iterator[Polic
             yield (level, *rest)
 
 
-def ola(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best of the minimal safe policies: those of which no finer policy is safe.
 
     *Guarantee*: without a time limit, ``minimal`` holds all minimal safe policies, and the best of them is returned.

@@ -28,7 +28,7 @@ from .descent import descents
 from .exhaustive import no_safe_policy
 from .frontier import Explored, Frontier, explored
 from .judged import judged
-from .problem import Candidate, Problem, Progress, Report
+from .problem import Candidate, Progress, Report, SearchProblem
 
 FIRST_WORK = 20_000_000
 WORK = 60_000_000
@@ -103,7 +103,7 @@ class _Workers:
 
 
 def _search(
-    problem: Problem, frontier: Frontier[Box], threads: int, deadline: float | None, report: Report | None
+    problem: SearchProblem, frontier: Frontier[Box], threads: int, deadline: float | None, report: Report | None
 ) -> float | None:
     """Work until everything is decided, or time is up; then return the bound proven so far."""
     started = time.perf_counter()
@@ -126,7 +126,7 @@ def _search(
 
 
 def optimal(
-    problem: Problem, *, threads: int = 1, time_limit: float | None = None, report: Report | None = None
+    problem: SearchProblem, *, threads: int = 1, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
     """Best policy of the lattice, proven, or the best found in time with a proven bound.
 

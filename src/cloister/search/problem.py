@@ -69,7 +69,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A lattice over quasi-identifiers in the order of their names' UTF-8 bytes.
 
     Attributes
@@ -184,7 +184,7 @@ def attribute_losses(task: Task, leaves: Sequence[int], suppressed: int) -> tupl
     )
 
 
-def distinct_levels(problem: Problem) -> list[list[int]]:
+def distinct_levels(problem: SearchProblem) -> list[list[int]]:
     """Levels worth trying for each attribute.
 
     A level that merges no values that occur has the classes of the level below it, costs no less and has a higher

@@ -10,13 +10,13 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, ImplicitProperties, Lattice
-from .problem import Candidate, Problem, Report
+from .problem import Candidate, Report, SearchProblem
 
 
 class _Samarati:
     """One run."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
         self._course = course
         self.properties = ImplicitProperties(problem, "ranked-tree")
@@ -54,7 +54,7 @@ class _Samarati:
         return safe
 
 
-def samarati(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def samarati(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best policy of the least rank at which any policy is safe.
 
     *Guarantee*: without a time limit, no safe policy has a lower rank, and none of that rank is better. A policy of a

@@ -90,7 +90,7 @@ class DisassociationRequest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classes:
+class RecordClasses:
     """Records told apart by other things than codes; what is known of their codes is told class by class.
 
     Attributes
@@ -219,7 +219,7 @@ class Disassociation:
 
 
 @dataclass(frozen=True)
-class Figures:
+class DisassociationFigures:
     """What the custodian is told about a disassociation; counts of occurrences are secret where they are below k.
 
     Attributes
@@ -251,7 +251,7 @@ class ProtectedCodes:
 
     released: Disassociation
     cluster_of: Codes
-    figures: Figures
+    figures: DisassociationFigures
 
     def __repr__(self) -> str:
         return f"ProtectedCodes({self.released!r})"

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.request import CodesRequest, GivenCodes, Workload, counted
+from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.utility import (
     QueryErrors,
     error_histogram,
@@ -125,7 +125,7 @@ def measure_accuracy(
     released: Disassociation,
     reconstruct: Reconstruct,
     *,
-    workload: Workload | None = None,
+    workload: CodesWorkload | None = None,
     constraints: list[Query] | None = None,
     itemsets: bool = False,
     seed: int = 0,

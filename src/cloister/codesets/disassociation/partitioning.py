@@ -18,7 +18,7 @@ from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
 from cloister.kernels.splitting import Records, Split, split_records
 from cloister.kernels.tree import Tree, make_tree
 
-from .data import Classes, DisassociationRequest, Policy
+from .data import DisassociationRequest, Policy, RecordClasses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ def _constraints(policy: Policy | None, numbers: dict[str, list[int]], n_codes: 
     return constraint
 
 
-def partition_horizontally(records: Records, k: int, limit: int, classes: Classes | None = None) -> Split:
+def partition_horizontally(records: Records, k: int, limit: int, classes: RecordClasses | None = None) -> Split:
     """Clusters of records that share frequent codes, and the tree of splits that made them.
 
     A part of ``limit`` records or more is split into the records with and without a code: one of the constraint of the

@@ -19,7 +19,16 @@ from cloister.kernels.subrecords import record_chunks, shared_chunks
 from cloister.kernels.tree import make_tree
 
 from .canonical import Arranged, arrange
-from .data import Chunks, Classes, Disassociation, DisassociationRequest, Figures, ProtectedCodes, Refine, Safe
+from .data import (
+    Chunks,
+    Disassociation,
+    DisassociationFigures,
+    DisassociationRequest,
+    ProtectedCodes,
+    RecordClasses,
+    Refine,
+    Safe,
+)
 from .partitioning import (
     Encoded,
     VerticalPartition,
@@ -154,7 +163,9 @@ ANY = 2.0
 """A confidence that no pair reaches."""
 
 
-def disassociate(codes: CodeSets, request: DisassociationRequest, classes: Classes | None = None) -> ProtectedCodes:
+def disassociate(
+    codes: CodeSets, request: DisassociationRequest, classes: RecordClasses | None = None
+) -> ProtectedCodes:
     """Cut the code sets into pieces such that whoever knows up to m codes of a patient is left with k candidates.
 
     *Guarantee* (Guarantee 1 of the paper): for any m codes of any record, sensitive ones aside, there is at least one
@@ -203,7 +214,7 @@ def disassociate(codes: CodeSets, request: DisassociationRequest, classes: Class
     )
 
 
-def _class_of_part(split: Split, order: NDArray[np.int32], classes: Classes | None) -> NDArray[np.int64]:
+def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
     if classes is None:
         return np.zeros(split.starts.size - 1, dtype=np.int64)
     found: NDArray[np.int64] = classes.class_of[order[split.starts[:-1]]]
@@ -212,7 +223,7 @@ def _class_of_part(split: Split, order: NDArray[np.int32], classes: Classes | No
 
 def _in_classes(
     released: Disassociation,
-    classes: Classes | None,
+    classes: RecordClasses | None,
     class_of_part: NDArray[np.int64],
     part_number: NDArray[np.int64],
 ) -> Disassociation:
@@ -266,10 +277,10 @@ def _cluster_of(order: NDArray[np.int32], split: Split, part_number: NDArray[np.
 
 def _figures(
     released: Disassociation, codes: CodeSets, vertical: VerticalPartition, request: DisassociationRequest
-) -> Figures:
+) -> DisassociationFigures:
     told = released.record_chunks.items.size + released.shared_chunks.items.size
     ties = None if request.safe is Safe.OFF else count_ties(released, request.safe_threshold)
-    return Figures(
+    return DisassociationFigures(
         occurrences=codes.items.size,
         in_item_chunks=codes.items.size - told,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),

@@ -29,7 +29,7 @@ from .clusters_file import cluster_lines, read_clusters
 from .data import LARGEST, Disassociation, Refine, Safe
 from .manifest import METHOD, clusters_of, codebook, rules_of, sentences_of, shown_of
 from .places import codes_counted_exactly, supports_told
-from .verify import Secret, verify
+from .verify import DisassociationSecret, verify
 from .verify_figures import constraints_told, item_chunk_share, ties_in, ties_of_repeats
 
 SETTINGS = INPUT | {"k", "m", "max_cluster_size", "policy", "refine", "safe", "safe_threshold", "sensitive"}
@@ -318,7 +318,7 @@ def expectation_failures(released: Disassociation, expectation: CodesExpectation
     return [f"as asked, with k = {k} and m = {m}: {failure}" for failure in verdict.failures]
 
 
-def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> Secret:
+def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> DisassociationSecret:
     """The original in the numbers of the release, and the cluster of each of its records."""
     codes = original.given.codes
     if codes.vocabulary != released.vocabulary:
@@ -326,7 +326,7 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
             "The original does not have the codes of the release. Read it as it was read for the release: texts that "
             "stood for a missing code are named with --missing."
         )
-    return Secret(codes, _cluster_of(original, codes), diversity)
+    return DisassociationSecret(codes, _cluster_of(original, codes), diversity)
 
 
 def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:

@@ -15,14 +15,14 @@ from ..data import Codes, Integers
 from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation, Layout, is_forest, lay_out
 from .verify_chunks import orders, rare_chunks
-from .verify_original import Secret as Secret
+from .verify_original import DisassociationSecret as DisassociationSecret
 from .verify_original import differences
 
 HOW = "sets of codes were counted anew in every chunk"
 HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
 
 
-def verify(released: Disassociation, secret: Secret | None = None, diversity: int = 1) -> Verdict:
+def verify(released: Disassociation, secret: DisassociationSecret | None = None, diversity: int = 1) -> Verdict:
     """Check a release of code sets: sizes, places, order, k^m-anonymity, the omitted condition, R1 to R4.
 
     Parameters

@@ -24,7 +24,7 @@ RECORD, SHARED, ITEM, NOWHERE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Secret:
+class DisassociationSecret:
     """The original code sets, the cluster that each record went to, and l: the bound on sensitive codes is 1 / l."""
 
     codes: CodeSets
@@ -44,7 +44,7 @@ class _Places:
     shared_chunk: Integers
 
 
-def differences(released: Disassociation, layout: Layout, secret: Secret) -> Iterator[tuple[str, bool]]:
+def differences(released: Disassociation, layout: Layout, secret: DisassociationSecret) -> Iterator[tuple[str, bool]]:
     """Promises about the original, each with whether it holds."""
     codes, cluster_of = secret.codes, secret.cluster_of
     fits = (
@@ -66,7 +66,7 @@ def differences(released: Disassociation, layout: Layout, secret: Secret) -> Ite
     yield from zip(COMPARED[1:], holds, strict=True)
 
 
-def _is_diverse(released: Disassociation, secret: Secret) -> bool:
+def _is_diverse(released: Disassociation, secret: DisassociationSecret) -> bool:
     """Whether in each cluster at most one record of l has any one sensitive code."""
     cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
     diversity = min(secret.diversity, released.n_records + 1)
@@ -152,7 +152,12 @@ class _Projection:
 
 
 def _project(
-    released: Disassociation, layout: Layout, places: _Places, secret: Secret, rows: Integers, found: _Projection
+    released: Disassociation,
+    layout: Layout,
+    places: _Places,
+    secret: DisassociationSecret,
+    rows: Integers,
+    found: _Projection,
 ) -> None:
     """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
     row, code = _occurrences(secret.codes, rows)

@@ -34,7 +34,7 @@ Bits = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recoding:
+class SubtreeRecoding:
     """A cut through the hierarchy: the height to which each code is generalized, the same for all below a node.
 
     Attributes
@@ -54,7 +54,7 @@ class Recoding:
     height: Integers
 
     @classmethod
-    def of(cls, codes: CodeSets, tree: CodeTree) -> "Recoding":
+    def of(cls, codes: CodeSets, tree: CodeTree) -> "SubtreeRecoding":
         """Begin with every code as it is."""
         plain = [Repeated.of(codes.vocabulary).code] if codes.repeats else []
         levels = [np.arange(codes.n_codes), *plain, *tree.paths.T.astype(np.int64)]
@@ -92,7 +92,7 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
         There are too many choices of nodes to try.
     """
     tried = 0
-    cut = Recoding.of(codes, tree)
+    cut = SubtreeRecoding.of(codes, tree)
     records = Sets(codes.offsets, codes.items)
     for size in range(1, m + 1):
         sets = _itemsets(records, cut.current(), size)
@@ -129,7 +129,7 @@ def _itemsets(records: Sets, current: Numbers, size: int) -> Sets:
     return from_table(combinations_in(renamed, size, len(names)))
 
 
-def _mend(cut: Recoding, codes: Numbers, k: int) -> None:
+def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
     """Generalize the items of an itemset in the cheapest way that makes k records hold it."""
     paid = cut.costs(cut.current())
     best: tuple[int, int, tuple[int, ...]] | None = None
@@ -146,13 +146,13 @@ def _mend(cut: Recoding, codes: Numbers, k: int) -> None:
         cut.height[cut.nodes[:, height] == node] = height
 
 
-def _choices(cut: Recoding, codes: Numbers) -> Iterator[tuple[int, ...]]:
+def _choices(cut: SubtreeRecoding, codes: Numbers) -> Iterator[tuple[int, ...]]:
     """Every choice of heights for the items, none below its present one."""
     top = cut.nodes.shape[1]
     return product(*(range(height, top) for height in cut.height[codes].tolist()))
 
 
-def _topmost(cut: Recoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
+def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
     """The nodes chosen, with their heights; those below another are part of it."""
     chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
     above = {
@@ -162,11 +162,11 @@ def _topmost(cut: Recoding, codes: Numbers, heights: tuple[int, ...]) -> dict[No
     return {node: height for node, height in chosen.items() if not above[node] & chosen.keys()}
 
 
-def _held(cut: Recoding, nodes: dict[Node, int]) -> int:
+def _held(cut: SubtreeRecoding, nodes: dict[Node, int]) -> int:
     return int(np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64))
 
 
-def _added(cut: Recoding, node: Node, height: int, paid: Integers) -> int:
+def _added(cut: SubtreeRecoding, node: Node, height: int, paid: Integers) -> int:
     """What codes below a node lose more than they do now."""
     below = cut.nodes[:, height] == node
     covered = int(cut.sizes[node])

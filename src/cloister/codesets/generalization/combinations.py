@@ -93,14 +93,14 @@ def from_table(rows: Numbers) -> Sets:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Holders:
+class CodePostings:
     """Records by code: those of code ``c`` are ``records[starts[c]:starts[c + 1]]``, ascending."""
 
     starts: Integers
     records: Integers
 
     @classmethod
-    def of(cls, records: Sets, n_codes: int) -> "Holders":
+    def of(cls, records: Sets, n_codes: int) -> "CodePostings":
         """Index records."""
         starts = np.zeros(n_codes + 1, dtype=np.int64)
         np.cumsum(np.bincount(records.items, minlength=n_codes), out=starts[1:])
@@ -121,13 +121,13 @@ class Holders:
         return Sets(np.concatenate([[0], ends + 1]).astype(np.int64), place[order])
 
 
-def maximal_parts(codes: Numbers, holders: Holders) -> Sets:
+def maximal_parts(codes: Numbers, holders: CodePostings) -> Sets:
     """Return the largest parts of a set of codes that some record holds; none where none of its codes occurs."""
     parts = maximal(holders.restricted(codes))
     return Sets(parts.offsets, codes[parts.items])
 
 
-def rare_parts(terms: Numbers, holders: Holders, k: int) -> Sets:
+def rare_parts(terms: Numbers, holders: CodePostings, k: int) -> Sets:
     """Return the parts of a set of terms that 1 to k - 1 records hold, of those that are all a record has of it."""
     records = holders.restricted(terms)
     parts = records.distinct()

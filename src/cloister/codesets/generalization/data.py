@@ -160,7 +160,7 @@ class VisitsFile:
     missing: tuple[str, ...] = ()
 
 
-class Method(StrEnum):
+class GeneralizationMethod(StrEnum):
     """How codes are generalized."""
 
     CBA = "cba"
@@ -209,7 +209,7 @@ class GeneralizationRequest:
 
     k: int
     privacy: PrivacySets
-    method: Method = Method.CBA
+    method: GeneralizationMethod = GeneralizationMethod.CBA
     policy: UtilitySets | None = None
     uncovered: Uncovered = Uncovered.GENERALIZE
     loss: TermLoss = TermLoss.ILM
@@ -218,7 +218,7 @@ class GeneralizationRequest:
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
-        if self.method is Method.APRIORI and self.privacy.m is None:
+        if self.method is GeneralizationMethod.APRIORI and self.privacy.m is None:
             raise InputError(
                 "The method apriori protects all sets of up to m codes, but the privacy policy is "
                 f"{self.privacy.spec}. Give -m, or choose the method cba or ugaclip."
@@ -288,7 +288,7 @@ class Generalization:
 
 
 @dataclass(frozen=True)
-class ConstraintOutcome:
+class PolicySetOutcome:
     """What became of one set of the utility policy.
 
     Attributes
@@ -337,7 +337,7 @@ class GeneralizationFigures:
     ilm_terms: float = 0.0
     closeness: str = ""
     statuses: Mapping[Status, int] = field(default_factory=dict)
-    outcomes: tuple[ConstraintOutcome, ...] = ()
+    outcomes: tuple[PolicySetOutcome, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS
-from cloister.codesets.request import Workload, counted
+from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.hierarchy.classification import CodePath, load_classification
 from cloister.hierarchy.icd import IcdHierarchy
@@ -186,7 +186,9 @@ def asked_about(released: Generalization) -> TermSets:
     )
 
 
-def workload_errors(codes: CodeSets, released: Generalization, workload: Workload, reading: Reading) -> QueryErrors:
+def workload_errors(
+    codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
+) -> QueryErrors:
     """Compare the answers to a workload with the original's.
 
     Parameters

@@ -23,12 +23,12 @@ from cloister.results import Manifest, Verdict
 from cloister.utility import Reading
 
 from .data import (
-    ConstraintOutcome,
     Generalization,
     GeneralizationFigures,
+    GeneralizationMethod,
     GeneralizationRequest,
     GeneralizedCodes,
-    Method,
+    PolicySetOutcome,
 )
 from .losses import TermFigures, measure_terms, workload_errors
 from .release import order_in_file, record_texts
@@ -115,7 +115,7 @@ def settings_of(request: GeneralizationRequest, policy: str | None, closeness: s
     policy : the utility policy in words
     closeness : the hierarchy that weights were taken from
     """
-    by_sets = request.method is not Method.APRIORI
+    by_sets = request.method is not GeneralizationMethod.APRIORI
     return {
         "k": request.k,
         "m": request.privacy.m,
@@ -148,7 +148,7 @@ def sentences_of(released: Generalization, privacy: str) -> list[str]:
     ]
 
 
-def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[ConstraintOutcome, ...]:
+def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[PolicySetOutcome, ...]:
     """Return what became of the sets of a utility policy, of those that may be counted.
 
     Sets that a builder makes of the data's own codes are counted if one of their codes is released. How many others
@@ -162,7 +162,7 @@ def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[Constrai
 def utility_of(
     terms: TermFigures,
     figures: GeneralizationFigures,
-    outcomes: Sequence[ConstraintOutcome] | None,
+    outcomes: Sequence[PolicySetOutcome] | None,
     codes: tuple[int, int],
 ) -> dict[str, Any]:
     """Return what was lost, as far as the released records tell it, and how many codes are suppressed.

@@ -17,16 +17,16 @@ from cloister.kernels.terms import supports
 
 from .apriori import recode
 from .cba import cluster
-from .combinations import Holders, joined, maximal, rare_parts
+from .combinations import CodePostings, joined, maximal, rare_parts
 from .data import (
-    ConstraintOutcome,
     Generalization,
     GeneralizationFigures,
+    GeneralizationMethod,
     GeneralizationRequest,
     GeneralizedCodes,
     Integers,
-    Method,
     Numbers,
+    PolicySetOutcome,
     Sets,
     Status,
     TermLoss,
@@ -48,7 +48,7 @@ def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
     """
     if not len(apart):
         return joined([])
-    holders = Holders.of(released.records, len(released.terms))
+    holders = CodePostings.of(released.records, len(released.terms))
     return joined([rare_parts(terms, holders, released.k) for terms in _as_terms(apart, released)])
 
 
@@ -81,14 +81,14 @@ def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
     as_codes = CodeSets(tuple(map(str, range(len(released.terms)))), released.records.offsets, released.records.items)
     held = supports(term_of, record_bits(as_codes), given.offsets, given.items, released.k)
     violated = (held > 0) & (held < released.k)
-    holders = Holders.of(released.records, len(released.terms))
+    holders = CodePostings.of(released.records, len(released.terms))
     for number in np.flatnonzero((held == 0) & (given.sizes > 0)).tolist():
         terms = _as_terms(given.chosen(np.array([number])), released)
         violated[number] = any(len(rare_parts(each, holders, released.k)) for each in terms)
     return violated
 
 
-def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalization) -> tuple[ConstraintOutcome, ...]:
+def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
     """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
     if policy is None:
         return ()
@@ -99,7 +99,7 @@ def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalizati
         terms = np.unique(term_of[items])
         reached = released.terms.chosen(terms[terms >= 0].astype(np.int64)).items
         gone = int(np.sum(term_of[items] < 0))
-        found.append(ConstraintOutcome(name, len(items), gone, bool(np.all(np.isin(reached, items)))))
+        found.append(PolicySetOutcome(name, len(items), gone, bool(np.all(np.isin(reached, items)))))
     return tuple(found)
 
 
@@ -222,7 +222,7 @@ def _in_order(codes: CodeSets, place: Integers, n_terms: int) -> tuple[Sets, Int
 
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
     """The smallest code of the term of each code, by the method asked for."""
-    if request.method is Method.APRIORI:
+    if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []
     groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
@@ -235,7 +235,7 @@ def _until_protected(
     codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints, terms: WorkingTerms
 ) -> None:
     """Run the method until no set, and no part of one, has 1 to k - 1 records; what is merged can let parts meet."""
-    protect = cluster if request.method is Method.CBA else clip
+    protect = cluster if request.method is GeneralizationMethod.CBA else clip
     exponential = request.loss is TermLoss.UL
     waiting = constraints.required
     while len(waiting):
@@ -281,5 +281,5 @@ def must_compile() -> bool:
 def load_kernels() -> None:
     """Run every kernel once, on four records."""
     codes = CodeSets.from_records(RECORDS)
-    for method in Method:
+    for method in GeneralizationMethod:
         generalize(codes, GeneralizationRequest(2, PrivacyPolicy.all_combinations(codes, 2), method))

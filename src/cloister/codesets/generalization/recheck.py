@@ -31,9 +31,17 @@ from cloister.results import Manifest, Verdict
 from .data import Generalization, Integers, Sets
 from .manifest import counts_agree, counts_of, rules_of, sentences_of
 from .privacy_files import ALL, StatedSets
-from .recheck_settings import KnownPrivacy, Stated, known_policy, known_privacy, lacking, read_stated, sets_named
+from .recheck_settings import (
+    KnownPrivacy,
+    StatedSettings,
+    known_policy,
+    known_privacy,
+    lacking,
+    read_stated,
+    sets_named,
+)
 from .release import codebook, data_frame, order_in_file, read_released, record_texts, shown_of
-from .verify import Promise, Secret, verify
+from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from .verify_figures import figures_agree, rarity_of
 
 CHECKED = (
@@ -83,9 +91,9 @@ def recheck_generalized(
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
     failures += report_failures(folder, manifest, shown_of(released))
     promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
-    promise = Promise(promised, policy if asked.by_sets else None, asked.uncovered_together)
+    promise = GeneralizationGuarantee(promised, policy if asked.by_sets else None, asked.uncovered_together)
     counted = tuple(_counted(privacy, released, codes))
-    secret = None if original is None else Secret(original.given.codes, _origin(original, released))
+    secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
     verdict = verify(released, promise, secret)
     failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise, verdict.failures)]
     if privacy.is_lacking and not failures:
@@ -123,7 +131,7 @@ def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
 
 
 def _contradictions(
-    folder: Path, manifest: Manifest, asked: Stated, released: Generalization, frame: pl.DataFrame
+    folder: Path, manifest: Manifest, asked: StatedSettings, released: Generalization, frame: pl.DataFrame
 ) -> list[str]:
     """What the manifest or the codebook says that the data file does not, and how that is not written as it must be."""
 
@@ -154,7 +162,7 @@ def _contradictions(
     return stated(found, "a release of generalized code sets")
 
 
-def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> bool:
+def _codebook_agrees(folder: Path, asked: StatedSettings, released: Generalization) -> bool:
     try:
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
@@ -162,7 +170,7 @@ def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> b
     return listed.equals(codebook(released, numbered=asked.numbered))
 
 
-def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[str]:
+def _misfits(released: Generalization, codes: CodeSets, asked: StatedSettings) -> list[str]:
     """Codes of terms that the original does not have, and another number of suppressed codes than there are."""
     more = len(set(released.vocabulary) - set(codes.vocabulary))
     if more:
@@ -209,7 +217,11 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
 
 
 def _unexpected(
-    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: Promise, known: Sequence[str]
+    released: Generalization,
+    k: int | None,
+    privacy: KnownPrivacy,
+    promise: GeneralizationGuarantee,
+    known: Sequence[str],
 ) -> list[str]:
     """What does not hold of the recipient's own k and m, and of a privacy policy that is not the promised one.
 

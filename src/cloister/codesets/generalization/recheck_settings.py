@@ -20,14 +20,14 @@ from cloister.errors import InputError
 from cloister.release_folder import stated
 from cloister.results import Manifest
 
-from .data import Generalization, Method, PrivacySets, TermLoss, Uncovered
+from .data import Generalization, GeneralizationMethod, PrivacySets, TermLoss, Uncovered
 from .manifest import FREQUENT
 from .privacy_files import ALL, RECORDS, VISITS, sets_of_json, sets_of_records, sets_of_visits
 from .verify import NO_SETS
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedSettings:
     """Settings and promises of a manifest.
 
     Attributes
@@ -37,7 +37,7 @@ class Stated:
     codes, suppressed : how many codes there are said to be, and of how many something is suppressed
     """
 
-    method: Method
+    method: GeneralizationMethod
     k: int
     m: int | None
     privacy: str
@@ -52,7 +52,7 @@ class Stated:
     @property
     def by_sets(self) -> bool:
         """Whether terms keep to the sets of the utility policy."""
-        return self.method is not Method.APRIORI
+        return self.method is not GeneralizationMethod.APRIORI
 
     @property
     def uncovered_together(self) -> bool:
@@ -65,7 +65,7 @@ class Stated:
         return self.policy is not None and self.policy.startswith(FREQUENT)
 
 
-def read_stated(manifest: Manifest) -> Stated:
+def read_stated(manifest: Manifest) -> StatedSettings:
     """Return what a manifest states.
 
     Raises
@@ -76,9 +76,9 @@ def read_stated(manifest: Manifest) -> Stated:
     return stated(lambda: _read(manifest), "a release of generalized code sets")
 
 
-def _read(manifest: Manifest) -> Stated:
-    settings, method = manifest["settings"], Method(manifest["method"])
-    by_sets = method is not Method.APRIORI
+def _read(manifest: Manifest) -> StatedSettings:
+    settings, method = manifest["settings"], GeneralizationMethod(manifest["method"])
+    by_sets = method is not GeneralizationMethod.APRIORI
     m = settings["m"]
     if not isinstance(manifest["columns"], dict):
         raise TypeError("columns are not by name")
@@ -86,7 +86,7 @@ def _read(manifest: Manifest) -> Stated:
         TermLoss(settings["loss"])
     elif settings["loss"] is not None or settings["uncovered"] is not None:
         raise ValueError("a setting that the method does not have")
-    return Stated(
+    return StatedSettings(
         method=method,
         k=_whole(settings["k"], 1),
         m=None if m is None else _whole(m, 1),
@@ -127,7 +127,7 @@ LEVEL, OF_ALL = "level", ("sim:", "sup:")
 
 
 def known_policy(
-    asked: Stated, released: Generalization, given: "str | Path | UtilityPolicy | None", codes: CodeSets | None
+    asked: StatedSettings, released: Generalization, given: "str | Path | UtilityPolicy | None", codes: CodeSets | None
 ) -> UtilityPolicy | None:
     """Return the utility policy of a release; one without sets if there is none, None if it is not known.
 
@@ -192,7 +192,7 @@ def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets |
     return found
 
 
-def _made_anew(asked: Stated, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
+def _made_anew(asked: StatedSettings, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
     """The policy by its words; without sets where that may be, since the codes that it was made of are suppressed."""
     words = str(asked.policy)
     if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
@@ -223,7 +223,7 @@ class KnownPrivacy:
     is_lacking: bool
 
 
-def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
+def known_privacy(asked: StatedSettings, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
     """Return the privacy policies that are known: the promised one first, by its name, and what else was given.
 
     The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
@@ -247,7 +247,7 @@ def known_privacy(asked: Stated, expectation: CodesExpectation, codes: CodeSets 
     return KnownPrivacy(None, given, m, True)
 
 
-def lacking(asked: Stated, privacy: KnownPrivacy) -> InputError:
+def lacking(asked: StatedSettings, privacy: KnownPrivacy) -> InputError:
     """Return what is said of a release that is in order, but whose privacy policy is not known."""
     give = (
         "Give the original with --original."

@@ -21,7 +21,7 @@ from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Verdict
 
-from .data import Generalization, GeneralizationRequest, Method, PrivacySets, Sets, Uncovered, UtilitySets
+from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered, UtilitySets
 from .verify_counts import has_rare_itemset, has_rare_part
 
 
@@ -72,7 +72,7 @@ def as_table(sets: Sequence[set[int]]) -> np.ndarray[tuple[int, int], np.dtype[n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Promise:
+class GeneralizationGuarantee:
     """What a release is to keep.
 
     Attributes
@@ -121,23 +121,25 @@ def _by_policy(k: int) -> str:
     return f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
 
 
-def promise_of(request: GeneralizationRequest) -> Promise:
+def promise_of(request: GeneralizationRequest) -> GeneralizationGuarantee:
     """Return what a release that was asked for is to keep; AA follows the hierarchy, whatever the utility policy."""
     privacy = None if request.privacy.m is not None else request.privacy
-    if request.method is Method.APRIORI:
-        return Promise(privacy)
-    return Promise(privacy, request.policy or NO_SETS, request.uncovered is Uncovered.GENERALIZE)
+    if request.method is GeneralizationMethod.APRIORI:
+        return GeneralizationGuarantee(privacy)
+    return GeneralizationGuarantee(privacy, request.policy or NO_SETS, request.uncovered is Uncovered.GENERALIZE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Secret:
+class GeneralizationSecret:
     """The original, and the record of it behind each released one: (n_records,) int64; None where that is not known."""
 
     codes: CodeSets
     origin: NDArray[np.int64] | None = None
 
 
-def verify(released: Generalization, promise: Promise, secret: Secret | None = None) -> Verdict:
+def verify(
+    released: Generalization, promise: GeneralizationGuarantee, secret: GeneralizationSecret | None = None
+) -> Verdict:
     """Check generalized code sets: form, terms, supports, and with the original every record.
 
     Parameters
@@ -206,7 +208,7 @@ def _check_repeats(checks: Checks, released: Generalization) -> bool:
     return checks.require(is_nested(released), NESTED)
 
 
-def _check_privacy(checks: Checks, released: Generalization, promise: Promise) -> None:
+def _check_privacy(checks: Checks, released: Generalization, promise: GeneralizationGuarantee) -> None:
     k, records = released.k, released.records
     empty = int(np.sum(np.diff(records.offsets) == 0))
     checks.require(not 0 < empty < k, _empty(k))
@@ -251,7 +253,7 @@ def _is_inside(released: Generalization, constraints: Sequence[frozenset[str]], 
     return True
 
 
-def _check_original(checks: Checks, released: Generalization, secret: Secret) -> None:
+def _check_original(checks: Checks, released: Generalization, secret: GeneralizationSecret) -> None:
     codes = secret.codes
     held = set(codes.items.tolist())
     occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)

@@ -13,7 +13,7 @@ from cloister.codesets.policy import CLASSIFICATIONS, is_built
 from cloister.hierarchy.classification import CodePath, load_classification
 
 from .data import Generalization
-from .recheck_settings import Stated
+from .recheck_settings import StatedSettings
 
 AGREEMENT = 1e-9
 """How far a loss may be from the one recomputed."""
@@ -23,7 +23,7 @@ TOP = 4
 """Height of the root of a classification: category, section, chapter, root."""
 
 
-class Sets(Protocol):
+class ConstraintSets(Protocol):
     """Disjoint sets of codes."""
 
     @property
@@ -103,7 +103,9 @@ def _nodes(path: CodePath) -> tuple[str, str, str]:
     return str(path.category), str(path.section), str(path.chapter)
 
 
-def figures_agree(utility: dict[str, Any], asked: Stated, released: Generalization, policy: Sets | None) -> bool:
+def figures_agree(
+    utility: dict[str, Any], asked: StatedSettings, released: Generalization, policy: ConstraintSets | None
+) -> bool:
     """Return whether ``utility`` is as counted anew, and nothing is there that does not follow.
 
     Parameters
@@ -121,7 +123,9 @@ def figures_agree(utility: dict[str, Any], asked: Stated, released: Generalizati
     return bool(follows and whole) and _constraints_agree(utility, asked, released, policy)
 
 
-def _constraints_agree(utility: dict[str, Any], asked: Stated, released: Generalization, policy: Sets | None) -> bool:
+def _constraints_agree(
+    utility: dict[str, Any], asked: StatedSettings, released: Generalization, policy: ConstraintSets | None
+) -> bool:
     """Without a policy, and of frequent sets, nothing is told.
 
     Sets of which no code is released are satisfied. Each suppressed code may be all there is of one more set, and may
