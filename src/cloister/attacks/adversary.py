@@ -45,16 +45,16 @@ class Matches:
     own: Integers
 
     @classmethod
-    def of(cls, sights: Sequence[Match]) -> "Matches":
+    def of(cls, found: Sequence[Match]) -> "Matches":
         """Put them together."""
-        rows = np.array([(each.matches, each.least, each.own) for each in sights], dtype=np.int64).reshape(-1, 3)
+        rows = np.array([(each.matches, each.least, each.own) for each in found], dtype=np.int64).reshape(-1, 3)
         return cls(rows[:, 0], rows[:, 1], rows[:, 2])
 
 
 class RecordSet(Protocol):
     """Records among which targets are looked for."""
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows these items of a target."""
 
 

@@ -179,7 +179,7 @@ class InChunks:
         free[self._layout.position[self._item[code]]] = False
         return free
 
-    def sight(self, target: int, candidates: Integers) -> Match:
+    def match_among(self, target: int, candidates: Integers) -> Match:
         """Return what is seen where there are so many candidates in each cluster."""
         found = candidates[candidates > 0]
         own = int(self.own[target])
@@ -192,9 +192,9 @@ class InChunks:
         begin = int(self.codes.offsets[target])
         return [int(self.codes.items[begin + item]) for item in known]
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
-        return self.sight(target, self.fitting(self.known_codes(target, known)))
+        return self.match_among(target, self.fitting(self.known_codes(target, known)))
 
 
 def numbers_in(released: Disassociation, codes: CodeSets) -> Integers:
@@ -204,13 +204,7 @@ def numbers_in(released: Disassociation, codes: CodeSets) -> Integers:
 
 
 def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> OpenedRelease:
-    """Open a release of disassociated code sets.
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
-    """
+    """Open a release of disassociated code sets."""
     released, codes = read_clusters(folder / CLUSTERS), original.given.codes
     own = _cluster_of(original, released)
     adversary = Adversary(

@@ -31,7 +31,7 @@ from cloister.release_folder import delimiter_told, read_data
 from cloister.results import Manifest
 
 from .adversary import Adversary, Integers, KnowledgeStep, Match
-from .labelled import numbered, sight_of
+from .labelled import match_of, numbered
 from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
@@ -125,7 +125,7 @@ class Histories:
     sizes: Integers
     own: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who has made so many steps of knowledge."""
         cell = int(self.cell_of[target])
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
@@ -134,7 +134,7 @@ class Histories:
             for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
                 has = held.having(int(value), int(times)) if value != ABSENT else alive[:0]
                 alive = alive[np.isin(alive, has, assume_unique=True)]
-        return sight_of(alive, self.sizes, int(self.own[target]))
+        return match_of(alive, self.sizes, int(self.own[target]))
 
 
 def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
@@ -144,11 +144,6 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     ----------
     original : as read, with the plan
     seed : of the order in which values become known
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     promise, source = read_promise(manifest), original.claims
     plan = replace(source.plan, risk=replace(source.plan.risk, seed=manifest["seed"]))

@@ -23,7 +23,7 @@ from cloister.results import Manifest
 
 from .adversary import Adversary, Integers, KnowledgeStep, Match, order_of
 from .figures import Inference
-from .labelled import sight_of
+from .labelled import match_of
 from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1
@@ -57,9 +57,9 @@ class TermRecords:
         wanted = sorted((self.postings[term] for term in terms), key=len)
         return reduce(_both, wanted[1:], wanted[0])
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
-        return sight_of(self.groups(target, known), self.sizes, int(self.own[target]))
+        return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
 
 
 def _both(few: Integers, many: Integers) -> Integers:
@@ -173,11 +173,6 @@ def open_codes(
     ----------
     expectation : its privacy policy, where the release names one that is not in it; without, nothing is known to be
         covered by the guarantee there
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     asked, codes = read_stated(manifest), original.given.codes
     cells = read_cells(folder, manifest)
@@ -237,13 +232,7 @@ def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
 
 
 def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
-    """Return the terms of each record of the data file, as text.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Return the terms of each record of the data file, as text."""
     name = data_file(manifest)
     frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest))
     if CODES not in frame.columns:

@@ -188,7 +188,7 @@ class Attack:
         return {"targets": self.budget, "holds": self.holds}
 
 
-def found_among(sights: Matches, k: int) -> Found:
+def found_among(found: Matches, k: int) -> Found:
     """Add up what one adversary saw of each target.
 
     Examples
@@ -199,11 +199,11 @@ def found_among(sights: Matches, k: int) -> Found:
     Found(targets=3, none=1, fewer=1, enough=1, alone=1, least=1, rate=0.08333333333333333, confidence=0.625, \
 false_matches=0.3333333333333333)
     """
-    matches, least = sights.matches, sights.least
+    matches, least = found.matches, found.least
     has_any = matches > 0
     chances = np.divide(1.0, matches, out=np.zeros(matches.size), where=has_any)
-    is_wrong = has_any & (sights.own == ELSEWHERE)
-    is_known = not np.any(sights.own == UNKNOWN)
+    is_wrong = has_any & (found.own == ELSEWHERE)
+    is_known = not np.any(found.own == UNKNOWN)
     n = matches.size
     return Found(
         targets=n,

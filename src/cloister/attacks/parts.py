@@ -111,11 +111,6 @@ def link_parts(
     opened : the parts, by name
     attacks : what was found in each
     budget : patients looked for in each pair of parts; a random sample where there are more
-
-    Raises
-    ------
-    InputError
-        Two parts have one name.
     """
     names = [name for name, _ in opened]
     if len(set(names)) != len(names):

@@ -166,11 +166,6 @@ def released_of(crosswalk: pl.DataFrame | None, ids: pl.Series | None, released:
     crosswalk : columns ``released`` and ``original``; None where it is not given, then all are `NOT_KNOWN`
     ids : (n_patients,) of the original; their numbers from 1 on where there are none
     released : (n_records,) the released ids
-
-    Raises
-    ------
-    InputError
-        The crosswalk is not that of this release and this original.
     """
     n_patients = 0 if ids is None else len(ids)
     if crosswalk is None or ids is None:
@@ -233,8 +228,8 @@ def _levels(adversary: Adversary, targets: Integers, k: int, seed: int) -> Itera
         known = [(target, items) for target, items in _knowing(adversary, targets, step, seed)]
         if not known:
             continue
-        released = Matches.of([adversary.released.look(target, items) for target, items in known])
-        original = Matches.of([adversary.original.look(target, items) for target, items in known])
+        released = Matches.of([adversary.released.match(target, items) for target, items in known])
+        original = Matches.of([adversary.original.match(target, items) for target, items in known])
         covered = [adversary.covers(target, items) for target, items in known]
         yield level_of(step.words, released, original, covered, k, step.limit)
 

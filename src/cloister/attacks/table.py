@@ -41,11 +41,6 @@ def open_table(
     hierarchies : those that came from files
     crosswalk : written with the release, where it is known
     reduced : from the data file to that form
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     promise, k = stated(lambda: (promise_of(manifest), _class_size(manifest)), "a table")
     frame = reduced(read_released(folder, manifest, promise))
@@ -92,13 +87,7 @@ def open_table(
 
 
 def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.DataFrame:
-    """Return the released records; rows of suppressed ones are set aside.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or does not have the columns that the manifest states.
-    """
+    """Return the released records; rows of suppressed ones are set aside."""
     name = data_file(manifest)
     if TABLE in manifest:
         raise InputError(

@@ -22,7 +22,7 @@ from cloister.tabular.verification.promise import Promise
 from .adversary import Adversary, Integers, Match
 from .chunks import InChunks, numbers_in
 from .codes import TermRecords, as_recorded, code_steps
-from .labelled import Labelled, numbered, sight_of
+from .labelled import Labelled, match_of, numbered
 from .simulation import NOT_KNOWN, OpenedRelease
 from .table import labels_of, open_table
 
@@ -45,13 +45,13 @@ class InClasses:
     chunks: InChunks
     place: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
         who = int(self.place[target])
         candidates = self.chunks.fitting(self.chunks.known_codes(who, known))
         fitting = self.classes.groups(target, range(len(self.classes.labels)))
         candidates[~np.isin(self.chunks.released.class_of, fitting)] = 0
-        return self.chunks.sight(who, candidates)
+        return self.chunks.match_among(who, candidates)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +70,11 @@ class BesideRows:
     place: Integers
     records: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
         held = self.records[self.holders.groups(int(self.place[target]), known)]
         alike = held[self.table.own[held] == self.table.own[target]]
-        return sight_of(alike, np.ones(self.place.size, dtype=np.int64), target)
+        return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)
 
 
 def open_table_with_codes(
@@ -90,11 +90,6 @@ def open_table_with_codes(
     Parameters
     ----------
     missing : texts in the original that stand for a missing code
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     column = stated(lambda: str(manifest[WITH_CODES]["column"]), "a table with codes")
     reduced = with_presence(original, column, missing)

@@ -21,7 +21,7 @@ from cloister.trajectories.recheck import TrajectoriesOriginal
 from cloister.trajectories.stated import Stated, read_stated
 
 from .adversary import Adversary, Integers, KnowledgeStep, Match
-from .labelled import numbered, sight_of
+from .labelled import match_of, numbered
 from .simulation import NOT_KNOWN, OpenedRelease, Sensitive, Traces, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)
@@ -114,9 +114,9 @@ class ByPairs:
         """Return the sequences that fit."""
         return self.among.pairs(target, known)
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some pairs of a target."""
-        return sight_of(self.groups(target, known), self.among.sizes, int(self.among.own[target]))
+        return match_of(self.groups(target, known), self.among.sizes, int(self.among.own[target]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,21 +132,16 @@ class ByCodes:
     among: LabelSequences
     codes: Sequence[Integers]
 
-    def look(self, target: int, known: Sequence[int]) -> Match:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
         found = self.among.some([int(self.codes[target][item]) for item in known])
-        return sight_of(found, self.among.sizes, int(self.among.own[target]))
+        return match_of(found, self.among.sizes, int(self.among.own[target]))
 
 
 def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOriginal) -> OpenedRelease:
     """Open a release of trajectories.
 
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     asked = read_stated(manifest)
     frame = _read(folder, manifest)

@@ -82,11 +82,6 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
         once
     drop_empty : leave records without codes out
 
-    Raises
-    ------
-    InputError
-        There is no record, one has no code, or a code cannot be told from others when written.
-
     Examples
     --------
     >>> import polars as pl
@@ -226,13 +221,7 @@ def _numbered(names: list[str], keys: Keys) -> tuple[list[str], Keys]:
 
 
 def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
-    """Refuse codes that could not be told apart in the released file.
-
-    Raises
-    ------
-    InputError
-        A code holds NUL or white space, or ends as numbered occurrences do.
-    """
+    """Refuse codes that could not be told apart in the released file."""
     column = source.columns.codes or source.columns.code
     codes = pl.Series(names, dtype=pl.String)
     if codes.str.contains("\0", literal=True).any():

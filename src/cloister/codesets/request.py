@@ -56,13 +56,7 @@ def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> CodesWork
 
 
 def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
-    """Return a workload by its words: ``frequent:5`` (percent of the patients) or ``random:1000`` (queries).
-
-    Raises
-    ------
-    InputError
-        The words are neither.
-    """
+    """Return a workload by its words: ``frequent:5`` (percent of the patients) or ``random:1000`` (queries)."""
     kind, _, text = spec.partition(":")
     try:
         number = float(text)
@@ -160,11 +154,6 @@ def read_given(
     Parameters
     ----------
     usual_delimiter : taken where none can be detected; the rest as of `CodeSets.read`
-
-    Raises
-    ------
-    InputError
-        As of `CodeSets.read`.
     """
     source = read_code_lists(
         path,
@@ -189,26 +178,14 @@ def read_given(
 
 
 def check_seed(seed: int) -> int:
-    """Return the seed of reconstructions if it is one.
-
-    Raises
-    ------
-    InputError
-        It is no whole number from 0 on.
-    """
+    """Return the seed of reconstructions if it is one."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InputError(f"The seed is {seed!r}, but must be a whole number from 0 on.")
     return int(seed)
 
 
 def check_codes(codes: CodeSets) -> CodeSets:
-    """Return code sets if they can be used.
-
-    Raises
-    ------
-    InputError
-        There are none, a record has no codes, or occurrences of codes are not numbered from 1 without gaps.
-    """
+    """Return code sets if they can be used."""
     if not isinstance(codes, CodeSets):
         raise InputError("Code sets are needed, as CodeSets.read or CodeSets.from_records return them.")
     if not codes.n_records:

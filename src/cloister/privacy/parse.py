@@ -62,11 +62,6 @@ def parse_rule(text: str) -> PrivacyRule:
     hierarchy is not read here: the rule holds where to find it as ``source``, to be replaced by `with_population` or
     `with_hierarchy`.
 
-    Raises
-    ------
-    InputError
-        The model is not known, or its values are not of its form or range.
-
     Examples
     --------
     >>> parse_rule("recursive-l-diversity:diagnosis=3,2")

@@ -145,11 +145,6 @@ def known_of(
     columns : at least one; a missing value is a value of its own beside others, and an event without any is known by
         nobody
     cells : (n_patients,) number of each patient's quasi-identifiers, where attackers know those too
-
-    Raises
-    ------
-    InputError
-        As of `partial_knowledge`.
     """
     some = events.filter(~pl.all_horizontal(pl.col(column).is_null() for column in columns))
     if not some.height:

@@ -243,11 +243,6 @@ def partial_knowledge(
     known : numbers of items
     k : at least 2
     seed : of what is sampled
-
-    Raises
-    ------
-    InputError
-        A number of items known is not from 1 to 20, k is below 2, or there are no records or one without items.
     """
     if not known or any(m not in range(1, MOST_KNOWN + 1) for m in known):
         raise InputError(f"Attackers know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")

@@ -197,11 +197,6 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
     The rule of Dankar et al. picks an estimator of population uniques (`cloister.privacy.PopulationUniqueness`); under
     the same model 1 / F is replaced by its expectation, given the records of the class. Deviation: what El Emam (2013)
     calls the larger of two averages is the mean of 1 / F here, as the people of all classes are not estimated.
-
-    Raises
-    ------
-    InputError
-        The fraction is not above 0 and at most 1, or so small that more people would be needed than ever lived.
     """
     if not 0 < fraction <= 1 or grouped.n_records / fraction > MOST_PEOPLE:
         raise InputError(

@@ -107,11 +107,6 @@ USUAL = 0.2
 def parse_threshold(text: str | float) -> float:
     """Return a threshold that was given as a number above 0 and at most 1, or by name.
 
-    Raises
-    ------
-    InputError
-        It is neither.
-
     Examples
     --------
     >>> parse_threshold("ema"), parse_threshold("0.2")

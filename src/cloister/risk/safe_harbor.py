@@ -73,11 +73,6 @@ EVERY = "both"
 def small_areas(census: str = EVERY) -> frozenset[str]:
     """Return the three-digit areas that are too small by one census, or by either of them.
 
-    Raises
-    ------
-    InputError
-        The census is not known.
-
     Examples
     --------
     >>> "369" in small_areas("2000"), "369" in small_areas()
@@ -143,11 +138,6 @@ def look_for_identifiers(
     records : how many records each row stands for; one unless given
     census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
     today : what years of birth are compared with; the day of the call if not given
-
-    Raises
-    ------
-    InputError
-        The census is not known.
     """
     areas = small_areas(census)
     year = (today or datetime.date.today()).year

@@ -91,13 +91,7 @@ class SpecialUniques:
 
 
 def allowed_largest(grouped: GroupedRecords, asked: int | None) -> int:
-    """Return up to how many columns are looked at together: as asked, or 3 or fewer where that would take long.
-
-    Raises
-    ------
-    InputError
-        It is no whole number from 1 on, or too many sets of columns would have to be looked at.
-    """
+    """Return up to how many columns are looked at together: as asked, or 3 or fewer where that would take long."""
     n_columns = len(grouped.columns)
     if asked is None:
         fits = [

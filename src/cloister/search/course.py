@@ -145,13 +145,7 @@ class Course:
         return candidate
 
     def need_monotone(self, search: str) -> None:
-        """Refuse rules that this search cannot work with.
-
-        Raises
-        ------
-        InputError
-            "Not safe" is not inherited by finer policies.
-        """
+        """Refuse rules that this search cannot work with."""
         if not self.problem.is_monotone:
             raise InputError(
                 f"The search {search} takes for granted that a coarser policy protects no less, which these rules do "

@@ -33,13 +33,7 @@ class NotAsWritten(Exception):
 
 
 def write_clusters(released: Disassociation, path: Path) -> None:
-    """Write a new file, readable by its owner alone.
-
-    Raises
-    ------
-    InputError
-        The file exists or cannot be written.
-    """
+    """Write a new file, readable by its owner alone."""
     with private_file(path) as file:
         for line in cluster_lines(released):
             file.write(line)
@@ -113,13 +107,7 @@ def _chunk_texts(chunks: Chunks, quoted: list[str]) -> Iterator[str]:
 
 
 def read_clusters(path: Path) -> Disassociation:
-    """Return what a file holds; whether it keeps its promise is for the verifier to say.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or holds no disassociated code sets.
-    """
+    """Return what a file holds; whether it keeps its promise is for the verifier to say."""
     try:
         with path.open("rb") as file:
             return _from_parts(_parts(file))

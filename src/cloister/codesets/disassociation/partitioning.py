@@ -42,13 +42,7 @@ class Encoded:
 
 
 def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
-    """Number everything.
-
-    Raises
-    ------
-    InputError
-        A sensitive code is unknown, constraints overlap, or an occurrence is numbered without those before it.
-    """
+    """Number everything."""
     unit, level = _units(codes)
     numbers = codes.items_by_code()
     barred = np.zeros(codes.n_codes, dtype=np.bool_)

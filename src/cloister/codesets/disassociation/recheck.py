@@ -138,13 +138,7 @@ AGREEMENT = 1e-9
 def recheck_codes(
     folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
 ) -> Verdict:
-    """Check hashes, promise, reconstruction, codebook and figures of a release folder.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be read as a release of code sets, or the crosswalk does not fit the original.
-    """
+    """Check hashes, promise, reconstruction, codebook and figures of a release folder."""
     failures = check_files(folder, manifest)
     if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
         return Verdict(False, "the files were looked for", (), tuple(failures))

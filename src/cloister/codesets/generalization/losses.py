@@ -82,13 +82,7 @@ def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
 
 
 def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
-    """Return the nodes of a hierarchy that the user gives; of a classification, those of `icd_tree`.
-
-    Raises
-    ------
-    InputError
-        It does not list a code.
-    """
+    """Return the nodes of a hierarchy that the user gives; of a classification, those of `icd_tree`."""
     if isinstance(hierarchy, IcdHierarchy):
         return icd_tree(codes, hierarchy.spec)
     names = _names(codes)

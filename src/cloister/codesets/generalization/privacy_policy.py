@@ -194,11 +194,6 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
     Parameters
     ----------
     read_as : how a file of visits is read
-
-    Raises
-    ------
-    InputError
-        The words are none of these, or the policy cannot be made.
     """
     kind, colon, rest = spec.partition(":")
     if spec == RECORDS:

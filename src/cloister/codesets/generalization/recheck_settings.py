@@ -66,13 +66,7 @@ class StatedSettings:
 
 
 def read_stated(manifest: Manifest) -> StatedSettings:
-    """Return what a manifest states.
-
-    Raises
-    ------
-    InputError
-        It lacks something, or has something else in its place.
-    """
+    """Return what a manifest states."""
     return stated(lambda: _read(manifest), "a release of generalized code sets")
 
 
@@ -135,11 +129,6 @@ def known_policy(
     ----------
     given : by the user: the policy, or its words
     codes : the original
-
-    Raises
-    ------
-    InputError
-        The words are no policy.
     """
     if asked.policy is None:
         return NO_SETS
@@ -169,13 +158,7 @@ def _require_codes(words: str, codes: CodeSets | None) -> None:
 
 
 def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
-    """Return how many sets of a privacy policy have a code of the release, or of the original.
-
-    Raises
-    ------
-    InputError
-        None has, so that nothing would be checked.
-    """
+    """Return how many sets of a privacy policy have a code of the release, or of the original."""
     present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
     names = privacy.vocabulary
     if released.repeats:
@@ -228,11 +211,6 @@ def known_privacy(asked: StatedSettings, expectation: CodesExpectation, codes: C
 
     The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
     so that any may be it.
-
-    Raises
-    ------
-    InputError
-        What was given is no policy, or cannot be read or made.
     """
     given, m = _given_privacy(expectation, codes), expectation.m
     if isinstance(given, int):

@@ -26,13 +26,7 @@ MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
 
 def check_writable(codes: CodeSets) -> None:
-    """Refuse codes that could not be told from terms.
-
-    Raises
-    ------
-    InputError
-        A code has a bracket or a comma inside.
-    """
+    """Refuse codes that could not be told from terms."""
     odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)
     if odd:
         raise InputError(
@@ -42,13 +36,7 @@ def check_writable(codes: CodeSets) -> None:
 
 
 def check_size(released: Generalization) -> None:
-    """Refuse what would make a data file that no machine reads: each record spells all codes of its terms.
-
-    Raises
-    ------
-    InputError
-        The text of the records has more than `MOST_BYTES`.
-    """
+    """Refuse what would make a data file that no machine reads: each record spells all codes of its terms."""
     lengths = np.array([len(term_text(codes).encode()) + 1 for codes in released.named_terms()], dtype=np.int64)
     size = int((lengths * released.supports()).sum())
     if size > MOST_BYTES:
@@ -90,11 +78,6 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
     ----------
     cells : the terms of each record
     k, m, repeats : as the manifest states them
-
-    Raises
-    ------
-    InputError
-        A term is not written as one, or two terms share a code.
     """
     records = [[] if text is None else text.split(" ") for text in cells.to_list()]
     codes_of = {text: _codes(text) for text in sorted(set().union(*records))}
