@@ -224,13 +224,10 @@ def _adversary(
         KnowledgeStep(words, number, promise.threshold if number == AS_PLANNED else None)
         for number, words in enumerate(STEPS, start=1)
     )
-    covers = _covers_the_plan
-    return Adversary(steps, np.full(n_patients, len(STEPS)), released, everybody, covers)
-
-
-def _covers_the_plan(_target: int, known: Sequence[int]) -> bool:
-    """The guarantee is about whoever knows as much as the plan says, or less; and about the average patient."""
-    return len(known) == AS_PLANNED
+    # The guarantee is about whoever knows as much as the plan says, or less; and about the average patient.
+    return Adversary(
+        steps, np.full(n_patients, len(STEPS)), released, everybody, lambda _, known: len(known) == AS_PLANNED
+    )
 
 
 def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:

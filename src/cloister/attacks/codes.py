@@ -112,7 +112,8 @@ class FurtherCode:
         or without a match, are left out.
         """
         supports = np.array([rows.size for rows in self.among.postings], dtype=np.int64)
-        records, terms = self._by_record()
+        terms = np.repeat(np.arange(supports.size), supports)
+        records = np.concatenate([*self.among.postings, np.empty(0, dtype=np.int64)])
         right = blind = 0.0
         certain = n = 0
         for hidden, known, rows in self._hidden(targets, seed):
@@ -131,11 +132,6 @@ class FurtherCode:
         """Codes of each term."""
         term_of = self.among.term_of
         return np.bincount(term_of[term_of != NO_TERM], minlength=len(self.among.postings))
-
-    def _by_record(self) -> tuple[Integers, Integers]:
-        """The record and the term of each occurrence."""
-        terms = np.repeat(np.arange(len(self.among.postings)), [rows.size for rows in self.among.postings])
-        return np.concatenate([*self.among.postings, np.empty(0, dtype=np.int64)]), terms
 
     def _hidden(self, targets: Integers, seed: int) -> Iterator[tuple[int, set[int], Integers]]:
         """For each target the term of the hidden code, those of the known ones, and the records that fit."""

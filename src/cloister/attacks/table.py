@@ -42,7 +42,7 @@ def open_table(
     crosswalk : written with the release, where it is known
     reduced : from the data file to that form
     """
-    promise, k = stated(lambda: (promise_of(manifest), _class_size(manifest)), "a table")
+    promise, k = stated(lambda: (promise_of(manifest), max(rule.class_size for rule in rules_of(manifest))), "a table")
     frame = reduced(read_released(folder, manifest, promise))
     source = source_of(original, manifest, promise, hierarchies or {})
     columns, n_patients = list(promise.levels), original.height
@@ -104,10 +104,6 @@ def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.Data
     others = [as_text(frame[column]) == ROOT for column in promise.columns if column != promise.id]
     is_suppressed = np.logical_and.reduce([column.fill_null(False).to_numpy() for column in others])
     return frame.filter(~pl.Series(is_suppressed))
-
-
-def _class_size(manifest: Manifest) -> int:
-    return max(rule.class_size for rule in rules_of(manifest))
 
 
 def _roles(manifest: Manifest) -> dict[str, str]:

@@ -13,7 +13,7 @@ from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS, WITH_CODES, stated
 from cloister.results import Manifest
-from cloister.table_with_codes.data import CodesAsked, ReadCodes
+from cloister.table_with_codes.data import CodesAsked
 from cloister.table_with_codes.presence import read_codes, with_presence
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
@@ -106,20 +106,16 @@ def open_table_with_codes(
     n_codes[read.records] = np.diff(read.codes.offsets)
     table = opened.adversaries[0].original
     assert isinstance(table, Labelled)
+    unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not told
+    clusters = InChunks(released, read.codes, numbers_in(released, read.codes), unknown)
     beside = Adversary(
         steps=code_steps(released.m, "all quasi-identifiers and "),
         n_items=n_codes,
-        released=InClasses(_classes(released, reduced, promise, source.ladders), _chunks(released, read), place),
+        released=InClasses(_classes(released, reduced, promise, source.ladders), clusters, place),
         original=BesideRows(table, as_recorded(read.codes), place, read.records),
         covers=lambda _target, known: len(known) <= released.m,
     )
     return replace(opened, adversaries=(*opened.adversaries, beside))
-
-
-def _chunks(released: Disassociation, read: ReadCodes) -> InChunks:
-    """The clusters; who is in which is not told."""
-    unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)
-    return InChunks(released, read.codes, numbers_in(released, read.codes), unknown)
 
 
 def _classes(

@@ -247,11 +247,9 @@ def _released(
     code_labels = _labels(theirs.vocabulary, ladders[0], code_texts)
     age_labels = _labels(theirs.age_values, ladders[1], age_texts)
     offsets = np.append(starts, frame.height)
-    return _sequences(offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: _own(rows, groups))
-
-
-def _own(rows: Integers, groups: Integers) -> Integers:
-    return np.where(rows >= 0, groups[rows], rows)
+    return _sequences(
+        offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: np.where(rows >= 0, groups[rows], rows)
+    )
 
 
 def _as_recorded(theirs: Trajectories) -> LabelSequences:

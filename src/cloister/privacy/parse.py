@@ -70,7 +70,10 @@ def parse_rule(text: str) -> PrivacyRule:
     model = re.split("[:=]", text, maxsplit=1)[0]
     form = FORMS.get(model.strip())
     if form is None:
-        raise _unknown(model.strip())
+        model = model.strip()
+        hint = did_you_mean(model[:LONGEST_SHOWN], FORMS)
+        asked = f"The rule {model!r}" if len(model) <= LONGEST_SHOWN else "The rule asked for"
+        raise InputError(f"{asked} is not known.{hint} Rules of this version: {', '.join(FORMS)}.")
     rest = text[len(model) :]
     try:
         if form.is_named != rest.startswith(":"):
@@ -81,12 +84,6 @@ def parse_rule(text: str) -> PrivacyRule:
         return form.make(name, values.split(","))
     except _NotWritten:
         raise InputError(f"The rule {model.strip()} is written as in {form.usage}.") from None
-
-
-def _unknown(model: str) -> InputError:
-    hint = did_you_mean(model[:LONGEST_SHOWN], FORMS)
-    asked = f"The rule {model!r}" if len(model) <= LONGEST_SHOWN else "The rule asked for"
-    return InputError(f"{asked} is not known.{hint} Rules of this version: {', '.join(FORMS)}.")
 
 
 def _whole(text: str) -> int:
@@ -229,10 +226,6 @@ def _stated_closeness(stated: Stated) -> PrivacyRule:
     return TCloseness(stated["t"], stated["column"], stated["distance"], spec=spec)
 
 
-def _stated_presence(stated: Stated) -> PrivacyRule:
-    return DeltaPresence(stated["lower"], stated["upper"], name=_text(stated["population"]))
-
-
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a name is a text")
@@ -246,7 +239,9 @@ MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
     EntropyLDiversity.model: lambda stated: EntropyLDiversity(stated["l"], stated["column"]),
     RecursiveLDiversity.model: lambda stated: RecursiveLDiversity(stated["c"], stated["l"], stated["column"]),
     TCloseness.model: _stated_closeness,
-    DeltaPresence.model: _stated_presence,
+    DeltaPresence.model: lambda stated: DeltaPresence(
+        stated["lower"], stated["upper"], name=_text(stated["population"])
+    ),
     AlphaKAnonymity.model: lambda stated: AlphaKAnonymity(stated["alpha"], stated["k"], stated["column"]),
     BetaLikeness.model: lambda stated: BetaLikeness(stated["beta"], stated["column"]),
     EnhancedBetaLikeness.model: lambda stated: EnhancedBetaLikeness(stated["beta"], stated["column"]),

@@ -64,8 +64,12 @@ def hierarchical_distance(histogram: Histogram) -> Figures:
     groups = histogram.groups
     if groups is None or len(groups) < 2:
         return np.zeros(len(histogram.start) - 1)
-    order = _by_group(histogram, groups)
-    value, records, owner = histogram.value[order], histogram.records[order], class_of_cell(histogram)
+    # This order of cells keeps classes and, at every level, the groups inside a class together.
+    rank = np.empty(len(histogram.whole), dtype=np.int64)
+    rank[np.lexsort(groups)] = np.arange(len(rank))
+    owner = class_of_cell(histogram)
+    order = np.argsort(owner * len(rank) + rank[histogram.value], kind="stable")
+    value, records = histogram.value[order], histogram.records[order]
     sizes = class_sums(histogram, histogram.records)
     work = np.zeros(len(sizes))
     for names in groups[:-1]:
@@ -93,7 +97,9 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     climbed = np.cumsum(histogram.whole[:n_values])
     below = np.concatenate(([0], np.cumsum(climbed)))
     total = climbed[-1]
-    begin, end = _stretches(histogram, n_values)
+    # From each cell's value to that of the next cell of its class; the last reaches to the end, missing is empty.
+    begin, end = histogram.value, np.append(histogram.value[1:], n_values)
+    end[histogram.start[1:] - 1] = n_values
     level = _cumulated(histogram, counts) / np.repeat(np.maximum(known, 1), np.diff(histogram.start))
     passing = np.clip(np.searchsorted(climbed / total, level), begin, end)
     off = level * (2 * passing - begin - end) + (below[begin] + below[end] - 2 * below[passing]) / total
@@ -101,25 +107,11 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     return np.where(known > 0, (before + class_sums(histogram, off)) / (n_values - 1), 0.0)
 
 
-def _stretches(histogram: Histogram, n_values: int) -> tuple[Counts, Counts]:
-    """From each cell's value to that of the next cell of its class; the last reaches to the end, missing is empty."""
-    end = np.append(histogram.value[1:], n_values)
-    end[histogram.start[1:] - 1] = n_values
-    return histogram.value, end
-
-
 def _cumulated(histogram: Histogram, counts: Counts) -> Counts:
     """Records of the class up to and with each cell."""
     climbed = np.cumsum(counts)
     first = histogram.start[:-1]
     return np.asarray(climbed - np.repeat(climbed[first] - counts[first], np.diff(histogram.start)))
-
-
-def _by_group(histogram: Histogram, groups: NDArray[np.int64]) -> Counts:
-    """Order of cells that keeps classes and, at every level, the groups inside a class together."""
-    rank = np.empty(len(histogram.whole), dtype=np.int64)
-    rank[np.lexsort(groups)] = np.arange(len(rank))
-    return np.argsort(class_of_cell(histogram) * len(rank) + rank[histogram.value], kind="stable")
 
 
 def _begins_run(owner: Counts, group: Counts) -> NDArray[np.bool_]:

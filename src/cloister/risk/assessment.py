@@ -15,7 +15,7 @@ from .partial_knowledge import Estimate, KnowledgeRisk, PartialKnowledge, partia
 from .population import PopulationRisk, counted_risk, estimated_risk
 from .prosecutor import GroupedRecords, group, measure_risk
 from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
-from .special_uniques import Separation, SpecialUniques, allowed_largest, find_special_uniques
+from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
 RISKIEST = 5
 """Records that are named, by their number, as those that stand out most."""
@@ -106,12 +106,8 @@ def _special(found: SpecialUniques) -> dict[str, Any]:
             "contributions": found.contributions,
             "riskiest_records": [{"record": row, "score": score} for row, score in found.riskiest(RISKIEST)],
         },
-        "attributes": [_separation(separation) for separation in found.separations],
+        "attributes": [asdict(each) | {"columns": list(each.columns)} for each in found.separations],
     }
-
-
-def _separation(separation: Separation) -> dict[str, Any]:
-    return asdict(separation) | {"columns": list(separation.columns)}
 
 
 @dataclass(frozen=True)

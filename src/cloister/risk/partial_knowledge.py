@@ -70,7 +70,8 @@ def sample_distinct(
     A set is drawn as often as records hold it, so each draw counts for one over that.
     """
     sizes = np.diff(sets.offsets)
-    logs = np.array([_log_binomial(size, m) for size in range(int(sizes.max()) + 1)])[sizes]
+    binomials = (math.comb(size, m) for size in range(int(sizes.max()) + 1))
+    logs = np.array([math.log(count) if count else -math.inf for count in binomials])[sizes]
     if np.isneginf(logs).all():
         return None
     weight = np.cumsum(np.exp(logs - logs.max()))
@@ -147,10 +148,6 @@ def _some_supports(sets: ItemSets, holders: Holders, records: Integers, m: int, 
     wanted = sets.items[np.where(there, taken + sets.offsets[records][:, None], 0)][there]
     offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
     return supports(sets, holders, offsets, wanted)
-
-
-def _log_binomial(n: int, m: int) -> float:
-    return math.log(math.comb(n, m)) if n >= m else -math.inf
 
 
 MOST_KNOWN = 20
@@ -287,7 +284,8 @@ def _counted(
     below = levels[-1]
     tallies = count_sets(sets, m, k)
     enough = sizes >= m
-    n_sets = np.where(enough, _binomial(sizes, m), 1.0)
+    binomials = np.array([comb(size, m) for size in range(int(sizes.max()) + 1)], dtype=np.float64)
+    n_sets = np.where(enough, binomials[sizes], 1.0)
     return _CountedSets(
         m,
         np.where(enough, tallies.least, below.least),
@@ -295,10 +293,6 @@ def _counted(
         np.where(enough, tallies.few / n_sets, below.few),
         tallies.distinct,
     )
-
-
-def _binomial(sizes: Integers, m: int) -> NDArray[np.float64]:
-    return np.array([comb(size, m) for size in range(int(sizes.max()) + 1)], dtype=np.float64)[sizes]
 
 
 def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
@@ -325,7 +319,9 @@ def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _CountedSe
         settled = int((level.least <= enough).sum())
         open_records = np.flatnonzero(more & (level.least > enough))
         found, undecided = sample_worst(sets, holders, m, open_records, enough, random)
-        worst.append(_together(settled, open_records.size, found, level.least.size))
+        # Some records are known to be found, and of the open ones a share is.
+        shares = (found.value, found.low, found.high)
+        worst.append(Estimate(*((settled + open_records.size * share) / level.least.size for share in shares)))
         given_up += undecided
     chances = sample_chances(sets, holders, m, k, random)
     distinct = sample_distinct(sets, holders, m, k, random)
@@ -340,8 +336,3 @@ def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _CountedSe
         sets_below_k=None if distinct is None else distinct[1],
         undecided=given_up,
     )
-
-
-def _together(settled: int, n_open: int, found: Estimate, n: int) -> Estimate:
-    """Share of all records, of which some are known to be found, and of some others a share is."""
-    return Estimate(*((settled + n_open * share) / n for share in (found.value, found.low, found.high)))

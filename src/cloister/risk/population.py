@@ -207,20 +207,15 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
     sizes, classes = np.unique(grouped.sizes, return_counts=True)
     sample = Sample(sizes, classes, people)
     uniques = {name: estimated_share(sample, name) for name in ESTIMATORS if name != "dankar"}
-    chosen = _picked(sample, uniques)
+    chosen = "pitman"  # the rule of Dankar et al.
+    if sample.fraction > LARGEST_FRACTION_OF_PITMAN:
+        chosen = "snb" if uniques["snb"] <= uniques["zayatz"] else "zayatz"
     expected = expected_reciprocals(sample, chosen)
     marketer = float((classes * sizes * expected).sum() / grouped.n_records)
     above = _share_above(sizes * classes, expected, threshold)
     unsolved = tuple(name for name in ("pitman", "snb") if sample.fraction < 1 and parameters(sample, name) is None)
     highest = float(expected.max())
     return PopulationRisk("estimated", people, highest, marketer, above, marketer, uniques, chosen, unsolved)
-
-
-def _picked(sample: Sample, uniques: dict[str, float]) -> str:
-    """The estimator that the rule of Dankar et al. picks."""
-    if sample.fraction <= LARGEST_FRACTION_OF_PITMAN:
-        return "pitman"
-    return "snb" if uniques["snb"] <= uniques["zayatz"] else "zayatz"
 
 
 def _share_above(records: NDArray[np.int64], risks: NDArray[np.float64], threshold: float) -> float:

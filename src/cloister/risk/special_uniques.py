@@ -204,13 +204,12 @@ class _FoundSets:
         shares = {names[j]: self.of_columns[j] / total if total else 0.0 for j in range(n_columns)}
         told: list[Separation] = []
         for size in range(1, self.largest + 1):
-            of_size = sorted((s for s in self.separations if len(s.columns) == size), key=_most_telling)
+            of_size = sorted(
+                (s for s in self.separations if len(s.columns) == size),
+                key=lambda s: (-s.uniques, -s.distinction, s.columns),
+            )
             told += of_size if size == 1 else of_size[:SHOWN]
         scores = self.scores[self.grouped.labels]
         return SpecialUniques(
             self.largest, tuple(self.by_size), int(np.count_nonzero(scores)), scores, shares, tuple(told)
         )
-
-
-def _most_telling(separation: Separation) -> tuple[float, float, tuple[str, ...]]:
-    return -separation.uniques, -separation.distinction, separation.columns

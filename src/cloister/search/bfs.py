@@ -117,7 +117,8 @@ def bfs(
         elif course.is_over or not _expand(levels, course, queue, dear):
             open_bound = min(bound, queue.least_bound())
     complete = math.isinf(open_bound)
-    return course.result(complete=complete, bound=None if complete else open_bound, statistics=_statistics(dear))
+    kept = SearchStatistics() if dear is None else SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)
+    return course.result(complete=complete, bound=None if complete else open_bound, statistics=kept)
 
 
 def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore | None) -> bool:
@@ -135,9 +136,3 @@ def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore |
         if dear is not None:
             dear.insert(above)
     return True
-
-
-def _statistics(dear: CompiledStore | None) -> SearchStatistics:
-    if dear is None:
-        return SearchStatistics()
-    return SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)

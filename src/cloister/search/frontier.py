@@ -165,10 +165,8 @@ def explored(task: Task, workspace: Workspace, box: Box, best: Best, work: int) 
     statistics = np.zeros(STATISTICS, dtype=np.int64)
     while True:
         left = explore(task, workspace, box, best, statistics, work)
-        if not (len(left) == 1 and _is_same(left[0], box)):
+        # Alone and as it was, a box ran out of work or memory before it was cut: with the same it would do so again.
+        is_same = len(left) == 1 and all(map(np.array_equal, (left[0].lower, left[0].upper), (box.lower, box.upper)))
+        if not is_same:
             return Explored(best, statistics, left, workspace)
         workspace, work = Workspace(task, 2 * workspace.lists), 2 * work
-
-
-def _is_same(one: Box, other: Box) -> bool:
-    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)

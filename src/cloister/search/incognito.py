@@ -8,7 +8,6 @@ LeFevre, DeWitt, Ramakrishnan (2005), "Incognito: Efficient full-domain k-anonym
 """
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -62,7 +61,9 @@ class _Incognito:
         """Which policies on these attributes are safe, lowest ranks first; None if the time is up."""
         safe = np.zeros_like(candidates)
         self.minimal = []
-        for index in _by_rank(candidates):
+        places = np.argwhere(candidates)
+        # By rank, so that a policy is met after all finer ones, and is known to be safe if one of them is.
+        for index in map(tuple, places[np.argsort(places.sum(axis=1), kind="stable")].tolist()):
             if safe[index]:
                 continue
             if self._course.is_over:
@@ -79,13 +80,6 @@ class _Incognito:
             levels[j] = self._lowest[j] + level
         is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
         return self._course.measure(tuple(levels), is_allowed=is_allowed)
-
-
-def _by_rank(candidates: NDArray[np.bool_]) -> Iterator[tuple[int, ...]]:
-    """Yield the places that are true, by their rank, then in order."""
-    places = np.argwhere(candidates)
-    for index in places[np.argsort(places.sum(axis=1), kind="stable")].tolist():
-        yield tuple(index)
 
 
 def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:

@@ -124,12 +124,10 @@ class _Judge:
         upper[j], lower[j] = middle, middle + 1
         yield replace(box, lower=lower, bound=self._bound(lower, box.suppressed), at_lower=None)
         if not np.array_equal(box.lower, upper):
-            yield replace(box, upper=upper, bound=self._bound_beyond(box.lower, upper, box.suppressed), at_upper=None)
-
-    def _bound_beyond(self, lower: NDArray[np.int64], upper: NDArray[np.int64], suppressed: int) -> float:
-        """Least loss of a box without its lower policy: one attribute is at least one level higher."""
-        steps = np.eye(lower.size, dtype=np.int64)[upper > lower]
-        return min(self._bound(lower + step, suppressed) for step in steps)
+            # What is left of the box lies without its lower policy: one attribute at least is a level higher.
+            steps = np.eye(upper.size, dtype=np.int64)[upper > box.lower]
+            bound = min(self._bound(box.lower + step, box.suppressed) for step in steps)
+            yield replace(box, upper=upper, bound=bound, at_upper=None)
 
     def _bound(self, index: NDArray[np.int64], suppressed: int) -> float:
         return generalization_bound(self._frontier.task, index, suppressed)

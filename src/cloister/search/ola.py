@@ -32,7 +32,8 @@ class _Ola:
 
     def decide(self, bottom: Policy, top: Policy) -> bool:
         """Find out which policies of a part are safe; False if the time is up."""
-        if self._is_decided(bottom, top):
+        part = tuple(slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True))
+        if np.all(self.properties.flags[part] & DECIDED):
             return True
         height = sum(top) - sum(bottom)
         if height <= 1:
@@ -47,7 +48,11 @@ class _Ola:
 
     def minimal(self) -> list[Candidate]:
         """Return the safe policies below which nothing is safe; all of them once everything is decided."""
-        return [candidate for candidate in self._safe if not any(map(self._is_safe, self._below(candidate.levels)))]
+        return [
+            candidate
+            for candidate in self._safe
+            if not any(self._flags(below) & SAFE for below in self._below(candidate.levels))
+        ]
 
     def _tag(self, levels: Policy) -> bool:
         """Measure a policy unless it is decided, and tag all that it decides; False if the time is up."""
@@ -62,15 +67,8 @@ class _Ola:
         self.properties.note(levels, SAFE if is_safe else PROTECTION)
         return True
 
-    def _is_decided(self, bottom: Policy, top: Policy) -> bool:
-        part = [slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True)]
-        return bool(np.all(self.properties.flags[tuple(part)] & DECIDED))
-
     def _flags(self, levels: Sequence[int]) -> int:
         return int(self.properties.flags[tuple(level - low for level, low in zip(levels, self._lowest, strict=True))])
-
-    def _is_safe(self, levels: Policy) -> bool:
-        return bool(self._flags(levels) & SAFE)
 
     def _below(self, levels: Policy) -> Iterator[Policy]:
         for j, (level, low) in enumerate(zip(levels, self._lowest, strict=True)):

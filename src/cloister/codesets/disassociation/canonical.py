@@ -136,14 +136,10 @@ class _Joints:
         self.n = nodes.size
         low, high = low[order], high[order]
         self.sizes = starts[high + 1] - starts[low]
-        self.shared = _sorted_chunks(shared, _inverse(order)[index])
+        owner = _inverse(order)[index]
+        self.shared = _taken(shared, owner, np.lexsort((shared.domain[shared.domain_starts[:-1]], owner)))
         self.first = _first(self.shared.owner, self.n)
         self.nest: Nest = nest(low, high, starts.size - 1)
-
-
-def _sorted_chunks(chunks: Filled, owner: Integers) -> Filled:
-    """Chunks by owner, those of an owner by their smallest code."""
-    return _taken(chunks, owner, np.lexsort((chunks.domain[chunks.domain_starts[:-1]], owner)))
 
 
 def _taken(chunks: Filled, owner: Integers, order: Integers) -> Filled:

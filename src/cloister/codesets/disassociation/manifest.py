@@ -147,12 +147,11 @@ def shown_of(released: Disassociation) -> Shown:
 def counted(released: Disassociation, column: str) -> Counted:
     """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
     told, is_exact = supports_told(released), codes_counted_exactly(released)
-    first = [place for place, code in enumerate(released.vocabulary) if _is_first(code, repeats=released.repeats)]
-    named = {place: plain_code(released.vocabulary[place], repeats=released.repeats) for place in first}
+    named = {
+        place: plain_code(code, repeats=released.repeats)
+        for place, code in enumerate(released.vocabulary)
+        if not released.repeats or code.endswith(f"{MARK}1")
+    }
     after: Counts = {name: int(told[place]) for place, name in named.items()}
     least = frozenset(name for place, name in named.items() if not is_exact[place])
     return Counted("clusters", column, "patients", after, least=least)
-
-
-def _is_first(code: str, *, repeats: bool) -> bool:
-    return not repeats or code.endswith(f"{MARK}1")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
@@ -101,7 +100,11 @@ def measure_utility(released: Disassociation, constraints: list[Query] | None = 
     told = int(supports_told(released).sum())
     most = int((released.sizes * np.diff(released.item_offsets)).sum())
     counted = codes_counted_exactly(released)
-    utility = {} if constraints is None else _constraint_figures(released, constraints, counted)
+    utility: dict[str, int] = {}
+    if constraints is not None:
+        utility["constraints"] = len(constraints)
+        utility["satisfied"] = sum(bool(counted[list(each)].all()) for each in constraints)
+        utility["preserved"] = int(constraints_counted_exactly(Places.of(released), constraints).sum())
     return CodesUtility(
         occurrences_told=told,
         item_chunk_codes=int(released.item_chunks.size),
@@ -110,14 +113,6 @@ def measure_utility(released: Disassociation, constraints: list[Query] | None = 
         counted_exactly=int(counted.sum()),
         **utility,
     )
-
-
-def _constraint_figures(
-    released: Disassociation, constraints: list[Query], counted: NDArray[np.bool_]
-) -> dict[str, int]:
-    satisfied = sum(bool(counted[list(each)].all()) for each in constraints)
-    preserved = int(constraints_counted_exactly(Places.of(released), constraints).sum())
-    return {"constraints": len(constraints), "satisfied": satisfied, "preserved": preserved}
 
 
 def measure_accuracy(

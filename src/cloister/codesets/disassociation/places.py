@@ -178,7 +178,8 @@ def count_bounds(places: Places, query: Query) -> CountBounds:
     alone = possible & (shared == NOWHERE).all(axis=0)
     above = shared.max(axis=0)
     joined = possible & (above != NOWHERE)
-    whole = _whole_in_shared(places, query)
+    # Shared subrecords that hold the whole query are parts of different records.
+    whole = len(places.shared_chunks.subrecords.records_with(query))
     return CountBounds(
         int(lower[alone].sum()) + whole,
         int(upper[alone].sum()) + _shared_upper(places, query, above[joined], upper[joined]),
@@ -228,8 +229,3 @@ def _shared_upper(places: Places, query: Query, chunk: Integers, upper: Integers
         codes = tuple(code for code in query if code in domain)
         total += min(int(places.shared_chunks.counts(codes)[each]), int(upper[chunk == each].sum()))
     return total
-
-
-def _whole_in_shared(places: Places, query: Query) -> int:
-    """Shared subrecords that hold the whole query: each is part of a record of its own."""
-    return len(places.shared_chunks.subrecords.records_with(query))

@@ -53,7 +53,10 @@ def setting_agreements(settings: Mapping[str, Any], released: Disassociation) ->
         **method_agreements(settings, released),
         "settings.repeats does not fit the clusters": settings["repeats"] is released.repeats,
         "settings.sensitive are not those of the clusters": isinstance(sensitive, list)
-        and sorted(sensitive) == sorted(_sensitive_codes(released)),
+        and sorted(sensitive)
+        == sorted(
+            {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive.tolist()}
+        ),
         "settings.diversity is there without sensitive codes, or is no number": _is_whole(diversity, 1)
         if released.sensitive.size
         else diversity is None,
@@ -100,7 +103,8 @@ def constraints_agree(utility: Mapping[str, Any], policy: str | None, released: 
     if not all(_is_whole(number, 0) for number in told):
         return False
     if not is_made_of_codes(policy):
-        return bool(_n_codes(released) >= told[0] >= told[1] >= told[2])
+        n_codes = len({plain_code(code, repeats=released.repeats) for code in released.vocabulary})
+        return bool(n_codes >= told[0] >= told[1] >= told[2])
     made = made_anew(policy, released.vocabulary, repeats=released.repeats)
     position: dict[str, list[int]] = {}
     for item, code in enumerate(released.vocabulary):
@@ -114,15 +118,6 @@ def _is_policy(policy: str, released: Disassociation) -> bool:
     if is_support(policy):
         return SUPPORT.fullmatch(policy) is not None and 0 < float(policy.partition(":")[2]) <= 100
     return not is_made_of_codes(policy) or made_anew(policy, released.vocabulary, repeats=released.repeats) is not None
-
-
-def _n_codes(released: Disassociation) -> int:
-    return len({plain_code(code, repeats=released.repeats) for code in released.vocabulary})
-
-
-def _sensitive_codes(released: Disassociation) -> set[str]:
-    """The sensitive codes as users name them."""
-    return {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive.tolist()}
 
 
 def _is_whole(value: Any, least: int) -> bool:

@@ -49,7 +49,9 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
         _check_sizes(checks, released, layout)
         _check_condition(checks, released)
         _check_shared(checks, released, layout)
-        _check_anonymity(checks, released)
+        for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
+            rare = rare_chunks(chunks, released.k, released.m)
+            checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
         _check_classes(checks, released, layout)
         if released.sensitive.size:
             _check_sensitive(checks, released, diversity)
@@ -201,12 +203,6 @@ def _check_condition(checks: Checks, released: Disassociation) -> None:
     checks.require(np.all(has_items | ((chunks > 0) & enough)), "no reconstructed record needs to be empty")
 
 
-def _check_anonymity(checks: Checks, released: Disassociation) -> None:
-    for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
-        rare = rare_chunks(chunks, released.k, released.m)
-        checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
-
-
 def units(released: Disassociation) -> Integers:
     """For each code the number of the first that stays together with it: itself, unless diagnoses repeat."""
     if not released.repeats:
@@ -226,7 +222,10 @@ def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> N
     apart = layout.high[joint[order]][:-1] <= layout.low[joint[order]][1:]
     checks.require(np.all(apart | ~same), "on any path of joint clusters a code has one shared chunk at most")
     cluster, held = held_apart(released)
-    keys, total = _keys_with_sizes(held * released.n_clusters + layout.position[cluster], released.sizes[cluster])
+    keys = held * released.n_clusters + layout.position[cluster]
+    order = np.argsort(keys)
+    # Records before each key: the difference of two is the records of all clusters between them.
+    keys, total = keys[order], np.concatenate([[0], np.cumsum(released.sizes[cluster][order])])
     first = np.searchsorted(keys, code * released.n_clusters + layout.low[joint])
     last = np.searchsorted(keys, code * released.n_clusters + layout.high[joint])
     foreign = last > first
@@ -235,12 +234,6 @@ def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> N
     room = released.joint_sizes[joint] - (total[last] - total[first])
     subrecords = np.diff(shared.subrecord_offsets)[chunk]
     checks.require(np.all(subrecords <= room), "shared subrecords find records that do not hold their code elsewhere")
-
-
-def _keys_with_sizes(keys: Integers, sizes: Integers) -> tuple[Integers, Integers]:
-    """Keys in order, and how many records stand before each."""
-    order = np.argsort(keys)
-    return keys[order], np.concatenate([[0], np.cumsum(sizes[order])])
 
 
 def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ tree, and one choice of nodes is looked for among all. The loss is NCP, an item'
 covers, weighted by occurrences; ties: the lowest heights, in the order of the items. Nothing is suppressed.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -133,9 +132,11 @@ def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
     """Generalize the items of an itemset in the cheapest way that makes k records hold it."""
     paid = cut.costs(cut.current())
     best: tuple[int, int, tuple[int, ...]] | None = None
-    for heights in _choices(cut, codes):
+    top = cut.nodes.shape[1]
+    for heights in product(*(range(height, top) for height in cut.height[codes].tolist())):
         nodes = _topmost(cut, codes, heights)
-        if _held(cut, nodes) < k:
+        held = np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64)
+        if held < k:
             continue
         added = sum(_added(cut, node, height, paid) for node, height in nodes.items())
         option = (added, sum(heights), heights)
@@ -146,12 +147,6 @@ def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
         cut.height[cut.nodes[:, height] == node] = height
 
 
-def _choices(cut: SubtreeRecoding, codes: Numbers) -> Iterator[tuple[int, ...]]:
-    """Every choice of heights for the items, none below its present one."""
-    top = cut.nodes.shape[1]
-    return product(*(range(height, top) for height in cut.height[codes].tolist()))
-
-
 def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
     """The nodes chosen, with their heights; those below another are part of it."""
     chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
@@ -160,10 +155,6 @@ def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> 
         for code, height in zip(codes.tolist(), heights, strict=True)
     }
     return {node: height for node, height in chosen.items() if not above[node] & chosen.keys()}
-
-
-def _held(cut: SubtreeRecoding, nodes: dict[Node, int]) -> int:
-    return int(np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64))
 
 
 def _added(cut: SubtreeRecoding, node: Node, height: int, paid: Integers) -> int:

@@ -50,13 +50,10 @@ def combinations_in(records: Sets, size: int, width: int) -> Numbers:
     cuts = np.unique(np.searchsorted(ends, np.arange(AT_ONCE, ends[-1], AT_ONCE)) + 1) if ends.size else np.arange(0)
     found = np.empty((0, size), dtype=np.int32)
     for first, last in pairwise([0, *cuts.tolist(), len(records)]):
-        block = Sets(records.offsets[first : last + 1] - records.offsets[first], _slice(records, first, last))
+        start, end = records.offsets[[first, last]].tolist()
+        block = Sets(records.offsets[first : last + 1] - start, records.items[start:end])
         found = _once(np.concatenate([found, _combinations(block, size)]), width)
     return found
-
-
-def _slice(records: Sets, first: int, last: int) -> Numbers:
-    return records.items[records.offsets[first] : records.offsets[last]]
 
 
 def _combinations(records: Sets, size: int) -> Numbers:

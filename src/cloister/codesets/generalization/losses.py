@@ -96,12 +96,8 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
     ladder = hierarchy.bind("code", distinct)
     place = {value: number for number, value in enumerate(ladder.values)}
     rows = [place[name] for name in names]
-    return CodeTree(_numbered([[labels[row] for row in rows] for labels in ladder.labels[1:]]), _told(hierarchy.spec))
-
-
-def _told(spec: str) -> str:
-    """The words for a hierarchy; a file that is called like a classification is none."""
-    return GIVEN if spec in CLASSIFICATIONS else spec
+    told = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
+    return CodeTree(_numbered([[labels[row] for row in rows] for labels in ladder.labels[1:]]), told)
 
 
 def _names(codes: CodeSets) -> list[str]:

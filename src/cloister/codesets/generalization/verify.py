@@ -109,18 +109,6 @@ COMPARED = (
 )
 
 
-def _empty(k: int) -> str:
-    return f"records without any term are none, or {k} or more"
-
-
-def _by_size(k: int, m: int) -> str:
-    return f"every set of up to {m} terms is held by no record or by {k} or more"
-
-
-def _by_policy(k: int) -> str:
-    return f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
-
-
 def promise_of(request: GeneralizationRequest) -> GeneralizationGuarantee:
     """Return what a release that was asked for is to keep; AA follows the hierarchy, whatever the utility policy."""
     privacy = None if request.privacy.m is not None else request.privacy
@@ -152,7 +140,7 @@ def verify(
     """
     checks = Checks()
     if _check_form(checks, released):
-        if _check_repeats(checks, released):
+        if not released.repeats or checks.require(is_nested(released), NESTED):
             _check_privacy(checks, released, promise)
         if promise.utility is not None:
             holds = _is_inside(released, promise.utility.constraints, promise.uncovered_together)
@@ -202,24 +190,20 @@ def _is_ordered(records: Sets) -> bool:
     return all(before <= after for before, after in pairwise(found))
 
 
-def _check_repeats(checks: Checks, released: Generalization) -> bool:
-    if not released.repeats:
-        return True
-    return checks.require(is_nested(released), NESTED)
-
-
 def _check_privacy(checks: Checks, released: Generalization, promise: GeneralizationGuarantee) -> None:
     k, records = released.k, released.records
     empty = int(np.sum(np.diff(records.offsets) == 0))
-    checks.require(not 0 < empty < k, _empty(k))
+    checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
     checks.require(promise.privacy is not None or released.m is not None, KNOWN)
     checks.require(released.terms.offsets.size > 1 and len(records) >= k, ENOUGH)
     if released.m is not None:
-        checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), _by_size(k, released.m))
+        by_size = f"every set of up to {released.m} terms is held by no record or by {k} or more"
+        checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), by_size)
     if promise.privacy is not None:
         wanted = _as_terms(released, promise.privacy)
         rare = has_rare_part(records.offsets, records.items, released.terms.offsets.size - 1, wanted, k)
-        checks.require(not rare, _by_policy(k))
+        by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
+        checks.require(not rare, by_policy)
 
 
 def _term_of(released: Generalization) -> dict[str, int]:

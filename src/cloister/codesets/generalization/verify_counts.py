@@ -42,7 +42,9 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     InputError
         There are too many sets to look at.
     """
-    distinct = Counter(_tuples(offsets, items))
+    values = items.tolist()
+    bounds = pairwise(offsets.tolist())
+    distinct: Counter[Sequence[int]] = Counter(tuple(values[start:end]) for start, end in bounds)
     counting = _Counting.of(distinct, k)
     lengths = np.array([len(record) for record in distinct], dtype=np.int64)
     is_few = np.array(list(distinct.values()), dtype=np.int64) < k
@@ -227,9 +229,3 @@ def _held(bits: NDArray[np.uint8], sets: Table) -> Integers:
         common &= bits[column]
     held: Integers = np.bitwise_count(common).sum(axis=1, dtype=np.int64)
     return held
-
-
-def _tuples(offsets: Integers, items: Table) -> Iterator[Sequence[int]]:
-    bounds, values = offsets.tolist(), items.tolist()
-    for start, end in pairwise(bounds):
-        yield tuple(values[start:end])

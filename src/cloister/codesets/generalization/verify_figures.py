@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
-from cloister.hierarchy.classification import CodePath, load_classification
+from cloister.hierarchy.classification import load_classification
 
 from .data import Generalization
 from .recheck_settings import StatedSettings
@@ -95,12 +95,8 @@ def _height(released: Generalization, codes: Sequence[str], classification: str)
     paths = [tables.path(name) for name in names]
     if any(path is None for path in paths):
         return TOP
-    found = [_nodes(path) for path in paths if path is not None]
+    found = [(str(path.category), str(path.section), str(path.chapter)) for path in paths if path is not None]
     return next((height for height, nodes in enumerate(zip(*found, strict=True), start=1) if len(set(nodes)) == 1), TOP)
-
-
-def _nodes(path: CodePath) -> tuple[str, str, str]:
-    return str(path.category), str(path.section), str(path.chapter)
 
 
 def figures_agree(
@@ -141,7 +137,11 @@ def _constraints_agree(
         return False
     if policy is None:
         return True
-    constraints = _with_a_term(released, policy.constraints) if is_built(asked.policy) else policy.constraints
+    constraints = policy.constraints
+    if is_built(asked.policy):
+        # A builder makes sets of all codes of the original, but counts only those of which a code is released.
+        present = {plain_code(code, repeats=released.repeats) for term in released.named_terms() for code in term}
+        constraints = tuple(each for each in constraints if each & present)
     kept, whole = constraints_kept(released, constraints)
     unseen = sets - len(constraints)
     if unseen and is_built(asked.policy):
@@ -149,12 +149,6 @@ def _constraints_agree(
     if released.suppressed.size:
         return bool(unseen == 0 and (satisfied, preserved) == (kept, whole))
     return bool(0 <= unseen <= asked.suppressed and satisfied == kept + unseen)
-
-
-def _with_a_term(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """Sets of which a code is released: of sets that a builder makes no others are counted."""
-    present = {plain_code(code, repeats=released.repeats) for term in released.named_terms() for code in term}
-    return tuple(each for each in constraints if each & present)
 
 
 def constraints_kept(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[int, int]:
