@@ -59,6 +59,7 @@ class _Queue:
     def _number(self, levels: Policy) -> int:
         number = 0
         for level, low, height in zip(levels, self._lowest, self._heights, strict=True):
+            # Mixed radix: different policies have different numbers.
             number = number * height + level - low
         return number
 
@@ -115,6 +116,7 @@ def bfs(
             if dear is not None:
                 dear.insert(levels)
         elif course.is_over or not _expand(levels, course, queue, dear):
+            # What was not measured is above this policy or above one in the queue: see the notes.
             open_bound = min(bound, queue.least_bound())
     complete = math.isinf(open_bound)
     kept = SearchStatistics() if dear is None else SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)
@@ -132,6 +134,7 @@ def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore |
         if not course.is_too_dear(candidate.bound):
             queue.push(candidate)
             continue
+        # Every coarser policy loses at least this bound, so none has to be reached through this one.
         queue.pass_over(above)
         if dear is not None:
             dear.insert(above)

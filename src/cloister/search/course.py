@@ -52,6 +52,7 @@ class RollUp:
         at = np.array(levels, dtype=np.int64)
         base = self._smallest(at)
         grouped = roll_up(base, task.ladders, at)
+        # What hardly merges rows saves hardly any work, and would push out what does.
         if _n_rows(grouped) <= WORTH_KEEPING * _n_rows(base):
             self._keep(grouped)
         return self._problem.candidate(levels, measure_grouped(grouped, task.costs, task.threshold.k))
@@ -78,6 +79,7 @@ class RollUp:
 
     def _drop(self, place: int) -> None:
         self._bytes -= _n_bytes(self._kept[place])
+        # The last grouping fills the gap, so that the arrays stay dense.
         last = self._kept.pop()
         used = self._used[len(self._kept)]
         if place < len(self._kept):
@@ -119,6 +121,7 @@ class Course:
         self._started = time.perf_counter()
         self._deadline = math.inf if time_limit is None else self._started + time_limit
         self._report = report
+        # An evaluator looks at more than class sizes, which is all that a grouping of rows tells.
         self._measure = problem.measure if problem.evaluator is not None else RollUp(problem).measure
         self._winners: list[Candidate] = []
         self._seconds_to_best = 0.0
@@ -160,6 +163,7 @@ class Course:
         """Keep what is within the tolerance of the least: which of them wins is decided at the end."""
         if candidate.loss > self.least + TOLERANCE:
             return
+        # Ties must not depend on the order of measuring: all that is within the tolerance stays to the end.
         self._winners.append(candidate)
         if candidate.loss < self.least:
             self.least = candidate.loss
@@ -215,6 +219,7 @@ class Course:
             There is none.
         """
         by_levels = sorted(found, key=lambda candidate: candidate.levels)
+        # Every safe policy is at or above a minimal one, and the bound of that holds for all above it.
         bound = None if self.problem.has_monotone_loss else min((c.bound for c in found), default=0.0)
         minimal = tuple(self.problem.by_name(candidate.levels) for candidate in by_levels)
         return self.result(complete=True, bound=bound, among=by_levels, statistics=statistics, minimal=minimal)

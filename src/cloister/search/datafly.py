@@ -32,11 +32,13 @@ def first_safe(course: Course, step: Step) -> SearchResult:
     """
     current: Candidate | None = course.measure(tuple(course.problem.lowest.tolist()))
     assert current is not None
+    # Every policy is coarser than the finest, so that the bound of this one holds for all.
     bound, last = current.bound, current.levels
     while current is not None and not course.problem.is_safe(current):
         last = current.levels
         current = None if course.is_over else step(current)
     if current is None:
+        # Only at the top is it known that no policy is safe; elsewhere the time was up.
         raise no_safe_policy(course.problem, complete=last == course.problem.top)
     return course.result(complete=True, bound=bound, among=[current])
 

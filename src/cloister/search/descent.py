@@ -47,6 +47,7 @@ def _neighbours(problem: SearchProblem, levels: Policy) -> Iterator[tuple[Policy
     for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
         for level in range(low, high + 1):
             if level != levels[j]:
+                # A lowered attribute may make the policy unsafe: the others start again from the top.
                 others = problem.top if level < levels[j] else levels
                 yield (*others[:j], level, *others[j + 1 :]), j
 
@@ -84,6 +85,7 @@ class _Descent:
                     continue
                 lowered = self.measure((*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :]))
                 if lowered is None:
+                    # Later policies of this descent are finer, and below an unsafe policy nothing is safe.
                     closed.add(j)
                 elif lowered.loss < current.loss:
                     current = lowered

@@ -44,6 +44,7 @@ def exhaustive(
         checked += 1
         if problem.is_safe(candidate) and candidate.loss <= least + TOLERANCE:
             least = min(least, candidate.loss)
+            # Ties are decided at the end: until then all that is within the tolerance stays.
             safe = [c for c in (*safe, candidate) if c.loss <= least + TOLERANCE]
         if report is not None and checked % REPORT_EVERY == 0:
             report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))

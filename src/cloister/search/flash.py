@@ -61,6 +61,7 @@ class _Flash:
         """Find where the path from a policy becomes safe."""
         path = self._lattice.path(start, EXCLUDED | SAFE)
         if not self._problem.is_monotone:
+            # Binary search needs that nothing below an unsafe policy is safe.
             return all(self._decide(levels) is not None for levels in path)
         low, high, first = 0, len(path) - 1, None
         while low <= high:
@@ -70,6 +71,7 @@ class _Flash:
                 return False
             if found & PROTECTION:
                 low = middle + 1
+                # An unsafe policy says nothing of what branches off above it: that waits for paths of its own.
                 for above in self._lattice.open_above(path[middle], EXCLUDED | SAFE):
                     heapq.heappush(waiting, self._lattice.key(above))
             else:
@@ -104,11 +106,13 @@ class _Flash:
         if self._problem.is_monotone:
             found = SAFE if self._problem.is_safe(candidate) else PROTECTION
         else:
+            # Finer policies inherit only what all of them suppress: classes too small for any rule.
             found = PROTECTION if candidate.least_suppressed > self._problem.limit else 0
         if self._course.is_too_dear(candidate.bound):
             found |= QUALITY
         self._properties.note(levels, found)
         if not found & EXCLUDED:
+            # No property in the stores tells that this policy was measured, as one does of those excluded.
             self._properties.note_measured(levels)
         return found & EXCLUDED
 

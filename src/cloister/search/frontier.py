@@ -69,6 +69,7 @@ class Frontier(Generic[Waiting]):
     @property
     def is_decided(self) -> bool:
         """Whether no box that matters is waiting."""
+        # The least loss may have fallen since a box was pushed.
         while self._waiting and not self._matters(self._waiting[0][2]):
             heapq.heappop(self._waiting)
         return not self._waiting
@@ -76,6 +77,7 @@ class Frontier(Generic[Waiting]):
     def push(self, box: Waiting) -> None:
         """Add a box unless nothing in it can lose as little as the best policy."""
         if self._matters(box):
+            # The count decides among equal bounds, so that boxes themselves are never compared.
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
     def pop(self) -> Waiting | None:
@@ -128,6 +130,7 @@ class Frontier(Generic[Waiting]):
         self._found = {levels: kept for levels, kept in self._found.items() if kept.loss <= limit}
 
     def _matters(self, box: Waiting) -> bool:
+        # A box that can only tie matters as well: the tie break may choose a policy of it.
         return box.bound <= self.least + TOLERANCE
 
     def _named(self, index: Sequence[int]) -> tuple[int, ...]:
@@ -136,6 +139,7 @@ class Frontier(Generic[Waiting]):
 
     def _index(self, levels: Sequence[int]) -> list[int]:
         """Write levels in terms of those worth trying."""
+        # A level that merges nothing counts as the one below it.
         return [sum(level <= own for level in chosen) - 1 for own, chosen in zip(levels, self._levels, strict=True)]
 
 

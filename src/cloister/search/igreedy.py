@@ -52,6 +52,7 @@ def _step(course: Course, variant: str, current: Candidate) -> Candidate | None:
             return None
         candidate = course.measure(levels)
         key = candidate.smallest, _distinct(course.problem, current.levels, levels, variant)
+        # Strictly greater: of equal ones the first attribute wins, so that the path is always the same.
         if key > best_key:
             best, best_key = candidate, key
     return best

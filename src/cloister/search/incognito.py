@@ -59,6 +59,7 @@ class _Incognito:
 
     def _safe_policies(self, attributes: Attributes, candidates: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which policies on these attributes are safe, lowest ranks first; None if the time is up."""
+        # The minimal policies of the last set, all attributes together, are the result.
         safe = np.zeros_like(candidates)
         self.minimal = []
         places = np.argwhere(candidates)
@@ -70,6 +71,7 @@ class _Incognito:
                 return None
             candidate = self._measure(attributes, index)
             if self._problem.is_safe(candidate):
+                # Rules are monotone here: everything coarser is safe as well, and needs no measurement.
                 safe[tuple(slice(level, None) for level in index)] = True
                 self.minimal.append(candidate)
         return safe
@@ -78,6 +80,7 @@ class _Incognito:
         levels = list(self._roots)
         for j, level in zip(attributes, index, strict=True):
             levels[j] = self._lowest[j] + level
+        # A root may be above the highest level allowed. Such a policy may rule others out, but not be the answer.
         is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
         return self._course.measure(tuple(levels), is_allowed=is_allowed)
 

@@ -83,6 +83,7 @@ class _Judge:
         """Measure the corners of a box; what they do not decide comes back in halves."""
         lower = box.at_lower or self._measure(box.lower)
         box = self._drawn_in(replace(box, at_lower=lower))
+        # Nothing in the box suppresses less than its lower policy does here, and nothing in it generalizes less.
         if box.is_single or lower.suppressed == box.by_size:
             return
         if self._problem.is_monotone:
@@ -107,6 +108,7 @@ class _Judge:
         for j in range(upper.size):
             corner = box.lower.copy()
             while upper[j] > box.lower[j]:
+                # The cheapest policy with this attribute so high has all others at their lowest.
                 corner[j] = upper[j]
                 if self._bound(corner, box.suppressed) <= self._frontier.least + TOLERANCE:
                     break
@@ -153,6 +155,7 @@ def judged(problem: SearchProblem, *, time_limit: float | None = None, report: R
     started = time.perf_counter()
     top = problem.measure(problem.top)
     safe = problem.is_safe(top)
+    # Where rules are monotone and the coarsest policy is unsafe, no policy is safe.
     if problem.is_monotone and not safe:
         raise no_safe_policy(problem, complete=True)
     frontier = Frontier[Box | Settled](problem, top if safe else None)
@@ -163,6 +166,7 @@ def judged(problem: SearchProblem, *, time_limit: float | None = None, report: R
     bound = None
     while (box := frontier.pop()) is not None:
         if time_limit is not None and time.perf_counter() - started > time_limit:
+            # Boxes are taken lowest bound first, so that no box left has a lower one than this.
             bound = min(box.bound, frontier.least)
             break
         judge.take(box)

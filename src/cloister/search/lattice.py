@@ -131,6 +131,7 @@ class ExplicitProperties:
         """Note properties of a policy, and of all that inherit them."""
         started = time.perf_counter()
         at = self._at(levels)
+        # The policies at or above one are a slice of the array, those at or below it another.
         above = self.flags[tuple(slice(level, None) for level in at)]
         above |= np.uint8(properties & (QUALITY | SAFE))
         if properties & PROTECTION:
@@ -175,6 +176,7 @@ class Lattice:
             found, cursor = collect(self.properties.known(), known, cursor, BLOCK)
             policies = in_order(self.order, found)
             self.properties.seconds += time.perf_counter() - started
+            # What is found meanwhile may decide policies of this block: each is asked for just before its turn.
             position = self._next(known, policies, 0)
             while position < len(policies):
                 yield tuple(policies[position].tolist())

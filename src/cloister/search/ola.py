@@ -36,8 +36,10 @@ class _Ola:
         if np.all(self.properties.flags[part] & DECIDED):
             return True
         height = sum(top) - sum(bottom)
+        # Two policies one level apart have none between them.
         if height <= 1:
             return self._tag(bottom) and self._tag(top)
+        # Each policy half way up decides what is above it, if it is safe, or what is below it, if not.
         for middle in policies_between(bottom, top, height // 2):
             if not self._tag(middle):
                 return False
@@ -82,6 +84,7 @@ def policies_between(bottom: Policy, top: Policy, height: int) -> Iterator[Polic
         if height == 0:
             yield ()
         return
+    # This attribute must rise by what the others have no room for.
     room = sum(top[1:]) - sum(bottom[1:])
     for level in range(bottom[0] + max(0, height - room), min(top[0], bottom[0] + height) + 1):
         for rest in policies_between(bottom[1:], top[1:], height - (level - bottom[0])):

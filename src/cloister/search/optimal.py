@@ -86,6 +86,7 @@ class _Workers:
         for future in [future for future in self._exploring if future.done()]:
             del self._exploring[future]
             found = future.result()
+            # A workspace has grown to what boxes of this lattice need, so the next box takes it over.
             self._idle.append(found.workspace)
             self._frontier.learn(found.best, found.statistics, found.left)
         if self._descending is not None and self._descending.done():
@@ -113,11 +114,13 @@ def _search(
         workers = _Workers(executor, threads, frontier, descents(problem))
         while len(frontier) or workers.exploring:
             if deadline is not None and time.perf_counter() > deadline:
+                # Boxes that are being explored are not decided: their bounds count as well.
                 return None if frontier.is_decided and not workers.exploring else frontier.bound(workers.bounds)
             workers.start(work)
             if not len(workers):
                 continue
             workers.collect()
+            # After a short first round, all threads have boxes to work on.
             work = WORK
             if report is not None:
                 seconds, bound = time.perf_counter() - started, frontier.bound(workers.bounds)
@@ -154,6 +157,7 @@ def optimal(
         return judged(problem, time_limit=time_limit, report=report)
     started = time.perf_counter()
     top = problem.measure(problem.top)
+    # Class size is monotone: where the coarsest policy is unsafe, no policy is safe.
     if not problem.is_safe(top):
         raise no_safe_policy(problem, complete=True)
     frontier = Frontier[Box](problem, top)

@@ -162,6 +162,7 @@ class SearchProblem:
 
     def is_safe(self, candidate: Candidate) -> bool:
         """Whether a policy suppresses no more than allowed and leaves something to release."""
+        # An empty release keeps to every rule about its classes, and is of no use.
         return candidate.suppressed <= self.limit and candidate.kept > 0
 
     def by_name(self, levels: Sequence[int]) -> dict[str, int]:
@@ -206,6 +207,7 @@ def restricted(task: Task, levels: list[list[int]]) -> Task:
     heights = np.array([len(chosen) for chosen in levels], dtype=np.int64)
     for j, chosen in enumerate(levels):
         index[j, : len(chosen)] = chosen
+        # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
         index[j, len(chosen) :] = chosen[-1]
     attribute = np.arange(n_attributes)[:, None]
     full = task.ladders

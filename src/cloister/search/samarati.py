@@ -31,6 +31,7 @@ class _Samarati:
             found = self._safe_at(middle, first=True)
             if found is None:
                 return None
+            # Above a safe policy all are safe, so that every higher rank has a safe policy, too.
             low, high = (low, middle) if found else (middle + 1, high)
         return self._safe_at(low, first=False)
 
@@ -39,6 +40,7 @@ class _Samarati:
         known = self._first.get(rank)
         safe = [] if known is None else [known]
         for levels in self._lattice.open_policies(rank, PROTECTION):
+            # The policy that the binary search stopped at was measured then.
             if known is not None and levels == known.levels:
                 continue
             if self._course.is_over:

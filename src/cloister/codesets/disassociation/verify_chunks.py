@@ -32,8 +32,10 @@ def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     """Chunks in which up to m codes occur together, but in fewer than k subrecords; the numbers, ascending."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+    # No subrecord has a set of more codes.
     m = min(m, int(lengths.max(initial=1)))
     cost = np.bincount(chunk_of, weights=_sets(lengths, m), minlength=len(chunks))
+    # Long subrecords have too many sets to count: there, sets of subrecords are fewer than sets of codes.
     many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks)]
     slow = [chunk for chunk in np.flatnonzero(many).tolist() if _is_rare(chunks, chunk, k, m)]
@@ -74,6 +76,7 @@ def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
         rare.append(owner[at[example[counts < k]]])
         if size == m:
             break
+        # Codes ascend within a subrecord, so that going on with later ones meets every set once.
         later = ends[at] - at - 1
         before = np.repeat(np.cumsum(later) - later, later)
         at, known = np.repeat(at, later) + 1 + np.arange(before.size) - before, np.repeat(known, later)
@@ -92,11 +95,13 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     for column in codes_by_holders(chunks, chunk):
         for shared, codes in list(fewest.items()):
             both = shared & column
+            # A code that leaves the same subrecords, or none, makes no set that could be rare.
             if codes == m or both in (0, shared):
                 continue
             if both.bit_count() < k:
                 return True
             if codes + 1 < m:
+                # Of all codes that share just these subrecords the fewest count: they leave room for most others.
                 fewest[both] = min(codes + 1, fewest.get(both, m + 1))
         if len(fewest) > MOST_SHARED:
             return True
@@ -183,6 +188,7 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
         steps = _steps(_contents(told, members, released.joint_sizes, _children(released, members, labels)))
         if not _ascends(steps, around[members]):
             return False
+        # Equal contents have equal labels, so that joint clusters around them compare as equal, too.
         labels[n + members] = known + np.concatenate([[0], np.cumsum(steps != 0)])
         known = int(labels[n + members[-1]]) + 1
     return True

@@ -59,8 +59,10 @@ def differences(released: Disassociation, layout: Layout, secret: Disassociation
     places = _index(released, layout)
     found = _Projection(released)
     order = np.argsort(cluster_of, kind="stable")
+    # Whole clusters at a time: a chunk can be compared when all records of its cluster were seen.
     for rows in _blocks(codes, order, cluster_of):
         _project(released, layout, places, secret, rows, found)
+    # Each cluster is seen once, so that keys met are never counted twice.
     met = found.items_met == released.item_chunks.size
     holds = (not found.lost, found.record_equal, met, found.shared_equal(), _is_diverse(released, secret))
     yield from zip(COMPARED[1:], holds, strict=True)
@@ -168,6 +170,7 @@ def _project(
     rest = ~in_record & ~in_items
     found.items_met += np.unique(keys[in_items]).size
     wanted = code[rest] * released.n_clusters + layout.position[cluster[rest]]
+    # Spans of one code lie apart: only the last that begins at or before a position can hold it.
     span = np.searchsorted(places.shared_keys, wanted, side="right") - 1
     inside = (
         (span >= 0) & (places.shared_keys[span] <= wanted)
@@ -192,6 +195,7 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
     subrecords = _runs(chunks.subrecord_offsets, chosen)
     owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
     told = np.diff(chunks.item_offsets)[subrecords]
+    # Subrecords are compared as multisets, length by length.
     if not np.array_equal(np.bincount(lengths), np.bincount(told)):
         return False
     for length in np.unique(lengths).tolist():

@@ -34,6 +34,7 @@ def terms_by_code(released: Generalization) -> dict[str, list[int]] | None:
             if named is None:
                 return None
             found.setdefault(named[0], {})[named[1]] = term
+    # Numbers from 1 without gaps: the highest is how many there are.
     if any(max(terms) != len(terms) for terms in found.values()):
         return None
     return {code: [terms[number + 1] for number in range(len(terms))] for code, terms in found.items()}
@@ -192,6 +193,7 @@ def _is_ordered(records: Sets) -> bool:
 
 def _check_privacy(checks: Checks, released: Generalization, promise: GeneralizationGuarantee) -> None:
     k, records = released.k, released.records
+    # Whoever knows that a patient has no code that is released looks among these.
     empty = int(np.sum(np.diff(records.offsets) == 0))
     checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
     checks.require(promise.privacy is not None or released.m is not None, KNOWN)
@@ -256,6 +258,7 @@ def _check_original(checks: Checks, released: Generalization, secret: Generaliza
             expected[record] == terms for record, terms in zip(secret.origin.tolist(), found, strict=True)
         )
     else:
+        # Which record became which is not known: only the records as a whole can be compared.
         same = sorted(expected[record] for record in kept) == sorted(found)
     checks.require(same, COMPARED[1])
 

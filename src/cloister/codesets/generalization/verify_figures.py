@@ -41,6 +41,7 @@ def counts_of(released: Generalization, codes: int, suppressed: int) -> dict[str
     """
     terms = [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
     present = len(set().union(*terms))
+    # A code with released and suppressed occurrences counts among both.
     least, most = (max(present, suppressed) if released.repeats else present + suppressed), present + suppressed
     several = [term for term in terms if len(term) > 1]
     return {
