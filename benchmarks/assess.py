@@ -20,7 +20,7 @@ from rich.table import Table
 
 import cloister as cl
 from cloister.io import read_table
-from cloister.risk.warm import load_kernels
+from cloister.risk.assessment import load_kernels
 from cloister.testing import hospital_patients
 from machine import machine
 

@@ -30,13 +30,11 @@ from rich.table import Table
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, ProtectedCodes
 from cloister.codesets.disassociation.measure import lost_codes
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.warm import load_kernels
-from cloister.codesets.measure import counted
+from cloister.codesets.disassociation.protect import disassociate, load_kernels
+from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.workload import frequent_workload, random_workload
+from cloister.codesets.request import counted, frequent_workload, random_workload
 from cloister.utility import (
     error_histogram,
     lost_top_itemsets,
@@ -128,7 +126,7 @@ def measured(work: Work, k: int, m: int, spec: str, wanted: tuple[str, ...]) -> 
     started = time.perf_counter()
     protected = disassociate(codes, DisassociationRequest(k=k, m=m, policy=policy))
     protect_s = time.perf_counter() - started
-    verdict = verify(protected.released, Secret(codes, protected.cluster_of))
+    verdict = verify(protected.released, DisassociationSecret(codes, protected.cluster_of))
     verify_s = time.perf_counter() - started - protect_s
     assert verdict.holds, verdict.failures
     released = protected.released
@@ -235,7 +233,7 @@ def timed(n_records: int, n_codes: int, mean_codes: float) -> dict[str, Any]:
     protected = disassociate(codes, DisassociationRequest(k=5, m=2))
     protect_s = time.perf_counter() - started
     started = time.perf_counter()
-    verdict = verify(protected.released, Secret(codes, protected.cluster_of))
+    verdict = verify(protected.released, DisassociationSecret(codes, protected.cluster_of))
     verify_s = time.perf_counter() - started
     assert verdict.holds, verdict.failures
     return {
@@ -295,7 +293,7 @@ def bars() -> None:
         started = time.perf_counter()
         protected = disassociate(codes, DisassociationRequest(k=5, m=m, policy=policy))
         middle = time.perf_counter()
-        assert verify(protected.released, Secret(codes, protected.cluster_of)).holds
+        assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).holds
         ended = time.perf_counter()
         table.add_row(name, str(m), spec, *_seconds(started, middle, ended, bar), _left(protected))
     SCREEN.print(table)

@@ -28,15 +28,18 @@ from rich.table import Table
 from cloister import CodeSets, NoSafeRelease, PrivacyPolicy, UtilityPolicy
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes, Method, Uncovered
-from cloister.codesets.generalization.measure import asked_about
-from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.verify import Secret, promise_of, verify
-from cloister.codesets.generalization.warm import load_kernels
-from cloister.codesets.measure import counted
+from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.generalization.data import (
+    GeneralizationMethod,
+    GeneralizationRequest,
+    GeneralizedCodes,
+    Uncovered,
+)
+from cloister.codesets.generalization.losses import asked_about
+from cloister.codesets.generalization.protect import generalize, load_kernels
+from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.workload import frequent_workload
+from cloister.codesets.request import counted, frequent_workload
 from cloister.utility import Reading, query_errors
 from disassociation import FILES, RECONSTRUCTIONS, blocks, made_up
 from machine import machine
@@ -45,7 +48,7 @@ WHOLE_RECORDS, DISEASE_RECORDS = 2_762, 1_335
 """Patients of the two data sets of the paper: all codes, and those of the 18 diseases."""
 
 KS = (2, 5, 10, 15, 20, 25)
-METHODS = (Method.CBA, Method.UGACLIP)
+METHODS = (GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP)
 POLICIES = ("level:1", "sim:10", "sup:1.25")
 QUERIES = 1_000
 LARGEST_QUERY = 4
@@ -153,7 +156,9 @@ def described(sample: Sample) -> dict[str, Any]:
     }
 
 
-def measured(sample: Sample, privacy: str, uncovered: Uncovered, k: int, method: Method) -> dict[str, Any]:
+def measured(
+    sample: Sample, privacy: str, uncovered: Uncovered, k: int, method: GeneralizationMethod
+) -> dict[str, Any]:
     """Generalize, verify, and ask the paper's queries."""
     request = GeneralizationRequest(k, sample.privacy[privacy], method, sample.policy, uncovered)
     row: dict[str, Any] = {"data": sample.name, "privacy": privacy, "uncovered": str(uncovered), "k": k}
@@ -185,14 +190,14 @@ def measured(sample: Sample, privacy: str, uncovered: Uncovered, k: int, method:
 
 def check(found: GeneralizedCodes, request: GeneralizationRequest) -> None:
     """Every release is verified, against the original as well."""
-    verdict = verify(found.released, promise_of(request), Secret(found.original, found.origin))
+    verdict = verify(found.released, promise_of(request), GeneralizationSecret(found.original, found.origin))
     assert verdict.holds, verdict.failures
 
 
 def compared(name: str, codes: CodeSets, spec: str, m: int, privacy: PrivacyPolicy) -> dict[str, Any]:
     """Disassociation and CBA at k = 5: the error of queries over codes that CBA did not suppress."""
     policy = parse_policy(spec, codes)
-    request = GeneralizationRequest(5, privacy, Method.CBA, policy)
+    request = GeneralizationRequest(5, privacy, GeneralizationMethod.CBA, policy)
     started = time.perf_counter()
     found = generalize(codes, request)
     seconds = time.perf_counter() - started
@@ -286,7 +291,7 @@ def timed() -> Rows:
     for label, codes, privacy, policy, bar in works:
         started = time.perf_counter()
         sets = visits_of("synpuf", rows, codes) if privacy == "visits" else PrivacyPolicy.all_combinations(codes, 2)
-        request = GeneralizationRequest(5, sets, Method.CBA, policy)
+        request = GeneralizationRequest(5, sets, GeneralizationMethod.CBA, policy)
         result = generalize(codes, request)
         middle = time.perf_counter()
         check(result, request)

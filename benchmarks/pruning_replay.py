@@ -22,7 +22,7 @@ from cloister.search import lattice
 from cloister.search.course import Course
 from cloister.search.flash import _Flash
 from cloister.search.lattice import PROTECTION, QUALITY, SAFE, ImplicitProperties, Policy
-from cloister.search.problem import Problem
+from cloister.search.problem import SearchProblem
 from cloister.search.stores import STORES
 from pruning_runs import Place, compile_kernels, problem_of
 
@@ -64,7 +64,7 @@ class _Log:
 class _Recorded(ImplicitProperties):
     """Properties in stores, and a log of all that is asked and told."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         super().__init__(problem, "ranked-tree")
         self.logs = {name: _Log(len(problem.names)) for name in PROPERTIES}
         self._log_of = {id(store.antichain.counts): self.logs[name] for name, store in self._stores.items()}
@@ -92,7 +92,7 @@ def _uncompiled(inherits: Callable[..., bool]) -> dict[str, Any]:
     return functions
 
 
-def record(problem: Problem) -> dict[str, Recording]:
+def record(problem: SearchProblem) -> dict[str, Recording]:
     """Run Flash and return what was asked and told each of its stores."""
     properties = _Recorded(problem)
     plain = _uncompiled(properties.inherits)
@@ -126,7 +126,7 @@ def _with_room(kind: int, top: Policy, recording: Recording, *, is_upward: bool)
     return store._replace(level=nodes, child=nodes.copy(), sibling=nodes.copy(), least=nodes.copy())
 
 
-def replay(problem: Problem, recording: Recording, name: str, store: str, runs: int) -> tuple[float, int, int]:
+def replay(problem: SearchProblem, recording: Recording, name: str, store: str, runs: int) -> tuple[float, int, int]:
     """Median processor seconds of repeating a recording with a store, the hits, and the policies held at the end."""
     seconds: list[float] = []
     while len(seconds) < runs and max(seconds, default=0.0) < LONG:
@@ -137,7 +137,7 @@ def replay(problem: Problem, recording: Recording, name: str, store: str, runs: 
     return statistics.median(seconds), int(kept.counts[HITS]), int(kept.counts[SIZE])
 
 
-def _compile_replay(problem: Problem) -> None:
+def _compile_replay(problem: SearchProblem) -> None:
     """Compile the loop, on nothing."""
     replay(problem, _Log(len(problem.names)).recording(), "quality", "list", 1)
 

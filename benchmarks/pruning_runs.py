@@ -18,8 +18,7 @@ from cloister.errors import NoSafeRelease
 from cloister.io import Source, read_table
 from cloister.results import PropertyStatistics
 from cloister.search import SEARCHES, course, search
-from cloister.search.problem import Problem
-from cloister.search.progress import Progress
+from cloister.search.problem import Progress, SearchProblem
 from cloister.search.warm import load_kernels
 from cloister.tabular.encode import encode
 from cloister.tabular.settings import available_cores
@@ -110,7 +109,7 @@ def resampled(frame: pl.DataFrame, records: int, changed: float = 0.1) -> pl.Dat
 
 
 @lru_cache(maxsize=1)
-def problem_of(table: str, columns: int, place: Place) -> Problem:
+def problem_of(table: str, columns: int, place: Place) -> SearchProblem:
     """The first columns of a table, encoded; k = 5, 5 % of the records suppressed."""
     if place.folder is None:
         records = place.records if table == "large" else HOSPITALS[table]
@@ -134,7 +133,7 @@ def compile_kernels() -> None:
         search(name, problem, threads=2)
 
 
-def once(problem: Problem, setting: Setting, limit: float) -> Outcome:
+def once(problem: SearchProblem, setting: Setting, limit: float) -> Outcome:
     """Run a search on a problem."""
     seen: list[tuple[float, float]] = []
     name, threads = ("optimal", 1) if setting.search == ONE_THREAD else (setting.search, available_cores())
@@ -172,7 +171,7 @@ def once(problem: Problem, setting: Setting, limit: float) -> Outcome:
     )
 
 
-def median(problem: Problem, setting: Setting, limit: float | None = None) -> Outcome:
+def median(problem: SearchProblem, setting: Setting, limit: float | None = None) -> Outcome:
     """Run a search as often as wanted; the run of middle length. What took long is not repeated."""
     limit = setting.seconds if limit is None else limit
     outcomes = [once(problem, setting, limit)]

@@ -47,9 +47,9 @@ def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
 def _compiled_kernels() -> None:
     """Kernels are compiled before any test, so that no command says that it has to."""
     from cloister.claims.warm import load_kernels as load_claim_kernels
-    from cloister.codesets.disassociation.warm import load_kernels as load_code_kernels
-    from cloister.codesets.generalization.warm import load_kernels as load_generalization_kernels
-    from cloister.risk.warm import load_kernels as load_risk_kernels
+    from cloister.codesets.disassociation.protect import load_kernels as load_code_kernels
+    from cloister.codesets.generalization.protect import load_kernels as load_generalization_kernels
+    from cloister.risk.assessment import load_kernels as load_risk_kernels
     from cloister.search.warm import load_kernels
     from cloister.trajectories.warm import load_kernels as load_trajectory_kernels
 

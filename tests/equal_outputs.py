@@ -25,7 +25,7 @@ import cloister.flow.stages
 import cloister.jobs.release
 from cloister.cli.main import run
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.release import reconstruct
 
 Files = dict[str, str]
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)

@@ -1,7 +1,7 @@
 """Small code sets to be generalized: eight codes under a hierarchy of three levels, and requests for them."""
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationRequest, Method, TermLoss, Uncovered
+from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 from cloister.codesets.generalization.protect import generalize
 from cloister.errors import NoSafeRelease
 from cloister.hierarchy import hierarchy_rows
@@ -26,7 +26,9 @@ def code_sets(records):
     return CodeSets.from_records(records)
 
 
-def request_for(k, privacy, method=Method.CBA, groups=(), uncovered=Uncovered.GENERALIZE, loss=TermLoss.ILM):
+def request_for(
+    k, privacy, method=GeneralizationMethod.CBA, groups=(), uncovered=Uncovered.GENERALIZE, loss=TermLoss.ILM
+):
     """A request with the hierarchy of this file and constraints named by number."""
     policy = UtilityPolicy.of({str(number): group for number, group in enumerate(groups)})
     return GeneralizationRequest(k, privacy, method, policy, uncovered, loss, HIERARCHY)

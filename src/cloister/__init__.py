@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from cloister.verbs.explore import compare, explore
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
-
-__version__ = "0.1.0"
+    from cloister.version import __version__ as __version__
 
 __all__ = [
     "AlphaKAnonymity",
@@ -182,6 +181,7 @@ _HOME = {
     "verbs.explore": ("compare", "explore"),
     "verbs.tables": ("anonymize",),
     "verbs.trajectories": ("anonymize_trajectories",),
+    "version": ("__version__",),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 

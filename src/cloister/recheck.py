@@ -11,9 +11,9 @@ import polars as pl
 
 from cloister.claims.recheck import recheck_claims
 from cloister.codesets.disassociation.recheck import recheck_codes
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
-from cloister.codesets.generalization.data import Method, VisitsFile
+from cloister.codesets.generalization.data import GeneralizationMethod, VisitsFile
 from cloister.codesets.generalization.recheck import recheck_generalized
+from cloister.codesets.recheck import CodesExpectation, CodesOriginal
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally
@@ -145,7 +145,7 @@ def _recheck_codes(
     place: Path, manifest: Manifest, expected: CodesExpectation, original: CodesOriginal | None
 ) -> Verdict:
     """Check code sets by the method that the manifest names."""
-    if manifest.get("method") in tuple(Method):
+    if manifest.get("method") in tuple(GeneralizationMethod):
         return recheck_generalized(place, manifest, expected, original)
     if expected.privacy is not None or expected.policy is not None:
         raise InputError("Policies are for releases of generalized code sets. Leave them out.")

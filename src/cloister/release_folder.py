@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cloister import __version__
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
 from cloister.report import render_report
 from cloister.results import Manifest
+from cloister.version import __version__
 
 MANIFEST = "release.json"
 REPORT = "report.html"

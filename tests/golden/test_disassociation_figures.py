@@ -13,10 +13,9 @@ import pytest
 from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.cover import count_ties
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 
 FIGURE_1 = """
 296.00 296.01 296.02 834.0 944.01
@@ -50,7 +49,7 @@ def example(refine):
     codes = CodeSets.from_records([line.split() for line in FIGURE_1.strip().splitlines()])
     policy = Policy(tuple(frozenset(line.split()) for line in FIGURE_3B))
     protected = disassociate(codes, DisassociationRequest(3, 2, max_cluster_size=6, policy=policy, refine=refine))
-    assert verify(protected.released, Secret(codes, protected.cluster_of)).holds
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).holds
     return written(protected.released)
 
 
@@ -114,7 +113,7 @@ def test_ties_of_figure_4_are_removed():
     protected = disassociate(codes, request)
 
     assert (protected.figures.ties, protected.figures.in_item_chunks) == (0, 6)
-    assert verify(protected.released, Secret(codes, protected.cluster_of)).holds
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).holds
 
 
 def test_a_cluster_whose_chunks_fill_all_records_is_repaired():
@@ -155,7 +154,7 @@ def test_a_sensitive_code_does_not_fill_an_item_chunk(records, m, diversity, kno
 
     assert Reconstructions(bare, **bound).most_candidates(codes_told) == known[1]
     assert written(protected.released).clusters[0].items == frozenset("as")
-    assert verify(protected.released, Secret(codes, protected.cluster_of, diversity)).holds
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of, diversity)).holds
     assert unprotected(records, written(protected.released), 3, m, **bound) == {}
 
 
@@ -213,5 +212,5 @@ def test_the_records_of_the_counterexamples_are_released_safely(records, refine)
     codes = CodeSets.from_records(records)
     protected = disassociate(codes, DisassociationRequest(2, 2, max_cluster_size=3, refine=refine))
 
-    assert verify(protected.released, Secret(codes, protected.cluster_of)).holds
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).holds
     assert unprotected(records, written(protected.released), 2, 2) == {}

@@ -10,7 +10,7 @@ import pytest
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 
 UNREFINED = {"diabetes130": 0.35, "synpuf": 0.75}
 
@@ -34,7 +34,7 @@ def test_real_diagnoses_are_released_almost_whole(real_codes, m):
     _, codes = real_codes
     protected = disassociate(codes, DisassociationRequest(5, m))
 
-    assert verify(protected.released, Secret(codes, protected.cluster_of)).failures == ()
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).failures == ()
     assert share_left(protected) <= 0.02
 
 

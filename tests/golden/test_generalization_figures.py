@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationRequest, Method
+from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.verify import Promise, Secret, verify
+from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 FIGURE_1 = [
     "296.00 296.01 296.02 834.0 944.01",
@@ -36,7 +36,7 @@ FIGURE_3B = {
 }
 
 
-@pytest.mark.parametrize("method", [Method.CBA, Method.UGACLIP])
+@pytest.mark.parametrize("method", [GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP])
 def test_the_example_of_figure_3(method):
     """u1 is preserved, one of u2, u3 and u5 too, and u4, which two patients have, is not."""
     codes = CodeSets.from_records([record.split() for record in FIGURE_1])
@@ -48,7 +48,12 @@ def test_the_example_of_figure_3(method):
     assert preserved["u2"] + preserved["u3"] + preserved["u5"] == 1
     assert found.figures.suppressed_codes == 5
     assert all(outcome.satisfied for outcome in found.figures.outcomes)
-    assert verify(found.released, Promise(privacy, policy), Secret(codes, found.origin)).failures == ()
+    assert (
+        verify(
+            found.released, GeneralizationGuarantee(privacy, policy), GeneralizationSecret(codes, found.origin)
+        ).failures
+        == ()
+    )
 
 
 def test_cba_generalizes_the_whole_of_u1():
@@ -62,7 +67,7 @@ def test_cba_generalizes_the_whole_of_u1():
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize("method", [Method.CBA, Method.UGACLIP])
+@pytest.mark.parametrize("method", [GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP])
 @pytest.mark.parametrize("name", ["diabetes130", "synpuf"])
 def test_real_diagnoses_are_protected(real_data, name, method):
     """2,762 patients, all pairs: verified against the original; where any codes may share a term none is suppressed."""
@@ -73,7 +78,14 @@ def test_real_diagnoses_are_protected(real_data, name, method):
     policy = UtilityPolicy.by_level(codes, 3)
     bound = generalize(codes, GeneralizationRequest(5, privacy, method, policy))
 
-    assert verify(free.released, Promise(privacy), Secret(codes, free.origin)).failures == ()
-    assert verify(bound.released, Promise(privacy, policy), Secret(codes, bound.origin)).failures == ()
+    assert (
+        verify(free.released, GeneralizationGuarantee(privacy), GeneralizationSecret(codes, free.origin)).failures == ()
+    )
+    assert (
+        verify(
+            bound.released, GeneralizationGuarantee(privacy, policy), GeneralizationSecret(codes, bound.origin)
+        ).failures
+        == ()
+    )
     assert free.figures.suppressed_codes == 0
     assert {outcome.satisfied for outcome in bound.figures.outcomes} == {True}

@@ -10,14 +10,11 @@ from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.cover import count_ties
-from cloister.codesets.disassociation.data import Classes, DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.encode_request import encode_request
-from cloister.codesets.disassociation.horpart import partition_horizontally
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import ItemSupport, reconstruct
-from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.verpart import partition_vertically
+from cloister.codesets.disassociation.data import DisassociationRequest, RecordClasses, Refine, Safe
+from cloister.codesets.disassociation.partitioning import encode_request, partition_horizontally, partition_vertically
+from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.release import ItemSupport, reconstruct
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.errors import NoSafeRelease
 from cloister.kernels.chunking import Rule
 
@@ -107,7 +104,7 @@ def test_sensitive_codes_take_no_candidates_away(records, k, diversity, sensitiv
     codes, protected = protect(records, request)
     release = oracle.written(protected.released)
 
-    assert verify(protected.released, Secret(codes, protected.cluster_of, diversity)).failures == ()
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of, diversity)).failures == ()
     assert oracle.unprotected(sets_of(codes), release, k, 2, sensitive=frozenset(sensitive), diversity=diversity) == {}
 
 
@@ -116,7 +113,7 @@ def test_sensitive_codes_take_no_candidates_away(records, k, diversity, sensitiv
 def test_what_is_released_passes_the_verifier(records, request, repeats):
     """Whatever the data and settings: the verifier accepts, without and with the original."""
     codes, protected = protect(records, request, repeats)
-    found = verify(protected.released, Secret(codes, protected.cluster_of))
+    found = verify(protected.released, DisassociationSecret(codes, protected.cluster_of))
 
     assert found.failures == ()
     assert verify(protected.released).holds
@@ -288,12 +285,15 @@ def test_classes_are_disassociated_each_by_itself(records, request, data):
     own = [[codes for codes, number in zip(records, numbers) if number == label] for label in labels]
     assume(min(map(len, own)) >= request.k)
     class_of = np.array([labels.index(number) for number in numbers], dtype=np.int64)
-    classes = Classes(("class",), tuple((str(label),) for label in labels), class_of)
+    classes = RecordClasses(("class",), tuple((str(label),) for label in labels), class_of)
 
     protected = disassociate(CodeSets.from_records(records), request, classes)
     released = oracle.written(protected.released)
 
-    assert verify(protected.released, Secret(CodeSets.from_records(records), protected.cluster_of)).failures == ()
+    assert (
+        verify(protected.released, DisassociationSecret(CodeSets.from_records(records), protected.cluster_of)).failures
+        == ()
+    )
     for number, members in enumerate(own):
         alone = disassociate(CodeSets.from_records(members), request).released
         assert oracle.written(alone) == in_class(released, protected.released.class_of, number)

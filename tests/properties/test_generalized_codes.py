@@ -10,11 +10,10 @@ from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, reque
 from tests.oracles import generalization as oracle
 
 from cloister.codesets.generalization.combinations import combinations_in, maximal
-from cloister.codesets.generalization.data import Method, Status, TermLoss, Uncovered
+from cloister.codesets.generalization.data import GeneralizationMethod, Sets, Status, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on
 from cloister.codesets.generalization.protect import generalize, released_as, without_few_empty
-from cloister.codesets.generalization.sets import Sets
-from cloister.codesets.generalization.verify import Promise, Secret, verify
+from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import NoSafeRelease
 
@@ -23,8 +22,8 @@ SETS = st.lists(st.frozensets(st.sampled_from([*CODES, "zz"]), min_size=1, max_s
 GROUPS = st.lists(st.integers(-1, 2), min_size=len(CODES), max_size=len(CODES))
 K = st.integers(2, 5)
 SEED = st.integers(0, 2**32)
-BY_SETS = st.sampled_from([Method.CBA, Method.UGACLIP])
-ORACLES = {Method.CBA: oracle.cba, Method.UGACLIP: oracle.ugaclip}
+BY_SETS = st.sampled_from([GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP])
+ORACLES = {GeneralizationMethod.CBA: oracle.cba, GeneralizationMethod.UGACLIP: oracle.ugaclip}
 
 
 def policy_of(numbers, records):
@@ -84,7 +83,7 @@ def test_apriori_is_that_of_the_definition(seed, k, m):
     """AA ends with the terms of the plain algorithm."""
     records = drawn(seed, 25, 4)
     codes = code_sets(records)
-    found = generalize(codes, request_for(k, PrivacyPolicy.all_combinations(codes, m), Method.APRIORI))
+    found = generalize(codes, request_for(k, PrivacyPolicy.all_combinations(codes, m), GeneralizationMethod.APRIORI))
 
     assert oracle.apriori(records, ABOVE, k, m) == terms_of(found.released)
 
@@ -109,12 +108,12 @@ def test_no_set_and_no_part_of_one_is_below_k(records, sets, numbers, k, method,
         mapped = [term for term in terms if term & codes]
         after = sum(all(record & term for term in mapped) for record in records)
         assert after >= oracle.support(records, codes)
-    promise = Promise(privacy, request.policy, uncovered is Uncovered.GENERALIZE)
-    assert verify(found.released, promise, Secret(found.original, found.origin)).failures == ()
+    promise = GeneralizationGuarantee(privacy, request.policy, uncovered is Uncovered.GENERALIZE)
+    assert verify(found.released, promise, GeneralizationSecret(found.original, found.origin)).failures == ()
 
 
 @settings(max_examples=60)
-@given(RECORDS, K, st.integers(1, 3), st.sampled_from(Method))
+@given(RECORDS, K, st.integers(1, 3), st.sampled_from(GeneralizationMethod))
 def test_no_itemset_of_terms_is_below_k(records, k, m, method):
     """With all sets of up to m codes as the policy, every set of up to m terms that occurs has k records."""
     codes = code_sets(records)
@@ -122,7 +121,7 @@ def test_no_itemset_of_terms_is_below_k(records, k, m, method):
     released = [frozenset(terms) for terms in found.released.named_records()]
 
     assert oracle.rare_itemsets(released, k, m) == set()
-    assert verify(found.released, Promise(), Secret(codes, found.origin)).failures == ()
+    assert verify(found.released, GeneralizationGuarantee(), GeneralizationSecret(codes, found.origin)).failures == ()
 
 
 @settings(max_examples=100)
@@ -142,7 +141,12 @@ def test_the_verifier_decides_by_the_definition(records, sets, k, method):
         split, origin = without_few_empty(*released_as(found.original, term_of, request))
         safe = oracle.is_protected(records, terms_of(split), sets, k)
 
-        assert safe == verify(split, Promise(request.privacy), Secret(found.original, origin)).holds
+        assert (
+            safe
+            == verify(
+                split, GeneralizationGuarantee(request.privacy), GeneralizationSecret(found.original, origin)
+            ).holds
+        )
 
 
 def oracle_terms_of_several(found):
@@ -198,7 +202,7 @@ def test_losses_are_those_of_the_definition(records, sets, numbers, k, uncovered
     assert (-np.inf if exponential is None else exponential) == pytest.approx(found.figures.log_ul, abs=1e-9)
 
 
-@given(RECORDS, GROUPS, K, st.sampled_from(Method), st.sampled_from(Uncovered))
+@given(RECORDS, GROUPS, K, st.sampled_from(GeneralizationMethod), st.sampled_from(Uncovered))
 def test_utility_constraints_are_judged_by_the_definition(records, numbers, k, method, uncovered):
     """A set is satisfied if no term of its codes reaches beyond it, and preserved if nothing is suppressed either."""
     groups = policy_of(numbers, records)

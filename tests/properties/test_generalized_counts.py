@@ -11,8 +11,8 @@ from tests.oracles import generalization as oracle
 
 import cloister as cl
 from cloister.codesets.generalization import verify_counts
-from cloister.codesets.generalization.parts import Holders, maximal_parts, rare_parts
-from cloister.codesets.generalization.sets import Sets
+from cloister.codesets.generalization.combinations import CodePostings, maximal_parts, rare_parts
+from cloister.codesets.generalization.data import Sets
 from cloister.codesets.generalization.verify_counts import has_rare_itemset, has_rare_part
 
 SMALL = st.lists(st.frozensets(st.integers(0, 7), max_size=8), min_size=1, max_size=20)
@@ -48,7 +48,7 @@ def test_rare_parts_are_found(records, sets, k):
 def test_parts_are_those_of_the_definition(records, codes, k):
     """The largest parts that occur, and those of few records of what each record has."""
     found = Sets.of(map(sorted, records))
-    holders, members = Holders.of(found, 8), np.array(sorted(codes), dtype=np.int32)
+    holders, members = CodePostings.of(found, 8), np.array(sorted(codes), dtype=np.int32)
 
     largest, rare = maximal_parts(members, holders), rare_parts(members, holders, k)
     assert oracle.maximal(codes & record for record in records) == named(largest)

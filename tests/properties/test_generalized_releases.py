@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloister as cl
-from cloister.codesets.generalization.data import Generalization
-from cloister.codesets.generalization.measure import asked_about
-from cloister.codesets.generalization.sets import Sets
-from cloister.codesets.generalization.written import data_frame, read_released
+from cloister.codesets.generalization.data import Generalization, Sets
+from cloister.codesets.generalization.losses import asked_about
+from cloister.codesets.generalization.release import data_frame, read_released
 from cloister.utility import Reading
 
 CODES = ["001", "250.00", "250.01", "401.9", "E936.1", "V58", "other"]

@@ -12,17 +12,17 @@ from tests.generalized import ABOVE, CODES, request_for, terms_of
 from tests.oracles import generalization as oracle
 
 import cloister as cl
-from cloister.codesets.generalization.data import Method, TermLoss, Uncovered
+from cloister.codesets.generalization.data import GeneralizationMethod, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize, released_as
-from cloister.codesets.generalization.verify import Promise, Secret, verify
+from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.errors import NoSafeRelease
 
 FEW = CODES[:5]
 RECORDS = st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=6), min_size=5, max_size=16)
 K = st.integers(2, 4)
-BY_SETS = st.sampled_from([Method.CBA, Method.UGACLIP])
-ORACLES = {Method.CBA: oracle.cba, Method.UGACLIP: oracle.ugaclip}
+BY_SETS = st.sampled_from([GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP])
+ORACLES = {GeneralizationMethod.CBA: oracle.cba, GeneralizationMethod.UGACLIP: oracle.ugaclip}
 GROUPS = st.lists(st.integers(-1, 1), min_size=len(FEW), max_size=len(FEW))
 
 
@@ -43,7 +43,7 @@ def protect(codes, request):
 
 
 @settings(max_examples=200)
-@given(RECORDS, K, st.integers(1, 3), st.sampled_from(Method), GROUPS, st.sampled_from(Uncovered))
+@given(RECORDS, K, st.integers(1, 3), st.sampled_from(GeneralizationMethod), GROUPS, st.sampled_from(Uncovered))
 def test_who_knows_how_often_finds_k_or_none(records, k, m, method, numbers, uncovered):
     """By brute force over all knowledge of up to m codes, each any number of times; the release is verified."""
     sets, codes = numbered(records)
@@ -55,7 +55,10 @@ def test_who_knows_how_often_finds_k_or_none(records, k, m, method, numbers, unc
         return
 
     assert oracle.rare_knowledge(sets, terms_of(found.released), k, m) == []
-    assert verify(found.released, Promise(), Secret(found.original, found.origin)).failures == ()
+    assert (
+        verify(found.released, GeneralizationGuarantee(), GeneralizationSecret(found.original, found.origin)).failures
+        == ()
+    )
 
 
 @settings(max_examples=300)
@@ -78,7 +81,12 @@ def test_methods_are_those_of_the_definition(records, data, k, method, uncovered
 
     assert expected == terms_of(found.released)
     assert oracle.is_protected(sets, expected, closed, k)
-    assert verify(found.released, Promise(privacy), Secret(found.original, found.origin)).failures == ()
+    assert (
+        verify(
+            found.released, GeneralizationGuarantee(privacy), GeneralizationSecret(found.original, found.origin)
+        ).failures
+        == ()
+    )
 
 
 @settings(max_examples=60)
@@ -87,7 +95,7 @@ def test_apriori_is_that_of_the_definition(records, k, m):
     """AA with the code itself as one more node above its occurrences."""
     sets, codes = numbered(records)
     above = {code: [f"={oracle.plain(code)}", *ABOVE[oracle.plain(code)]] for code in codes.vocabulary}
-    found = generalize(codes, request_for(k, PrivacyPolicy.all_combinations(codes, m), Method.APRIORI))
+    found = generalize(codes, request_for(k, PrivacyPolicy.all_combinations(codes, m), GeneralizationMethod.APRIORI))
 
     assert oracle.apriori(sets, above, k, m) == terms_of(found.released)
 
@@ -101,7 +109,7 @@ def test_what_passes_the_verifier_is_safe(records, k, m, numbers):
     term_of = np.array([-1 if n < 0 else drawn.index(n) for n in drawn], dtype=np.int32)
     request = request_for(k, PrivacyPolicy.all_combinations(codes, m))
     split, _ = released_as(codes, term_of, request)
-    if not len(split.terms) or not verify(split, Promise()).holds:
+    if not len(split.terms) or not verify(split, GeneralizationGuarantee()).holds:
         return
 
     assert oracle.rare_knowledge(sets, terms_of(split), k, m) == []
@@ -122,7 +130,7 @@ def test_occurrences_join_once():
 APART = [["250.00"], ["250.01", "401.9", "401.9"], ["V58", "250.00"], ["401.1", "401.1"], ["401.1", "V58", "401.1"]]
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", GeneralizationMethod)
 def test_occurrences_that_ended_apart(method, tmp_path):
     """401.9#2 was in a term with another code and 401.9#1 was not, so that one record had the terms of both."""
     sets, codes = numbered(APART)
@@ -147,7 +155,7 @@ def test_terms_that_keep_occurrences_apart_are_refused():
     told = "not so: whoever has the term of an occurrence of a code has those of all earlier ones"
 
     assert split.supports().tolist() == [3, 3]
-    assert verify(split, Promise()).failures == (told,)
+    assert verify(split, GeneralizationGuarantee()).failures == (told,)
 
 
 def test_a_policy_by_sets_may_name_more_occurrences(tmp_path):

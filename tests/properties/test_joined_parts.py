@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.oracles import disassociation as oracle
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.joined import join_parts
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 
 RECORDS = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1, max_size=4), min_size=2, max_size=8)
 
@@ -38,7 +38,7 @@ def test_joined_parts_keep_the_promise(lots, k, m, random):
     order = random.sample(range(len(protected)), len(protected))
     other = join_parts([protected[place].released for place in order])
     cluster_of = [numbers[part.cluster_of] for numbers, part in zip(joined.cluster_numbers, protected)]
-    secret = Secret(codes, np.concatenate(cluster_of).astype(np.int32), 1)
+    secret = DisassociationSecret(codes, np.concatenate(cluster_of).astype(np.int32), 1)
 
     assert verify(joined.released, secret).failures == ()
     assert oracle.unprotected([frozenset(record) for record in records], oracle.written(joined.released), k, m) == {}

@@ -27,9 +27,9 @@ from cloister.privacy import (
     SampleUniqueness,
     TCloseness,
 )
-from cloister.privacy.earth_mover import hierarchical_distance, ordered_distance
 from cloister.privacy.k_map import _least_class
 from cloister.privacy.population_estimates import Sample, estimated_share
+from cloister.privacy.t_closeness import hierarchical_distance, ordered_distance
 
 VALUES = st.sampled_from([None, 10, 20, 30, 40, 50])
 RECORDS = st.lists(st.tuples(st.integers(0, 5), VALUES), min_size=1, max_size=30)

@@ -13,9 +13,9 @@ from tests.oracles import risk as oracle
 from cloister.kernels import knowing
 from cloister.kernels.knowing import holders_of, item_sets, least_of, supports
 from cloister.kernels.standing_out import cells_of, stand_out
-from cloister.risk.assessment import Population, assess_table
-from cloister.risk.grouping import group
+from cloister.risk.assessment import SampledPopulation, assess_table
 from cloister.risk.partial_knowledge import partial_knowledge
+from cloister.risk.prosecutor import group
 from cloister.risk.special_uniques import find_special_uniques
 
 CELLS = st.sampled_from(["a", "b", "c", None])
@@ -152,7 +152,7 @@ def test_risk_against_a_population_is_that_of_enumeration(table, data, threshold
     width, rows = table
     others = data.draw(st.lists(st.tuples(*[CELLS] * width), max_size=25))
     frame = frame_of(width, rows)
-    people = Population(frame_of(width, [*others, *rows]))
+    people = SampledPopulation(frame_of(width, [*others, *rows]))
     found = assess_table(frame, frame, frame.columns, threshold=threshold, population=people).population
     highest, average, above, marketer, alone = oracle.class_risks(rows, [*rows, *others], Fraction(str(threshold)))
 
@@ -170,7 +170,7 @@ def test_the_whole_population_as_a_sample_is_the_prosecutor(table):
     """Who samples everybody, or compares with the sample itself, has the risks of a prosecutor."""
     width, rows = table
     frame = frame_of(width, rows)
-    for population in (Population(frame), Population(fraction=1.0)):
+    for population in (SampledPopulation(frame), SampledPopulation(fraction=1.0)):
         found = assess_table(frame, frame, frame.columns, threshold=0.3, population=population)
         assert found.population.highest == pytest.approx(found.prosecutor.highest, abs=1e-12)
         assert found.population.average == pytest.approx(found.prosecutor.average, abs=1e-12)
@@ -185,7 +185,7 @@ def test_estimates_of_any_sample_stay_in_bounds(table, fraction, copies):
     """Whatever the classes, also without uniques: a population is no riskier than its sample."""
     width, rows = table
     frame = frame_of(width, rows * copies)
-    found = assess_table(frame, frame, frame.columns, threshold=0.2, population=Population(fraction=fraction))
+    found = assess_table(frame, frame, frame.columns, threshold=0.2, population=SampledPopulation(fraction=fraction))
     told, sample = found.population, found.prosecutor
 
     assert 0 < told.average <= told.highest <= sample.highest + 1e-9

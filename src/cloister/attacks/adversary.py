@@ -21,7 +21,7 @@ ALL = None
 
 
 @dataclass(frozen=True)
-class Sight:
+class Match:
     """What looking for one target shows.
 
     Attributes
@@ -37,7 +37,7 @@ class Sight:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sights:
+class Matches:
     """The same for many targets, as arrays of shape (n_targets,)."""
 
     matches: Integers
@@ -45,16 +45,16 @@ class Sights:
     own: Integers
 
     @classmethod
-    def of(cls, sights: Sequence[Sight]) -> "Sights":
+    def of(cls, found: Sequence[Match]) -> "Matches":
         """Put them together."""
-        rows = np.array([(each.matches, each.least, each.own) for each in sights], dtype=np.int64).reshape(-1, 3)
+        rows = np.array([(each.matches, each.least, each.own) for each in found], dtype=np.int64).reshape(-1, 3)
         return cls(rows[:, 0], rows[:, 1], rows[:, 2])
 
 
-class Haystack(Protocol):
+class RecordSet(Protocol):
     """Records among which targets are looked for."""
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows these items of a target."""
 
 
@@ -63,7 +63,7 @@ Coverage = Callable[[int, Sequence[int]], bool]
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class KnowledgeStep:
     """One step of what is known.
 
     Attributes
@@ -90,13 +90,13 @@ class Adversary:
     covers : whether the guarantee is about somebody who knows these items
     """
 
-    steps: tuple[Knowledge, ...]
+    steps: tuple[KnowledgeStep, ...]
     n_items: Integers
-    released: Haystack
-    original: Haystack
+    released: RecordSet
+    original: RecordSet
     covers: Coverage
 
-    def known(self, target: int, step: Knowledge, seed: int) -> list[int] | None:
+    def known(self, target: int, step: KnowledgeStep, seed: int) -> list[int] | None:
         """Return the items known of a target; None where it has not as many."""
         there = int(self.n_items[target])
         if there < 0 or (step.items is not ALL and step.items > there):

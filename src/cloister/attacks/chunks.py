@@ -16,19 +16,16 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Chunks, Disassociation
-from cloister.codesets.disassociation.verify_tree import Layout, lay_out
-from cloister.codesets.expectation import CodesOriginal
+from cloister.codesets.disassociation.data import Chunks, Disassociation, Layout, lay_out
+from cloister.codesets.recheck import CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.results import Manifest
 
-from .adversary import ELSEWHERE, THERE, UNKNOWN, Adversary, Integers, Sight
-from .codes import code_steps, found_by_terms, read_cells, record_ids
-from .further_code import FurtherCode
-from .holders import as_recorded
-from .opened import GONE, NOT_KNOWN, Opened, patient_ids
+from .adversary import ELSEWHERE, THERE, UNKNOWN, Adversary, Integers, Match
+from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
+from .simulation import GONE, NOT_KNOWN, OpenedRelease, patient_ids
 
 MANY = np.iinfo(np.int64).max
 
@@ -182,22 +179,22 @@ class InChunks:
         free[self._layout.position[self._item[code]]] = False
         return free
 
-    def sight(self, target: int, candidates: Integers) -> Sight:
+    def match_among(self, target: int, candidates: Integers) -> Match:
         """Return what is seen where there are so many candidates in each cluster."""
         found = candidates[candidates > 0]
         own = int(self.own[target])
         is_there = own >= 0 and bool(candidates[own] > 0)
         where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
-        return Sight(int(found.sum()), int(found.min(initial=MANY)) if found.size else 0, where)
+        return Match(int(found.sum()), int(found.min(initial=MANY)) if found.size else 0, where)
 
     def known_codes(self, target: int, known: Sequence[int]) -> list[int]:
         """Return the numbers of known codes of a target, as the original has them."""
         begin = int(self.codes.offsets[target])
         return [int(self.codes.items[begin + item]) for item in known]
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
-        return self.sight(target, self.fitting(self.known_codes(target, known)))
+        return self.match_among(target, self.fitting(self.known_codes(target, known)))
 
 
 def numbers_in(released: Disassociation, codes: CodeSets) -> Integers:
@@ -206,14 +203,8 @@ def numbers_in(released: Disassociation, codes: CodeSets) -> Integers:
     return np.array([place.get(code, -1) for code in codes.vocabulary], dtype=np.int64)
 
 
-def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> Opened:
-    """Open a release of disassociated code sets.
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
-    """
+def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> OpenedRelease:
+    """Open a release of disassociated code sets."""
     released, codes = read_clusters(folder / CLUSTERS), original.given.codes
     own = _cluster_of(original, released)
     adversary = Adversary(
@@ -223,7 +214,7 @@ def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> Op
         original=as_recorded(codes),
         covers=lambda _target, known: len(known) <= released.m,
     )
-    return Opened(
+    return OpenedRelease(
         shape="codes",
         method=str(manifest["method"]),
         k=released.k,

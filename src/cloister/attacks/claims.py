@@ -29,9 +29,9 @@ from cloister.io import as_text
 from cloister.release_folder import delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, Knowledge, Sight
-from .labelled import numbered, sight_of
-from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .adversary import Adversary, Integers, KnowledgeStep, Match
+from .labelled import match_of, numbered
+from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
@@ -124,7 +124,7 @@ class Histories:
     sizes: Integers
     own: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who has made so many steps of knowledge."""
         cell = int(self.cell_of[target])
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
@@ -133,21 +133,16 @@ class Histories:
             for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
                 has = held.having(int(value), int(times)) if value != ABSENT else alive[:0]
                 alive = alive[np.isin(alive, has, assume_unique=True)]
-        return sight_of(alive, self.sizes, int(self.own[target]))
+        return match_of(alive, self.sizes, int(self.own[target]))
 
 
-def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> Opened:
+def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
     """Open a release of claims.
 
     Parameters
     ----------
     original : as read, with the plan
     seed : of the order in which values become known
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     promise, source = read_promise(manifest), original.claims
     plan = replace(source.plan, risk=replace(source.plan.risk, seed=manifest["seed"]))
@@ -163,7 +158,7 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     if original.crosswalk is not None:
         rows = released_of(original.crosswalk, ids, patients[promise.form.names(PATIENTS)[0]])
     adversary = _adversary(promise, truth, patients, claims, rows, seed)
-    return Opened(
+    return OpenedRelease(
         shape="claims",
         method=str(manifest["method"]),
         k=promise.k,
@@ -230,16 +225,13 @@ def _adversary(
     raw = _texts([as_text(truth.patients[name]) for name in names], names)
     everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))
     steps = tuple(
-        Knowledge(words, number, promise.threshold if number == AS_PLANNED else None)
+        KnowledgeStep(words, number, promise.threshold if number == AS_PLANNED else None)
         for number, words in enumerate(STEPS, start=1)
     )
-    covers = _covers_the_plan
-    return Adversary(steps, np.full(n_patients, len(STEPS)), released, everybody, covers)
-
-
-def _covers_the_plan(_target: int, known: Sequence[int]) -> bool:
-    """The guarantee is about whoever knows as much as the plan says, or less; and about the average patient."""
-    return len(known) == AS_PLANNED
+    # The guarantee is about whoever knows as much as the plan says, or less; and about the average patient.
+    return Adversary(
+        steps, np.full(n_patients, len(STEPS)), released, everybody, lambda _, known: len(known) == AS_PLANNED
+    )
 
 
 def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:

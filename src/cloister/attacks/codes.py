@@ -1,26 +1,160 @@
-"""Generalized code sets under attack: somebody knows some or all codes of a patient."""
+"""Generalized code sets under attack: somebody knows some or all codes of a patient.
 
-from collections.abc import Callable, Sequence
+Known codes are looked for in records that hold codes, or terms that stand for several. Where nothing is sensitive, a
+further code of the patient is guessed from the records that fit all others.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.data_file import CODES, ID
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
+from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
-from cloister.codesets.generalization.recheck_policies import known_privacy
-from cloister.codesets.generalization.stated import read_stated
+from cloister.codesets.generalization.recheck_settings import known_privacy, read_stated
+from cloister.codesets.recheck import CodesExpectation, CodesOriginal
 from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, Knowledge
-from .further_code import FurtherCode
-from .holders import NO_TERM, Holders, as_recorded, postings
-from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .adversary import Adversary, Integers, KnowledgeStep, Match, order_of
+from .figures import Inference
+from .labelled import match_of
+from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
+
+NO_TERM = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TermRecords:
+    """Records that hold sets of terms.
+
+    Attributes
+    ----------
+    postings : for each term, the records that hold it, ascending
+    term_of : term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
+    codes : what is known of patients
+    sizes : (n_records,) ones
+    own : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
+    """
+
+    postings: Sequence[Integers]
+    term_of: Integers
+    codes: CodeSets
+    sizes: Integers
+    own: Integers
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the records that hold a term for each known code of a target."""
+        begin = int(self.codes.offsets[target])
+        terms = {int(self.term_of[self.codes.items[begin + item]]) for item in known} - {NO_TERM}
+        if not terms:
+            return np.arange(self.sizes.size)
+        wanted = sorted((self.postings[term] for term in terms), key=len)
+        return reduce(_both, wanted[1:], wanted[0])
+
+    def match(self, target: int, known: Sequence[int]) -> Match:
+        """Return what somebody sees who knows some codes of a target."""
+        return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
+
+
+def _both(few: Integers, many: Integers) -> Integers:
+    """The numbers that stand in both of two ascending lists."""
+    if not many.size:
+        return many
+    place = np.minimum(np.searchsorted(many, few), many.size - 1)
+    found: Integers = few[many[place] == few]
+    return found
+
+
+def as_recorded(codes: CodeSets) -> TermRecords:
+    """Return the original records, each known to be its patient's."""
+    owners = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    return TermRecords(
+        postings(codes.items, owners, codes.n_codes),
+        np.arange(codes.n_codes),
+        codes,
+        np.ones(codes.n_records, dtype=np.int64),
+        np.arange(codes.n_records),
+    )
+
+
+def postings(items: Any, owners: Integers, n_items: int) -> list[Integers]:
+    """Return the owners of each item, ascending; owners ascend already."""
+    order = np.argsort(items, kind="stable")
+    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
+    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
+
+
+A_FURTHER_CODE = "a further code"
+"""What is guessed, in place of the name of a column."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FurtherCode:
+    """Released records, or reconstructed ones, from which a code is guessed that stands with known ones.
+
+    Attributes
+    ----------
+    among : the records
+    """
+
+    among: TermRecords
+
+    def infer(self, targets: Integers, seed: int) -> Inference:
+        """Hide the last code of each target, and guess it from the records that fit the others.
+
+        The term is guessed that is right most often, and of a term of several codes one of them. Targets with one code,
+        or without a match, are left out.
+        """
+        supports = np.array([rows.size for rows in self.among.postings], dtype=np.int64)
+        terms = np.repeat(np.arange(supports.size), supports)
+        records = np.concatenate([*self.among.postings, np.empty(0, dtype=np.int64)])
+        right = blind = 0.0
+        certain = n = 0
+        for hidden, known, rows in self._hidden(targets, seed):
+            n += 1
+            fits = np.zeros(self.among.sizes.size, dtype=np.bool_)
+            fits[rows] = True
+            counts = np.bincount(terms[fits[records]], minlength=supports.size)
+            right += self._chance(counts, hidden, known)
+            blind += self._chance(supports, hidden, known)
+            certain += hidden != NO_TERM and self._sizes[hidden] == 1 and counts[hidden] == rows.size
+        of = max(1, n)
+        return Inference(A_FURTHER_CODE, n, right / of, blind / of, certain / of)
+
+    @property
+    def _sizes(self) -> Integers:
+        """Codes of each term."""
+        term_of = self.among.term_of
+        return np.bincount(term_of[term_of != NO_TERM], minlength=len(self.among.postings))
+
+    def _hidden(self, targets: Integers, seed: int) -> Iterator[tuple[int, set[int], Integers]]:
+        """For each target the term of the hidden code, those of the known ones, and the records that fit."""
+        codes, term_of = self.among.codes, self.among.term_of
+        for target in targets.tolist():
+            begin, end = (int(bound) for bound in codes.offsets[target : target + 2])
+            *known, last = order_of(target, end - begin, seed)
+            rows = self.among.groups(target, known) if known else np.empty(0, dtype=np.int64)
+            if rows.size:
+                yield (
+                    int(term_of[codes.items[begin + last]]),
+                    {int(term_of[codes.items[begin + i]]) for i in known},
+                    rows,
+                )
+
+    def _chance(self, counts: Integers, hidden: int, known: set[int]) -> float:
+        """How likely the best guess is right, by how often each term stands there."""
+        sizes = self._sizes
+        worth = np.divide(counts, sizes, out=np.zeros(counts.size), where=sizes > 0)
+        worth[[term for term in known if term != NO_TERM]] = 0
+        guess = int(np.argmax(worth)) if worth.size else NO_TERM
+        return 1 / int(sizes[guess]) if guess == hidden and worth[guess] > 0 else 0.0
+
 
 USUAL_NUMBERS = (1, 2, 3, 5)
 """Codes that adversaries know, besides as many as are promised to be safe, and all."""
@@ -28,18 +162,13 @@ USUAL_NUMBERS = (1, 2, 3, 5)
 
 def open_codes(
     folder: Path, manifest: Manifest, original: CodesOriginal, expectation: CodesExpectation | None = None
-) -> Opened:
+) -> OpenedRelease:
     """Open a release of generalized code sets.
 
     Parameters
     ----------
     expectation : its privacy policy, where the release names one that is not in it; without, nothing is known to be
         covered by the guarantee there
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     asked, codes = read_stated(manifest), original.given.codes
     cells = read_cells(folder, manifest)
@@ -57,7 +186,7 @@ def open_codes(
         covers=_coverage(asked, codes, expectation or CodesExpectation()),
     )
     is_known = not np.any(rows == NOT_KNOWN)
-    return Opened(
+    return OpenedRelease(
         shape="codes",
         method=str(manifest["method"]),
         k=asked.k,
@@ -85,7 +214,7 @@ def record_ids(original: CodesOriginal) -> pl.Series:
     return patient_ids(codes.ids, codes.n_records)
 
 
-def code_steps(m: int | None, before: str = "") -> tuple[Knowledge, ...]:
+def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
     """Return the numbers of codes that adversaries know.
 
     Parameters
@@ -94,18 +223,12 @@ def code_steps(m: int | None, before: str = "") -> tuple[Knowledge, ...]:
     before : what else is known
     """
     numbers = sorted({*USUAL_NUMBERS, *([] if m is None else [m])})
-    some = [Knowledge(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]
-    return (*some, Knowledge(f"{before}all codes", None))
+    some = [KnowledgeStep(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]
+    return (*some, KnowledgeStep(f"{before}all codes", None))
 
 
 def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
-    """Return the terms of each record of the data file, as text.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Return the terms of each record of the data file, as text."""
     name = data_file(manifest)
     frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest))
     if CODES not in frame.columns:
@@ -113,7 +236,7 @@ def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
     return frame[CODES].cast(pl.String)
 
 
-def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders:
+def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRecords:
     """Return records, found by the codes of their terms.
 
     Parameters
@@ -132,7 +255,7 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> Holders
         for code in _codes_of(term):
             if code in place:
                 term_of[place[code]] = number
-    return Holders(
+    return TermRecords(
         postings(numbers, occurrences["row"].to_numpy(), len(terms)),
         term_of,
         codes,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .adversary import ELSEWHERE, UNKNOWN, Sights
+from .adversary import ELSEWHERE, UNKNOWN, Matches
 
 STANDARD_ERRORS = 4.0
 """By which a share may be above its bound by chance, where the bound is on an average."""
@@ -188,22 +188,22 @@ class Attack:
         return {"targets": self.budget, "holds": self.holds}
 
 
-def found_among(sights: Sights, k: int) -> Found:
+def found_among(found: Matches, k: int) -> Found:
     """Add up what one adversary saw of each target.
 
     Examples
     --------
     >>> import numpy as np
-    >>> seen = Sights(np.array([4, 0, 1]), np.array([4, 0, 1]), np.array([1, 0, 0]))
+    >>> seen = Matches(np.array([4, 0, 1]), np.array([4, 0, 1]), np.array([1, 0, 0]))
     >>> found_among(seen, 3)
     Found(targets=3, none=1, fewer=1, enough=1, alone=1, least=1, rate=0.08333333333333333, confidence=0.625, \
 false_matches=0.3333333333333333)
     """
-    matches, least = sights.matches, sights.least
+    matches, least = found.matches, found.least
     has_any = matches > 0
     chances = np.divide(1.0, matches, out=np.zeros(matches.size), where=has_any)
-    is_wrong = has_any & (sights.own == ELSEWHERE)
-    is_known = not np.any(sights.own == UNKNOWN)
+    is_wrong = has_any & (found.own == ELSEWHERE)
+    is_known = not np.any(found.own == UNKNOWN)
     n = matches.size
     return Found(
         targets=n,
@@ -219,7 +219,7 @@ false_matches=0.3333333333333333)
 
 
 def level_of(
-    known: str, released: Sights, original: Sights, covered: Sequence[bool], k: int, limit: float | None
+    known: str, released: Matches, original: Matches, covered: Sequence[bool], k: int, limit: float | None
 ) -> Level:
     """Return what an adversary found, and whether the guarantee kept.
 

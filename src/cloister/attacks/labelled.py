@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Sight
-from .opened import NOT_KNOWN
+from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Match
+from .simulation import NOT_KNOWN
 
 Floats = np.typing.NDArray[np.float64]
 NEAR = 1e-9
@@ -80,10 +80,10 @@ class Labelled:
                 alive = self.nearest[column].among(alive, int(self.values[column][target]))
         return alive
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some columns of a target."""
         found = self.groups(target, known)
-        return sight_of(found, self.sizes, int(self.own[target]))
+        return match_of(found, self.sizes, int(self.own[target]))
 
     def _count(self, column: int, wanted: Sequence[int]) -> int:
         starts: Integers = self._starts[column]  # type: ignore[attr-defined]
@@ -96,12 +96,12 @@ class Labelled:
         return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
 
 
-def sight_of(groups: Integers, sizes: Integers, own: int) -> Sight:
+def match_of(groups: Integers, sizes: Integers, own: int) -> Match:
     """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
     is_there = own >= 0 and bool(np.any(groups == own))
     where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
     matches = int(sizes[groups].sum())
-    return Sight(matches, matches, where)
+    return Match(matches, matches, where)
 
 
 def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:

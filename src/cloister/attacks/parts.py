@@ -19,7 +19,7 @@ from cloister.errors import InputError
 
 from .adversary import ALL, Adversary, Integers, sample_targets
 from .figures import Attack, is_above
-from .opened import Opened, Traces
+from .simulation import OpenedRelease, Traces
 
 SHARED = 0.5
 """Share of the values of a column that must occur in another one for the two to be taken for the same thing."""
@@ -102,7 +102,7 @@ class PartsAttack:
 
 
 def link_parts(
-    opened: Sequence[tuple[str, Opened]], attacks: Sequence[Attack], *, budget: int, seed: int
+    opened: Sequence[tuple[str, OpenedRelease]], attacks: Sequence[Attack], *, budget: int, seed: int
 ) -> PartsAttack:
     """Look for links between every two parts.
 
@@ -111,11 +111,6 @@ def link_parts(
     opened : the parts, by name
     attacks : what was found in each
     budget : patients looked for in each pair of parts; a random sample where there are more
-
-    Raises
-    ------
-    InputError
-        Two parts have one name.
     """
     names = [name for name, _ in opened]
     if len(set(names)) != len(names):
@@ -125,24 +120,24 @@ def link_parts(
     return PartsAttack(tuple(zip(names, attacks, strict=True)), links, tuple(left))
 
 
-def links_between(opened: Sequence[tuple[str, Opened]], *, budget: int, seed: int) -> tuple[Link, ...]:
+def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
     """Return what leads from one part to another, of every two that can be compared; see `link_parts`."""
     return tuple(
         _link(one, two, budget, seed) for one, two in combinations(opened, 2) if _can_be_compared(one[1], two[1])
     )
 
 
-def _can_be_compared(first: Opened, second: Opened) -> bool:
+def _can_be_compared(first: OpenedRelease, second: OpenedRelease) -> bool:
     return all(part.traces is not None and part.ids is not None for part in (first, second))
 
 
-def _link(first: tuple[str, Opened], second: tuple[str, Opened], budget: int, seed: int) -> Link:
+def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], budget: int, seed: int) -> Link:
     (name, one), (other, two) = first, second
     assert one.traces is not None
     assert two.traces is not None
     both = _patients_in_both(one, two)
     columns = _comparable(one.traces, two.traces)
-    views = (_View(one.traces, [a for a, _ in columns]), _View(two.traces, [b for _, b in columns]))
+    views = (_PartRecords(one.traces, [a for a, _ in columns]), _PartRecords(two.traces, [b for _, b in columns]))
     k = (one.k, two.k)
     left = []
     for target in sample_targets(len(both), budget, seed).tolist():
@@ -165,7 +160,7 @@ def _link(first: tuple[str, Opened], second: tuple[str, Opened], budget: int, se
     )
 
 
-def _patients_in_both(one: Opened, two: Opened) -> Integers:
+def _patients_in_both(one: OpenedRelease, two: OpenedRelease) -> Integers:
     """The places of the patients of both originals, (n_patients, 2)."""
     frames = [
         pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
@@ -196,7 +191,7 @@ def _same_numbers(one: Integers, two: Integers) -> tuple[int, int] | None:
     return (int(np.sum(one[known] == two[known])), int(known.sum())) if known.any() else None
 
 
-class _View:
+class _PartRecords:
     """One part as the adversary sees it: who fits, and what is recorded of them."""
 
     def __init__(self, traces: Traces, columns: Sequence[str]) -> None:
@@ -242,7 +237,7 @@ class _View:
         return tuple(frozenset(text for text in column[row] or () if text is not None) for column in self.recorded)
 
 
-def _joined(one: _View, two: _View, k: int, budget: int, seed: int) -> int:
+def _joined(one: _PartRecords, two: _PartRecords, k: int, budget: int, seed: int) -> int:
     """How many records of a sample of one part have partners in the other by some columns, but fewer than k."""
     counts: dict[Combination, int] = {}
     found = 0

@@ -1,16 +1,202 @@
-"""The attack itself: every adversary looks for every target, in the release and in the data as they were."""
+"""The attack itself: every adversary looks for every target, in the release and in the data as they were.
 
+A release folder and its original are opened into what all shapes have. Whoever finds records that fit may also guess a
+sensitive value of the patient from them.
+"""
+
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from .adversary import Adversary, Integers, Knowledge, Sights, sample_targets
-from .figures import Attack, Level, level_of
-from .opened import Opened
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.io import as_text
+
+from .adversary import Adversary, Integers, KnowledgeStep, Matches, sample_targets
+from .figures import Attack, Inference, Level, level_of
+
+EVERYTHING = KnowledgeStep("", None)
+Counts = dict[str, int]
+
+
+class Inferable(Protocol):
+    """Something that may be learned of targets."""
+
+    def infer(self, targets: Integers, seed: int) -> Inference:
+        """Guess it for each target, and count."""
+
+
+class GroupMatcher(Protocol):
+    """Released records that come in groups which nothing known can tell apart."""
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the groups that fit what is known of a target."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitive:
+    """A sensitive column: what was recorded of patients, and what is released of each group.
+
+    Attributes
+    ----------
+    column : its name
+    truth : (n_patients,) text
+    groups : (n_records,) group of each released record
+    told : (n_records,) text
+    released : which groups fit whom
+    adversary : what is known
+    """
+
+    column: str
+    truth: pl.Series
+    groups: Integers
+    told: pl.Series
+    released: GroupMatcher
+    adversary: Adversary
+
+    def infer(self, targets: Integers, seed: int) -> Inference:
+        """Guess the most frequent value among the matches of each target, and beside it that of the whole release.
+
+        A missing value is never guessed, and targets without a value or without a match are left out.
+        """
+        by_group = _counts(self)
+        usual = _most_frequent(Counter(self.told.drop_nulls().to_list()))
+        right = blind = certain = n = 0
+        for truth, counts, records in _matches(self, by_group, targets, seed):
+            n += 1
+            blind += truth == usual
+            right += truth == _most_frequent(counts)
+            certain += counts.get(truth, 0) == records
+        of = max(1, n)
+        return Inference(self.column, n, right / of, blind / of, certain / of)
+
+
+def _counts(sensitive: Sensitive) -> dict[int, Counts]:
+    """How often each value stands in each group."""
+    rows = pl.DataFrame([pl.Series("group", sensitive.groups), sensitive.told.alias("value")])
+    found: dict[int, Counts] = {}
+    for group, value, count in rows.drop_nulls().group_by("group", "value").len().iter_rows():
+        found.setdefault(group, {})[value] = count
+    return found
+
+
+def _matches(
+    sensitive: Sensitive, by_group: dict[int, Counts], targets: Integers, seed: int
+) -> Iterator[tuple[str, Counts, int]]:
+    """The true value of each target, how often each value stands in its matches, and how many matches there are."""
+    sizes = np.bincount(sensitive.groups[sensitive.groups >= 0])
+    for target in targets.tolist():
+        truth = sensitive.truth[target]
+        known = sensitive.adversary.known(target, EVERYTHING, seed)
+        groups = sensitive.released.groups(target, known or [])
+        if truth is None or not groups.size:
+            continue
+        counts: Counter[str] = Counter()
+        for group in groups.tolist():
+            counts.update(by_group.get(group, {}))
+        yield truth, counts, int(sizes[groups].sum())
+
+
+def _most_frequent(counts: Counts) -> str | None:
+    """The value that stands there most often, of several the first in the order of their UTF-8 bytes."""
+    if not counts:
+        return None
+    return min(counts, key=lambda value: (-counts[value], value.encode()))
+
+
+GONE, NOT_KNOWN = -1, -2
+"""In place of a released record: the patient has none; it is not known."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Traces:
+    """What could lead from the records of one part of a release to those of another.
+
+    Attributes
+    ----------
+    released : which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
+    adversary : what is known; as much of it as the guarantee covers is used
+    groups : (n_records,) group of each released record
+    recorded : by column, what is released as it was recorded: lists of texts, (n_records,)
+    numbers : (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
+    """
+
+    released: GroupMatcher | None
+    adversary: Adversary
+    groups: Integers
+    recorded: dict[str, pl.Series]
+    numbers: Integers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedRelease:
+    """A release and what it was made from, ready for an attack.
+
+    Attributes
+    ----------
+    shape, method, k : of the release; k is what the guarantee promises
+    n_patients, n_released : of the original, and in the release
+    is_known_who : whether it is known which released record is whose
+    adversaries : who attack
+    sensitive : what they may want to learn: sensitive columns, or a further code
+    ids : (n_patients,) original ids as text; None where there are none
+    traces : for attacks on several parts; None where the release has no records
+    """
+
+    shape: str
+    method: str
+    k: int
+    n_patients: int
+    n_released: int
+    is_known_who: bool
+    adversaries: tuple[Adversary, ...]
+    sensitive: tuple[Inferable, ...] = ()
+    ids: pl.Series | None = field(default=None, repr=False)
+    traces: Traces | None = None
+
+
+def released_of(crosswalk: pl.DataFrame | None, ids: pl.Series | None, released: pl.Series) -> Integers:
+    """Return the released record of each patient of the original, by the crosswalk; `GONE` where there is none.
+
+    Parameters
+    ----------
+    crosswalk : columns ``released`` and ``original``; None where it is not given, then all are `NOT_KNOWN`
+    ids : (n_patients,) of the original; their numbers from 1 on where there are none
+    released : (n_records,) the released ids
+    """
+    n_patients = 0 if ids is None else len(ids)
+    if crosswalk is None or ids is None:
+        return np.full(n_patients, NOT_KNOWN, dtype=np.int64)
+    if crosswalk.columns != ["released", "original"]:
+        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
+    rows = pl.DataFrame([as_text(released).alias("released"), pl.Series("row", np.arange(len(released)))])
+    told = pl.DataFrame([as_text(crosswalk["released"]), as_text(crosswalk["original"])])
+    found = told.join(rows, on="released", how="left").join(
+        pl.DataFrame([as_text(ids).alias("original"), pl.Series("patient", np.arange(n_patients))]),
+        on="original",
+        how="left",
+    )
+    whole = found.height == told.height and not found["row"].null_count() and not found["patient"].null_count()
+    if not whole or found["patient"].n_unique() != found.height or found["row"].n_unique() != found.height:
+        raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
+    numbers = np.full(n_patients, GONE, dtype=np.int64)
+    numbers[found["patient"].to_numpy()] = found["row"].to_numpy()
+    return numbers
+
+
+def patient_ids(ids: pl.Series | None, n_patients: int) -> pl.Series:
+    """Return ids as text; the places of patients from 1 on where they have none."""
+    return pl.Series(np.arange(1, n_patients + 1)).cast(pl.String) if ids is None else as_text(ids)
+
 
 BUDGET = 1_000
 """Patients looked for at each step of knowledge, unless asked otherwise."""
 
 
-def simulate(opened: Opened, *, budget: int = BUDGET, seed: int = 0) -> Attack:
+def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> Attack:
     """Attack a release.
 
     Parameters
@@ -42,14 +228,14 @@ def _levels(adversary: Adversary, targets: Integers, k: int, seed: int) -> Itera
         known = [(target, items) for target, items in _knowing(adversary, targets, step, seed)]
         if not known:
             continue
-        released = Sights.of([adversary.released.look(target, items) for target, items in known])
-        original = Sights.of([adversary.original.look(target, items) for target, items in known])
+        released = Matches.of([adversary.released.match(target, items) for target, items in known])
+        original = Matches.of([adversary.original.match(target, items) for target, items in known])
         covered = [adversary.covers(target, items) for target, items in known]
         yield level_of(step.words, released, original, covered, k, step.limit)
 
 
 def _knowing(
-    adversary: Adversary, targets: Integers, step: Knowledge, seed: int
+    adversary: Adversary, targets: Integers, step: KnowledgeStep, seed: int
 ) -> Iterator[tuple[int, Sequence[int]]]:
     for target in targets.tolist():
         items = adversary.known(target, step, seed)

@@ -18,10 +18,9 @@ from cloister.tabular.recheck import source_of
 from cloister.tabular.recheck_data import delimiter_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, Knowledge
-from .inference import Sensitive
+from .adversary import Adversary, Integers, KnowledgeStep
 from .labelled import Labelled, Nearest, grouped, numbered
-from .opened import GONE, NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .simulation import GONE, NOT_KNOWN, OpenedRelease, Sensitive, Traces, patient_ids, released_of
 
 QI = "quasi-identifier"
 
@@ -33,7 +32,7 @@ def open_table(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: pl.DataFrame | None = None,
     reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
-) -> Opened:
+) -> OpenedRelease:
     """Open a release of a table.
 
     Parameters
@@ -42,13 +41,8 @@ def open_table(
     hierarchies : those that came from files
     crosswalk : written with the release, where it is known
     reduced : from the data file to that form
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
-    promise, k = stated(lambda: (promise_of(manifest), _class_size(manifest)), "a table")
+    promise, k = stated(lambda: (promise_of(manifest), max(rule.class_size for rule in rules_of(manifest))), "a table")
     frame = reduced(read_released(folder, manifest, promise))
     source = source_of(original, manifest, promise, hierarchies or {})
     columns, n_patients = list(promise.levels), original.height
@@ -72,7 +66,7 @@ def open_table(
         for column, text in recorded.items()
         if _roles(manifest)[column] == Role.SENSITIVE
     ]
-    return Opened(
+    return OpenedRelease(
         shape="table",
         method=str(manifest["method"]),
         k=k,
@@ -93,13 +87,7 @@ def open_table(
 
 
 def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.DataFrame:
-    """Return the released records; rows of suppressed ones are set aside.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or does not have the columns that the manifest states.
-    """
+    """Return the released records; rows of suppressed ones are set aside."""
     name = data_file(manifest)
     if TABLE in manifest:
         raise InputError(
@@ -118,18 +106,14 @@ def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.Data
     return frame.filter(~pl.Series(is_suppressed))
 
 
-def _class_size(manifest: Manifest) -> int:
-    return max(rule.class_size for rule in rules_of(manifest))
-
-
 def _roles(manifest: Manifest) -> dict[str, str]:
     return {column: described["role"] for column, described in manifest["columns"].items()}
 
 
-def _steps(n_columns: int) -> tuple[Knowledge, ...]:
+def _steps(n_columns: int) -> tuple[KnowledgeStep, ...]:
     """One column, two, ... all."""
-    some = [Knowledge(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
-    return (*some, Knowledge(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
+    some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
+    return (*some, KnowledgeStep(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
 
 
 def _released(

@@ -13,18 +13,17 @@ from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS, WITH_CODES, stated
 from cloister.results import Manifest
-from cloister.table_with_codes.data import CodesAsked, ReadCodes
+from cloister.table_with_codes.data import CodesAsked
 from cloister.table_with_codes.presence import read_codes, with_presence
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, Sight
+from .adversary import Adversary, Integers, Match
 from .chunks import InChunks, numbers_in
-from .codes import code_steps
-from .holders import Holders, as_recorded
-from .labelled import Labelled, numbered, sight_of
-from .opened import NOT_KNOWN, Opened
+from .codes import TermRecords, as_recorded, code_steps
+from .labelled import Labelled, match_of, numbered
+from .simulation import NOT_KNOWN, OpenedRelease
 from .table import labels_of, open_table
 
 NO_TARGET = -1
@@ -46,13 +45,13 @@ class InClasses:
     chunks: InChunks
     place: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
         who = int(self.place[target])
         candidates = self.chunks.fitting(self.chunks.known_codes(who, known))
         fitting = self.classes.groups(target, range(len(self.classes.labels)))
         candidates[~np.isin(self.chunks.released.class_of, fitting)] = 0
-        return self.chunks.sight(who, candidates)
+        return self.chunks.match_among(who, candidates)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,15 +66,15 @@ class BesideRows:
     """
 
     table: Labelled
-    holders: Holders
+    holders: TermRecords
     place: Integers
     records: Integers
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
         held = self.records[self.holders.groups(int(self.place[target]), known)]
         alike = held[self.table.own[held] == self.table.own[target]]
-        return sight_of(alike, np.ones(self.place.size, dtype=np.int64), target)
+        return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)
 
 
 def open_table_with_codes(
@@ -85,17 +84,12 @@ def open_table_with_codes(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: pl.DataFrame | None = None,
     missing: Sequence[str] = (),
-) -> Opened:
+) -> OpenedRelease:
     """Open a release of a table with a column of codes.
 
     Parameters
     ----------
     missing : texts in the original that stand for a missing code
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     column = stated(lambda: str(manifest[WITH_CODES]["column"]), "a table with codes")
     reduced = with_presence(original, column, missing)
@@ -112,20 +106,16 @@ def open_table_with_codes(
     n_codes[read.records] = np.diff(read.codes.offsets)
     table = opened.adversaries[0].original
     assert isinstance(table, Labelled)
+    unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not told
+    clusters = InChunks(released, read.codes, numbers_in(released, read.codes), unknown)
     beside = Adversary(
         steps=code_steps(released.m, "all quasi-identifiers and "),
         n_items=n_codes,
-        released=InClasses(_classes(released, reduced, promise, source.ladders), _chunks(released, read), place),
+        released=InClasses(_classes(released, reduced, promise, source.ladders), clusters, place),
         original=BesideRows(table, as_recorded(read.codes), place, read.records),
         covers=lambda _target, known: len(known) <= released.m,
     )
     return replace(opened, adversaries=(*opened.adversaries, beside))
-
-
-def _chunks(released: Disassociation, read: ReadCodes) -> InChunks:
-    """The clusters; who is in which is not told."""
-    unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)
-    return InChunks(released, read.codes, numbers_in(released, read.codes), unknown)
 
 
 def _classes(

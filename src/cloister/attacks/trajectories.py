@@ -20,10 +20,9 @@ from cloister.trajectories.domain import fitted
 from cloister.trajectories.manifest import TrajectoriesManifest, TrajectoriesSettings
 from cloister.trajectories.recheck import TrajectoriesOriginal
 
-from .adversary import Adversary, Integers, Knowledge, Sight
-from .inference import Sensitive
-from .labelled import numbered, sight_of
-from .opened import NOT_KNOWN, Opened, Traces, patient_ids, released_of
+from .adversary import Adversary, Integers, KnowledgeStep, Match
+from .labelled import match_of, numbered
+from .simulation import NOT_KNOWN, OpenedRelease, Sensitive, Traces, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)
 """Pairs, or codes, that adversaries know, besides all."""
@@ -35,7 +34,7 @@ MOST_ORDERED = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sequences:
+class LabelSequences:
     """Sequences of labels, alike ones together, in which known pairs are looked for.
 
     Attributes
@@ -109,15 +108,15 @@ class Sequences:
 class ByPairs:
     """Sequences looked through by whoever knows pairs: codes with their ages."""
 
-    among: Sequences
+    among: LabelSequences
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
         """Return the sequences that fit."""
         return self.among.pairs(target, known)
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some pairs of a target."""
-        return sight_of(self.groups(target, known), self.among.sizes, int(self.among.own[target]))
+        return match_of(self.groups(target, known), self.among.sizes, int(self.among.own[target]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,24 +129,19 @@ class ByCodes:
     codes : of each patient the distinct codes
     """
 
-    among: Sequences
+    among: LabelSequences
     codes: Sequence[Integers]
 
-    def look(self, target: int, known: Sequence[int]) -> Sight:
+    def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
         found = self.among.some([int(self.codes[target][item]) for item in known])
-        return sight_of(found, self.among.sizes, int(self.among.own[target]))
+        return match_of(found, self.among.sizes, int(self.among.own[target]))
 
 
-def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOriginal) -> Opened:
+def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOriginal) -> OpenedRelease:
     """Open a release of trajectories.
 
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
-
-    Raises
-    ------
-    InputError
-        The release cannot be read, or what is given does not fit it.
     """
     stated = TrajectoriesManifest.of(manifest)
     asked, columns = stated.settings, stated.columns
@@ -174,7 +168,7 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         _always,
     )
     side = read_side(folder, manifest)
-    return Opened(
+    return OpenedRelease(
         shape="trajectories",
         method=str(manifest["method"]),
         k=asked.k,
@@ -193,9 +187,9 @@ def _always(_target: int, _known: Sequence[int]) -> bool:
     return True
 
 
-def _steps(item: str, how: str) -> tuple[Knowledge, ...]:
-    some = [Knowledge(f"{n} {item}{'s' if n > 1 else ''}{how}", n) for n in NUMBERS]
-    return (*some, Knowledge(f"all {item}s{how}", None))
+def _steps(item: str, how: str) -> tuple[KnowledgeStep, ...]:
+    some = [KnowledgeStep(f"{n} {item}{'s' if n > 1 else ''}{how}", n) for n in NUMBERS]
+    return (*some, KnowledgeStep(f"all {item}s{how}", None))
 
 
 def _read(folder: Path, manifest: Manifest) -> pl.DataFrame:
@@ -247,21 +241,19 @@ def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hi
 
 def _released(
     frame: pl.DataFrame, ladders: tuple[Ladder, Ladder], theirs: Trajectories, rows: Integers
-) -> tuple[Sequences, Integers]:
+) -> tuple[LabelSequences, Integers]:
     """The released sequences, and that of each released patient."""
     (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
     code_labels = _labels(theirs.vocabulary, ladders[0], code_texts)
     age_labels = _labels(theirs.age_values, ladders[1], age_texts)
     offsets = np.append(starts, frame.height)
-    return _sequences(offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: _own(rows, groups))
+    return _sequences(
+        offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: np.where(rows >= 0, groups[rows], rows)
+    )
 
 
-def _own(rows: Integers, groups: Integers) -> Integers:
-    return np.where(rows >= 0, groups[rows], rows)
-
-
-def _as_recorded(theirs: Trajectories) -> Sequences:
+def _as_recorded(theirs: Trajectories) -> LabelSequences:
     """The original sequences, each known to be its patient's."""
     labels = tuple(
         [np.array([number]) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values)
@@ -277,7 +269,7 @@ def _sequences(
     labels: tuple[Sequence[Integers], Sequence[Integers]],
     theirs: Trajectories,
     own: Callable[[Integers], Integers],
-) -> tuple[Sequences, Integers]:
+) -> tuple[LabelSequences, Integers]:
     """Put sequences that are alike together; return the group of each as well."""
     pairs = np.stack([codes, ages], axis=1).astype(np.int32)
     known: dict[bytes, int] = {}
@@ -292,7 +284,7 @@ def _sequences(
     cuts = np.searchsorted(codes[rows][order], np.arange(1, int(codes.max(initial=0)) + 1))
     columns = [np.split(column[order], cuts) for column in (sequence, place, ages[rows])]
     by_code = list(zip(*columns, strict=True))
-    return Sequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups
+    return LabelSequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups
 
 
 def _labels(values: Sequence[str], ladder: Ladder, shown: Sequence[str | None]) -> list[Integers]:

@@ -23,7 +23,7 @@ Summary = dict[str, Any]
 
 def announce(*, as_json: bool, quiet: bool) -> None:
     """Say beforehand where the first run on a machine takes longer."""
-    from cloister.risk.warm import must_compile
+    from cloister.risk.assessment import must_compile
 
     if must_compile():
         note(COMPILING, quiet=as_json or quiet)

@@ -13,10 +13,9 @@ from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
 from cloister.cli.prepared import Original, Prepared
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.warm import must_compile
+from cloister.codesets.disassociation.protect import must_compile
 from cloister.codesets.policy import known_codes, parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, read_given
-from cloister.codesets.workload import parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, parse_workload, read_given
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes

@@ -11,7 +11,7 @@ from cloister.cli.places import custody_of
 from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import working
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.warm import must_compile
+from cloister.codesets.disassociation.protect import must_compile
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.errors import InputError
 from cloister.io import CodeColumns

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cloister import __version__
 from cloister.cli.clock import STARTED
 from cloister.cli.explore_grounds import Ground, ground_of
 from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
@@ -25,6 +24,7 @@ from cloister.exploration.pages import exploration_page
 from cloister.exploration.record import FOR_THE_CUSTODIAN, Record, recorded
 from cloister.io import sha256, write_private
 from cloister.release_folder import is_release
+from cloister.version import __version__
 
 JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
 OF_THE_ADVERSARY = {

@@ -12,8 +12,8 @@ from cloister.cli.prepared import Original, Prepared
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
+    GeneralizationMethod,
     GeneralizationRequest,
-    Method,
     PrivacySets,
     Status,
     TermLoss,
@@ -22,10 +22,9 @@ from cloister.codesets.generalization.data import (
 )
 from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
-from cloister.codesets.generalization.warm import must_compile
+from cloister.codesets.generalization.protect import must_compile
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
-from cloister.codesets.workload import parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, parse_workload
 from cloister.errors import InputError
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy
@@ -98,7 +97,7 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Generaliz
     method = GeneralizationRequest(
         k=options.k,
         privacy=_privacy(options, given),
-        method=Method(options.method),
+        method=GeneralizationMethod(options.method),
         policy=policy,
         uncovered=Uncovered(options.uncovered or Uncovered.GENERALIZE),
         loss=TermLoss(options.loss or TermLoss.ILM),

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from cloister import __version__
 from cloister.cli import (
     assess_claims,
     assess_codes,
@@ -34,6 +33,7 @@ from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before o
 from cloister.cli.memory_limit import TOO_LARGE, is_shortage, watched_child
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
+from cloister.version import __version__
 
 LARGEST_ANSWER = 3
 """Exit codes above it are those of a stop."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.text import Text
 
 from cloister.cli.output import console, printable
-from cloister.search.progress import Progress, Report
+from cloister.search.problem import Progress, Report
 
 
 @contextmanager

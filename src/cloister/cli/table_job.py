@@ -26,7 +26,7 @@ from cloister.engines.relation import names_of
 from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
 from cloister.io import Source, as_text, distinct_values
-from cloister.privacy import KAnonymity, Rule
+from cloister.privacy import KAnonymity, PrivacyRule
 from cloister.release import Release
 from cloister.sources import read_table
 from cloister.stopwatch import Stopwatch
@@ -248,7 +248,7 @@ def _request(options: TableOptions, columns: Sequence[str]) -> tuple[TableReques
     return check_settings(request), notes
 
 
-def _rules(options: TableOptions) -> Iterator[Rule]:
+def _rules(options: TableOptions) -> Iterator[PrivacyRule]:
     """The rules beside k-anonymity; population tables are read as the table is."""
     for text in options.rule or []:
         yield read_rule(

@@ -82,11 +82,6 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
         once
     drop_empty : leave records without codes out
 
-    Raises
-    ------
-    InputError
-        There is no record, one has no code, or a code cannot be told from others when written.
-
     Examples
     --------
     >>> import polars as pl
@@ -139,39 +134,32 @@ def codes_by_record(source: CodeSource) -> CodesByRecord:
 
 def counted_once(names: list[str], keys: Keys, *, repeats: bool) -> tuple[list[str], Keys]:
     """Return names and keys without repetitions: each code once a record, or its occurrences numbered."""
-    return _numbered(names, keys) if repeats else (names, _distinct(keys))
+    return _numbered(names, keys) if repeats else (names, keys[_is_first(keys)])
 
 
 def _from_lines(source: CodeSource) -> CodesByRecord:
     names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
     kind, width = pl.Enum(names), max(1, len(names))
     parts = [
-        np.sort(first * width + _keys(record, words, kind, width))
-        for first, (record, words) in _numbered_slices(source)
+        np.sort(part * RECORDS_AT_ONCE * width + _keys(record, words, kind, width))
+        for part, (record, words) in enumerate(_slices(source))
     ]
     keys = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
     return CodesByRecord(names, keys, len(source.cells), source.ids)
 
 
-def _numbered_slices(source: CodeSource) -> Iterator[tuple[int, tuple[pl.Series, pl.Series]]]:
-    return ((part * RECORDS_AT_ONCE, found) for part, found in enumerate(_slices(source)))
-
-
 def _slices(source: CodeSource) -> Iterator[tuple[pl.Series, pl.Series]]:
     """For some records at a time, the record of each code and the code."""
     for start in range(0, len(source.cells), RECORDS_AT_ONCE):
-        words = _words(source.cells.slice(start, RECORDS_AT_ONCE))
+        cells = source.cells.slice(start, RECORDS_AT_ONCE)
+        # Where single spaces separate codes, as in most files, splitting is faster.
+        odd = cells.str.contains(r"[^\S ]|  |^ | $").any()
+        words = cells.str.extract_all(r"\S+") if odd else cells.str.split(" ")
         record = pl.Series(np.arange(len(words))).repeat_by(words.list.len().fill_null(0))
         codes = words.explode(empty_as_null=False, keep_nulls=False)
         record = record.explode(empty_as_null=False, keep_nulls=False)
         absent = codes.is_in(source.missing)
         yield (record.filter(~absent), codes.filter(~absent)) if absent.any() else (record, codes)
-
-
-def _words(cells: pl.Series) -> pl.Series:
-    """The codes in each cell; cells in which single spaces separate codes, as in most files, are split faster."""
-    odd = cells.str.contains(r"[^\S ]|  |^ | $").any()
-    return cells.str.extract_all(r"\S+") if odd else cells.str.split(" ")
 
 
 def _keys(record: pl.Series, words: pl.Series, kind: pl.Enum, width: int) -> Keys:
@@ -200,11 +188,6 @@ def _in_order(distinct: pl.Series) -> list[str]:
     return [str(name) for name in distinct.drop_nulls().sort()]
 
 
-def _distinct(keys: Keys) -> Keys:
-    """Keys in order -> each once."""
-    return keys[_is_first(keys)]
-
-
 def _is_first(keys: Keys) -> NDArray[np.bool_]:
     first = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
@@ -226,13 +209,7 @@ def _numbered(names: list[str], keys: Keys) -> tuple[list[str], Keys]:
 
 
 def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
-    """Refuse codes that could not be told apart in the released file.
-
-    Raises
-    ------
-    InputError
-        A code holds NUL or white space, or ends as numbered occurrences do.
-    """
+    """Refuse codes that could not be told apart in the released file."""
     column = source.columns.codes or source.columns.code
     codes = pl.Series(names, dtype=pl.String)
     if codes.str.contains("\0", literal=True).any():

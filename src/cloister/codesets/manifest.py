@@ -5,11 +5,11 @@ from typing import Any
 from cloister.release_folder import same
 from cloister.results import Manifest
 
-from .data_file import CODES, ID
-from .request import Asked, CodesRequest, GivenCodes
+from .data import CODES, ID
+from .request import CodesRequest, GivenCodes, MethodRequest
 
 
-def input_settings(given: GivenCodes, request: CodesRequest[Asked]) -> dict[str, Any]:
+def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> dict[str, Any]:
     """Return how the input was read, what is asked about it, and which of its columns are released."""
     return {
         "repeats": given.codes.repeats,

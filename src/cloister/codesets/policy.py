@@ -46,13 +46,7 @@ class SupportAsked:
     n_records: int
 
     def check(self, k: int) -> None:
-        """Refuse sets that k patients or fewer may have: by keeping them together the release would tell them.
-
-        Raises
-        ------
-        InputError
-            Sets of k patients or fewer are asked for.
-        """
+        """Refuse sets that k patients or fewer may have: by keeping them together the release would tell them."""
         least = least_support(self.percent, self.n_records)
         if least > k:
             return
@@ -243,11 +237,6 @@ def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     Parameters
     ----------
     k : of the release; frequent sets that k patients or fewer may have are refused before they are looked for
-
-    Raises
-    ------
-    InputError
-        The words are none of these, or the policy cannot be made for these codes.
     """
     if spec == GWAS:
         return UtilityPolicy.gwas(codes)
@@ -268,25 +257,13 @@ def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
 
 
 def known_codes(names: Sequence[str], codes: CodeSets, what: str) -> tuple[str, ...]:
-    """Return these codes, each once, if they are codes of the data.
-
-    Raises
-    ------
-    InputError
-        One is none of the data.
-    """
+    """Return these codes, each once, if they are codes of the data."""
     _require_known(set(names), codes.items_by_code(), what)
     return tuple(dict.fromkeys(names))
 
 
 def least_support(percent: float, n_records: int) -> int:
-    """Return the smallest number of records that is at least this percentage of all.
-
-    Raises
-    ------
-    InputError
-        It is no percentage above 0.
-    """
+    """Return the smallest number of records that is at least this percentage of all."""
     if not 0 < percent <= 100:
         raise InputError(f"A support is a percentage of the patients above 0 and up to 100, not {percent:g}.")
     return max(1, math.ceil(round(percent * n_records / 100, 9)))

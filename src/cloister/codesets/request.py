@@ -1,4 +1,9 @@
-"""What is asked of code sets, and what is asked about: settings, and the code sets with where they came from."""
+"""What is asked of code sets, and what is asked about: settings, code sets with where they came from, and workloads.
+
+A workload is the case counts that a release should answer well. Source: Loukides et al. (2014), Journal of Biomedical
+Informatics 50, section 6.1: sets of codes that a share of the patients have, and sets of codes drawn at random, a
+larger set being a smaller one and one more code (section 6.4).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +16,64 @@ import numpy as np
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Query
 from cloister.sources import read_code_lists
+from cloister.utility import CountedSets, frequent_itemsets
 
 from .data import CodeSets, Integers
 from .encode import encode, occurrence
-from .policy import UtilityPolicy
-from .workload import Workload
+from .policy import UtilityPolicy, least_support
+
+LARGEST_QUERY = 4
+FEWEST = 1
+MOST_QUERIES = 100_000
+
+
+@dataclass(frozen=True)
+class CodesWorkload:
+    """Queries, each a set of item numbers, and where they came from, as on the command line."""
+
+    spec: str
+    queries: tuple[tuple[int, ...], ...]
+
+
+def frequent_workload(codes: CodeSets, percent: float) -> CodesWorkload:
+    """Ask for every set of up to four codes that at least this percentage of the patients have."""
+    least = least_support(percent, codes.n_records)
+    itemsets = frequent_itemsets(codes.offsets, codes.items, least, largest=LARGEST_QUERY)
+    return CodesWorkload(f"frequent:{percent:g}", tuple(itemset.items for itemset in itemsets))
+
+
+def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> CodesWorkload:
+    """Ask for sets of one to four codes drawn at random, as many of each size."""
+    if not FEWEST <= n_queries <= MOST_QUERIES:
+        raise InputError(f"A random workload has {FEWEST} to {MOST_QUERIES:,} queries, not {n_queries}.")
+    generator = np.random.default_rng(seed)
+    largest = min(LARGEST_QUERY, codes.n_codes)
+    queries: list[tuple[int, ...]] = []
+    while len(queries) < n_queries:
+        drawn = generator.choice(codes.n_codes, largest, replace=False).tolist()
+        queries += [tuple(sorted(drawn[:size])) for size in range(1, largest + 1)]
+    return CodesWorkload(f"random:{n_queries}", tuple(queries[:n_queries]))
+
+
+def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
+    """Return a workload by its words: ``frequent:5`` (percent of the patients) or ``random:1000`` (queries)."""
+    kind, _, text = spec.partition(":")
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if kind == "frequent" and number == number:
+        return frequent_workload(codes, number)
+    if kind == "random" and number.is_integer():
+        return random_workload(codes, int(number), seed)
+    raise InputError(f"A workload is frequent:PERCENT or random:QUERIES, as frequent:5 or random:1000, not {spec!r}.")
+
 
 FIRST, NO_PLACE = -1, -2
 """In place of the item of the occurrence before: the first has none; it is missing."""
 
 
-class Asked(Protocol):
+class MethodRequest(Protocol):
     """What is asked of a method, as far as all methods go."""
 
     @property
@@ -29,7 +81,7 @@ class Asked(Protocol):
         """Patients that whoever knows codes of one must be left with."""
 
 
-Method = TypeVar("Method", bound=Asked, covariant=True)
+Method = TypeVar("Method", bound=MethodRequest, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -76,7 +128,7 @@ class CodesRequest(Generic[Method]):
 
     method: Method
     policy: UtilityPolicy | None = None
-    workload: Workload | None = None
+    workload: CodesWorkload | None = None
     numbered: bool = True
     drop_empty: bool = False
     accuracy: bool = False
@@ -102,11 +154,6 @@ def read_given(
     Parameters
     ----------
     usual_delimiter : taken where none can be detected; the rest as of `CodeSets.read`
-
-    Raises
-    ------
-    InputError
-        As of `CodeSets.read`.
     """
     source = read_code_lists(
         path,
@@ -131,26 +178,14 @@ def read_given(
 
 
 def check_seed(seed: int) -> int:
-    """Return the seed of reconstructions if it is one.
-
-    Raises
-    ------
-    InputError
-        It is no whole number from 0 on.
-    """
+    """Return the seed of reconstructions if it is one."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InputError(f"The seed is {seed!r}, but must be a whole number from 0 on.")
     return int(seed)
 
 
 def check_codes(codes: CodeSets) -> CodeSets:
-    """Return code sets if they can be used.
-
-    Raises
-    ------
-    InputError
-        There are none, a record has no codes, or occurrences of codes are not numbered from 1 without gaps.
-    """
+    """Return code sets if they can be used."""
     if not isinstance(codes, CodeSets):
         raise InputError("Code sets are needed, as CodeSets.read or CodeSets.from_records return them.")
     if not codes.n_records:
@@ -179,3 +214,8 @@ def _before(found: tuple[str, int] | None, place: Mapping[tuple[str, int], int])
     if found is None:
         return NO_PLACE
     return FIRST if found[1] == 1 else place.get((found[0], found[1] - 1), NO_PLACE)
+
+
+def counted(codes: CodeSets) -> CountedSets:
+    """Index code sets for counting."""
+    return CountedSets.of(codes.offsets, codes.items, codes.n_codes)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cloister import __version__
 from cloister.errors import InputError
 from cloister.io import is_taken, write_private
 from cloister.io.disk import cannot_write
+from cloister.version import __version__
 
 from .outcome import Identity, Outcome, outcome_told
 

@@ -5,17 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cloister.codesets.data_file import data_frame
-from cloister.codesets.disassociation.codebook import codebook
+from cloister.codesets.data import data_frame
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.figures import crosswalk, work_out
-from cloister.codesets.disassociation.manifest import describe
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.disassociation.shown import shown_of
-from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.disassociation.manifest import codebook, describe, shown_of
+from cloister.codesets.disassociation.measure import crosswalk, work_out
+from cloister.codesets.disassociation.protect import disassociate, load_kernels
+from cloister.codesets.disassociation.release import CodesRelease, reconstruct
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
@@ -52,7 +48,10 @@ def protect_codes(
         interruptible(load_kernels)
     with watch.stage("protect"):
         protected = interruptible(lambda: disassociate(check_codes(given.codes), request.method))
-    released, secret = protected.released, Secret(given.codes, protected.cluster_of, request.method.diversity)
+    released, secret = (
+        protected.released,
+        DisassociationSecret(given.codes, protected.cluster_of, request.method.diversity),
+    )
     check = partial(verify, secret=secret, diversity=request.method.diversity)
     with watch.stage("verify"):
         verdict = passed(interruptible(lambda: check(released)))

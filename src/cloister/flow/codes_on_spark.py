@@ -6,16 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.data_file import data_frame
-from cloister.codesets.disassociation.codebook import codebook
-from cloister.codesets.disassociation.cover import count_ties
+from cloister.codesets.data import CodeSets, data_frame
 from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes, Safe
-from cloister.codesets.disassociation.figures import work_out
-from cloister.codesets.disassociation.manifest import describe
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.disassociation.shown import shown_of
+from cloister.codesets.disassociation.manifest import codebook, describe, shown_of
+from cloister.codesets.disassociation.measure import work_out
+from cloister.codesets.disassociation.protect import count_ties
+from cloister.codesets.disassociation.release import CodesRelease, reconstruct
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes

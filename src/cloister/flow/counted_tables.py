@@ -12,7 +12,7 @@ from cloister.engines.statements import count_ids, fetch_tally, unique_share
 from cloister.errors import InputError
 from cloister.io import RECORDS
 from cloister.release import Custody
-from cloister.search.progress import Report
+from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import FULL_DOMAIN, Ids, Role, TableRequest

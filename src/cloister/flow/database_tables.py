@@ -14,7 +14,7 @@ from cloister.errors import InputError, InternalError
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.release import Custody
 from cloister.release_folder import TABLE
-from cloister.search.progress import Report
+from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, ProtectedTable, TableRequest

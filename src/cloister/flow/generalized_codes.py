@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cloister.codesets.generalization.codebook import codebook
 from cloister.codesets.generalization.data import GeneralizationRequest
-from cloister.codesets.generalization.figures import crosswalk, work_out
-from cloister.codesets.generalization.manifest import describe, settings_of
-from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.release import GeneralizedCodesRelease
-from cloister.codesets.generalization.shown import shown_of
-from cloister.codesets.generalization.verify import Secret, promise_of, verify
-from cloister.codesets.generalization.warm import load_kernels
-from cloister.codesets.generalization.written import check_size, check_writable, data_frame
+from cloister.codesets.generalization.manifest import crosswalk, describe, settings_of, work_out
+from cloister.codesets.generalization.protect import generalize, load_kernels
+from cloister.codesets.generalization.release import (
+    GeneralizedCodesRelease,
+    check_size,
+    check_writable,
+    codebook,
+    data_frame,
+    shown_of,
+)
+from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
 from cloister.codesets.policy_words import as_told, classified
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
@@ -49,7 +51,7 @@ def protect_by_generalization(
     with watch.stage("protect"):
         protected = generalize(given.codes, request.method)
         check_size(protected.released)
-    released, secret = protected.released, Secret(protected.original, protected.origin)
+    released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
     promise = promise_of(request.method)
     with watch.stage("verify"):
         verdict = passed(verify(released, promise, secret))

@@ -13,7 +13,7 @@ from cloister.release import Custody
 from cloister.report_figures import Shown
 from cloister.results import Manifest, Verdict
 from cloister.risk.prosecutor import measure_risk
-from cloister.search.progress import Report
+from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.search.warm import must_compile as must_compile
 from cloister.stopwatch import Stopwatch

@@ -8,18 +8,18 @@ from typing import Any
 import polars as pl
 
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.figures import work_out
-from cloister.codesets.disassociation.reconstruct import reconstruct
-from cloister.codesets.disassociation.shown import counted
-from cloister.codesets.disassociation.verify import Secret
-from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.disassociation.manifest import counted
+from cloister.codesets.disassociation.measure import work_out
+from cloister.codesets.disassociation.protect import load_kernels
+from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
 from cloister.release import Custody
 from cloister.release_folder import WITH_CODES
 from cloister.report_figures import Shown
 from cloister.results import Manifest, Verdict
-from cloister.search.progress import Report
+from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import CodesAsked, ProtectedBoth, k_of
 from cloister.table_with_codes.manifest import codebook_with_codes, describe_codes
@@ -74,7 +74,7 @@ def protect_table_with_codes(
     with watch.stage("protect"):
         both = interruptible(lambda: protect_codes_of(course.protected, course.request, read, asked, seed))
     released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
-    secret = Secret(both.codes, both.protected.cluster_of)
+    secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
         check = partial(_check, course, asked.column, id_column, secret)
         verdict = passed(check(both.frame, released))
@@ -100,7 +100,7 @@ def _check(
     course: TableCourse,
     column: str,
     id_column: str | None,
-    secret: Secret,
+    secret: DisassociationSecret,
     frame: pl.DataFrame,
     released: Disassociation,
 ) -> Verdict:

@@ -21,8 +21,8 @@ from cloister.claims.guessing import (
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
-from cloister.risk.identifier_names import CLASSES, is_named_age, is_named_birth_year, is_named_zip, what_a_name_says
-from cloister.risk.safe_harbor import Finding, look_for_identifiers
+from cloister.risk.identifiers import CLASSES, is_named_age, is_named_birth_year, is_named_zip, what_a_name_says
+from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 
 ID, QUASI, SENSITIVE, DROP = "id", "quasi-identifier", "sensitive", "drop"
 RECORD_NUMBERS = "H"
@@ -65,7 +65,7 @@ class Column:
     values: Sequence[str] = field(repr=False)
     unique_share: float
     is_key: bool
-    findings: tuple[Finding, ...] = field(repr=False)
+    findings: tuple[IdentifierSign, ...] = field(repr=False)
 
     @property
     def plain(self) -> str:
@@ -121,7 +121,7 @@ def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
     ]
 
 
-def _column(text: pl.Series, findings: Sequence[Finding]) -> Column:
+def _column(text: pl.Series, findings: Sequence[IdentifierSign]) -> Column:
     n = max(1, len(text))
     alone = float(text.is_unique().sum()) / n
     is_key = text.n_unique() == len(text) and not text.null_count()

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cloister import __version__
 from cloister.release_folder import SCHEMA, read_figures
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
+from cloister.version import __version__
 
 from .folder import JOB
 from .in_short import loss_of, promise_of, risk_of

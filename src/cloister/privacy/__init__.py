@@ -8,9 +8,8 @@ from .delta_presence import DeltaPresence
 from .k_anonymity import KAnonymity
 from .k_map import KMap
 from .l_diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from .parse import parse_rule
-from .rule import Classes, ClassRule, Histogram, Rule, TableRule
-from .stated import rule_of
+from .parse import parse_rule, rule_of
+from .rule import ClassRule, EquivalenceClasses, Histogram, PrivacyRule, TableRule
 from .t_closeness import TCloseness
 from .uniqueness import PopulationUniqueness, SampleUniqueness
 
@@ -19,18 +18,18 @@ __all__ = [
     "AverageRisk",
     "BetaLikeness",
     "ClassRule",
-    "Classes",
     "DeltaDisclosure",
     "DeltaPresence",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "EquivalenceClasses",
     "Histogram",
     "KAnonymity",
     "KMap",
     "LDiversity",
     "PopulationUniqueness",
+    "PrivacyRule",
     "RecursiveLDiversity",
-    "Rule",
     "SampleUniqueness",
     "TCloseness",
     "TableRule",

@@ -6,10 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import class_maxima, class_sums, recorded
 from .parameters import name_of, real_number, whole_number, written
-from .rule import Classes, Mask
-from .threshold import TOLERANCE, at_most
+from .rule import TOLERANCE, EquivalenceClasses, Mask, at_most, class_maxima, class_sums, recorded
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class AlphaKAnonymity:
         """Records that a class needs at least: ``k``, and as many values as have shares of ``alpha`` or less."""
         return max(self.k, math.ceil(1 / (self.alpha + 2 * TOLERANCE)))
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         counts = recorded(histogram)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .parameters import real_number, written
-from .threshold import at_most
+from .rule import at_most
 
 
 @dataclass(frozen=True)

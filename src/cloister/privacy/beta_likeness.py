@@ -14,10 +14,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import Counts, class_maxima, class_sums, recorded, recorded_whole
 from .parameters import name_of, real_number, written
-from .rule import Classes, Histogram, Mask
-from .threshold import Figures, at_most
+from .rule import (
+    Counts,
+    EquivalenceClasses,
+    Figures,
+    Histogram,
+    Mask,
+    at_most,
+    class_maxima,
+    class_sums,
+    recorded,
+    recorded_whole,
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class _Likeness(ABC):
         object.__setattr__(self, "beta", real_number("beta", self.beta, "above 0", lambda number: number > 0))
         name_of("The sensitive column", self.column)
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return _gains_within(classes.histogram(self), self._limit)
 

@@ -5,10 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import class_maxima, shares
 from .parameters import name_of, real_number, written
-from .rule import Classes, Mask
-from .threshold import below
+from .rule import EquivalenceClasses, Mask, below, class_maxima, shares
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class DeltaDisclosure:
         object.__setattr__(self, "delta", delta)
         name_of("The sensitive column", self.column)
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         whole = histogram.whole / histogram.whole.sum()

@@ -7,10 +7,8 @@ import numpy as np
 
 from cloister.errors import InputError
 
-from .parameters import real_number, written
-from .population import checked_name
-from .rule import Classes, Mask
-from .threshold import at_least, at_most
+from .parameters import checked_name, real_number, written
+from .rule import EquivalenceClasses, Mask, at_least, at_most
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class DeltaPresence:
         """Return the rule with the table that its source named."""
         return replace(self, population=population, source=None)
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,); one without people does not."""
         people = classes.population(self)
         share = classes.sizes / np.maximum(people, 1)

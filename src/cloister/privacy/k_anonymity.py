@@ -6,7 +6,7 @@ from typing import ClassVar
 from cloister.errors import InputError
 
 from .parameters import whole_number
-from .rule import Classes, Mask
+from .rule import EquivalenceClasses, Mask
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class KAnonymity:
         """Records that a class needs at least."""
         return self.k
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return classes.sizes >= self.k
 

@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 
 from cloister.errors import InputError
 
-from .parameters import real_number, whole_number, written
-from .population import checked_name
-from .rule import Classes, Mask
+from .parameters import checked_name, real_number, whole_number, written
+from .rule import EquivalenceClasses, Mask
 
 SIGNIFICANCE = 0.01
 LEAST_ESTIMATED = 2
@@ -111,7 +110,7 @@ class KMap:
             )
         return replace(self, least=_least_class(self.k, self.k * (n_records / self.size), self.significance))
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,); all classes together are the sample."""
         if self.size is None:
             return classes.population(self) >= self.k

@@ -12,10 +12,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from .cells import Counts, class_maxima, class_of_cell, class_sums, recorded
 from .parameters import name_of, real_number, whole_number, written
-from .rule import Classes, Histogram, Mask
-from .threshold import TOLERANCE, Figures, at_least, below
+from .rule import (
+    TOLERANCE,
+    Counts,
+    EquivalenceClasses,
+    Figures,
+    Histogram,
+    Mask,
+    at_least,
+    below,
+    class_maxima,
+    class_of_cell,
+    class_sums,
+    recorded,
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class LDiversity:
         """Records that a class needs at least: one for each value."""
         return self.l
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
@@ -114,7 +125,7 @@ class EntropyLDiversity:
         """Records that a class needs at least: fewer than ``l`` values cannot have the entropy of ``l``."""
         return math.ceil(self.l * (1 - 2 * TOLERANCE))
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         counts = recorded(histogram)
@@ -184,7 +195,7 @@ class RecursiveLDiversity:
         """Records that a class needs at least: with counts of one, a tail of more than 1 / c after l - 1 values."""
         return self.l + (math.floor(1 / self.c) if self.c > TOLERANCE else 0)
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         counts = _descending(histogram, recorded(histogram))

@@ -1,7 +1,8 @@
-"""What the numbers and names of rules may be, and how they are written."""
+"""What the numbers and names of rules may be, how they are written, and what rules say of a population table."""
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from cloister.errors import InputError
 
@@ -10,13 +11,7 @@ MOST_RECORDS = 2**62
 
 
 def whole_number(name: str, value: object, least: int) -> int:
-    """Return ``value`` if it is a whole number from ``least`` on.
-
-    Raises
-    ------
-    InputError
-        It is something else, or more than any table has records.
-    """
+    """Return ``value`` if it is a whole number from ``least`` on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} is {_shown(value)}, but it must be a whole number from {least} on.")
     if value > MOST_RECORDS:
@@ -25,13 +20,7 @@ def whole_number(name: str, value: object, least: int) -> int:
 
 
 def real_number(name: str, value: object, wanted: str, is_fit: Callable[[float], bool]) -> float:
-    """Return ``value`` as a float if it is a finite number of the range that ``wanted`` puts into words.
-
-    Raises
-    ------
-    InputError
-        It is something else.
-    """
+    """Return ``value`` as a float if it is a finite number of the range that ``wanted`` puts into words."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
@@ -44,13 +33,7 @@ def real_number(name: str, value: object, wanted: str, is_fit: Callable[[float],
 
 
 def name_of(what: str, value: object) -> str:
-    """Return ``value`` if it is a text that can name something.
-
-    Raises
-    ------
-    InputError
-        It is not a text, or empty.
-    """
+    """Return ``value`` if it is a text that can name something."""
     if not isinstance(value, str) or not value:
         raise InputError(f"{what} must be named by a text that is not empty.")
     return value
@@ -72,3 +55,10 @@ def _shown(value: object) -> str:
     if isinstance(value, int | float) and abs(value) <= MOST_RECORDS:
         return repr(value)
     return "not finite or too large" if isinstance(value, int | float) else f"of the type {type(value).__name__}"
+
+
+def checked_name(population: Any, name: str | None, model: str) -> str:
+    """Return the name under which a population table is shown; one that is given without a name is ``population``."""
+    if population is None and name is None:
+        raise InputError(f"{model} needs a population: a table of all people that the patients may be among.")
+    return name_of("The population", "population" if name is None else name)

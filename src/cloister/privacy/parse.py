@@ -1,9 +1,10 @@
-"""Rules as they are written on the command line: ``MODEL=VALUES`` or ``MODEL:NAME=VALUES``."""
+"""Rules from words: those of the command line, ``MODEL=VALUES`` or ``MODEL:NAME=VALUES``, and those of a manifest."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 from cloister.errors import InputError, did_you_mean
 
@@ -15,7 +16,7 @@ from .delta_presence import DeltaPresence
 from .k_anonymity import KAnonymity
 from .k_map import SIGNIFICANCE, KMap
 from .l_diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from .rule import Rule
+from .rule import PrivacyRule
 from .t_closeness import TCloseness
 from .uniqueness import PopulationUniqueness, SampleUniqueness
 
@@ -45,7 +46,7 @@ class Form:
     """
 
     usage: str
-    make: Callable[[str, list[str]], Rule]
+    make: Callable[[str, list[str]], PrivacyRule]
     is_named: bool = True
 
 
@@ -53,18 +54,13 @@ class _NotWritten(Exception):
     """A text is not of the form of its rule."""
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> PrivacyRule:
     """Return the rule that ``text`` names, as ``k-anonymity=5`` or ``l-diversity:diagnosis=2``.
 
     The name ends at the last equal sign, so names of columns may hold colons, commas and equal signs (for t-closeness:
     at the first one that a number follows, since hierarchies may hold equal signs too). A population or
     hierarchy is not read here: the rule holds where to find it as ``source``, to be replaced by `with_population` or
     `with_hierarchy`.
-
-    Raises
-    ------
-    InputError
-        The model is not known, or its values are not of its form or range.
 
     Examples
     --------
@@ -74,7 +70,10 @@ def parse_rule(text: str) -> Rule:
     model = re.split("[:=]", text, maxsplit=1)[0]
     form = FORMS.get(model.strip())
     if form is None:
-        raise _unknown(model.strip())
+        model = model.strip()
+        hint = did_you_mean(model[:LONGEST_SHOWN], FORMS)
+        asked = f"The rule {model!r}" if len(model) <= LONGEST_SHOWN else "The rule asked for"
+        raise InputError(f"{asked} is not known.{hint} Rules of this version: {', '.join(FORMS)}.")
     rest = text[len(model) :]
     try:
         if form.is_named != rest.startswith(":"):
@@ -85,12 +84,6 @@ def parse_rule(text: str) -> Rule:
         return form.make(name, values.split(","))
     except _NotWritten:
         raise InputError(f"The rule {model.strip()} is written as in {form.usage}.") from None
-
-
-def _unknown(model: str) -> InputError:
-    hint = did_you_mean(model[:LONGEST_SHOWN], FORMS)
-    asked = f"The rule {model!r}" if len(model) <= LONGEST_SHOWN else "The rule asked for"
-    return InputError(f"{asked} is not known.{hint} Rules of this version: {', '.join(FORMS)}.")
 
 
 def _whole(text: str) -> int:
@@ -116,34 +109,34 @@ def _several(values: list[str], n_values: int) -> list[str]:
     return values
 
 
-def _k_map(name: str, values: list[str]) -> Rule:
+def _k_map(name: str, values: list[str]) -> PrivacyRule:
     if not WHOLE.fullmatch(name):
         return KMap(_whole(_one(values)), name=PurePath(name).name, source=name)
     significance = _real(values.pop()) if len(values) == 2 else SIGNIFICANCE
     return KMap(_whole(_one(values)), size=int(name), significance=significance)
 
 
-def _recursive(name: str, values: list[str]) -> Rule:
+def _recursive(name: str, values: list[str]) -> PrivacyRule:
     c, least = _several(values, 2)
     return RecursiveLDiversity(_real(c), _whole(least), name)
 
 
-def _presence(name: str, values: list[str]) -> Rule:
+def _presence(name: str, values: list[str]) -> PrivacyRule:
     lower, upper = _several(values, 2)
     return DeltaPresence(_real(lower), _real(upper), name=PurePath(name).name, source=name)
 
 
-def _alpha_k(name: str, values: list[str]) -> Rule:
+def _alpha_k(name: str, values: list[str]) -> PrivacyRule:
     alpha, k = _several(values, 2)
     return AlphaKAnonymity(_real(alpha), _whole(k), name)
 
 
-def _population_uniqueness(name: str, values: list[str]) -> Rule:
+def _population_uniqueness(name: str, values: list[str]) -> PrivacyRule:
     estimator = values.pop().strip() if len(values) == 2 else "dankar"
     return PopulationUniqueness(_real(_one(values)), _whole(name), estimator)
 
 
-def _closeness(text: str) -> Rule:
+def _closeness(text: str) -> PrivacyRule:
     """The column ends before the first equal sign that a number and a comma, or a number alone, follows."""
     match = CLOSENESS.fullmatch(text)
     if match is None:
@@ -187,3 +180,76 @@ FORMS: dict[str, Form] = {
     ),
 }
 """How each rule is written, by its model."""
+
+
+Stated = Mapping[str, Any]
+
+
+def rule_of(description: object) -> PrivacyRule:
+    """Return the rule whose ``describe()`` is ``description``.
+
+    A population or hierarchy is known by its name only: the rule describes itself, and can be given the thing by
+    `with_population` or `with_hierarchy`, but cannot be checked before.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        No rule describes itself so.
+
+    Examples
+    --------
+    >>> rule_of({"model": "k-anonymity", "k": 5})
+    KAnonymity(k=5)
+    """
+    if not isinstance(description, Mapping):
+        raise TypeError("a rule is stated as an object")
+    model = description["model"]
+    if not isinstance(model, str) or model not in MAKERS:
+        raise ValueError("the model is not known")
+    rule = MAKERS[model](description)
+    if rule.describe() != dict(description):
+        raise ValueError("the rule is stated with more or other keys than it has")
+    return rule
+
+
+def _stated_k_map(stated: Stated) -> PrivacyRule:
+    if "population" in stated:
+        return KMap(stated["k"], name=_text(stated["population"]))
+    size = stated["population_size"]
+    if size is None or ("class_size" in stated and stated["class_size"] is None):
+        raise ValueError("a number is missing")
+    return KMap(stated["k"], size=size, significance=stated["significance"], least=stated.get("class_size"))
+
+
+def _stated_closeness(stated: Stated) -> PrivacyRule:
+    spec = _text(stated["hierarchy"]) if "hierarchy" in stated else None
+    return TCloseness(stated["t"], stated["column"], stated["distance"], spec=spec)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a name is a text")
+    return value
+
+
+MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
+    KAnonymity.model: lambda stated: KAnonymity(stated["k"]),
+    KMap.model: _stated_k_map,
+    LDiversity.model: lambda stated: LDiversity(stated["l"], stated["column"]),
+    EntropyLDiversity.model: lambda stated: EntropyLDiversity(stated["l"], stated["column"]),
+    RecursiveLDiversity.model: lambda stated: RecursiveLDiversity(stated["c"], stated["l"], stated["column"]),
+    TCloseness.model: _stated_closeness,
+    DeltaPresence.model: lambda stated: DeltaPresence(
+        stated["lower"], stated["upper"], name=_text(stated["population"])
+    ),
+    AlphaKAnonymity.model: lambda stated: AlphaKAnonymity(stated["alpha"], stated["k"], stated["column"]),
+    BetaLikeness.model: lambda stated: BetaLikeness(stated["beta"], stated["column"]),
+    EnhancedBetaLikeness.model: lambda stated: EnhancedBetaLikeness(stated["beta"], stated["column"]),
+    DeltaDisclosure.model: lambda stated: DeltaDisclosure(stated["delta"], stated["column"]),
+    AverageRisk.model: lambda stated: AverageRisk(stated["risk"]),
+    SampleUniqueness.model: lambda stated: SampleUniqueness(stated["share"]),
+    PopulationUniqueness.model: lambda stated: PopulationUniqueness(
+        stated["share"], stated["population_size"], stated["estimator"]
+    ),
+}
+"""What makes each rule from what a manifest states, by its model."""

@@ -1,7 +1,14 @@
-"""What a privacy rule is, and what it may look at: class sizes, histograms of sensitive values, population counts."""
+"""What a privacy rule is, what it may look at, and how it compares what it computes with a threshold.
+
+It sees class sizes, histograms of sensitive values, and population counts.
+
+Figures are quotients, sums and logarithms of counts in floating point, thresholds are decimals. What differs by no more
+than ``TOLERANCE`` counts as equal, so that a class of one in ten has a share of 0.1: equal passes where the definition
+includes it and fails where it does not.
+"""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +40,7 @@ class Histogram:
     groups: NDArray[np.int64] | None = None
 
 
-class Classes(Protocol):
+class EquivalenceClasses(Protocol):
     """The equivalence classes of a table at one policy, as far as rules may see them."""
 
     @property
@@ -51,7 +58,7 @@ class Classes(Protocol):
 
 
 @runtime_checkable
-class Rule(Protocol):
+class PrivacyRule(Protocol):
     """What all rules say of themselves.
 
     ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser policy
@@ -79,7 +86,7 @@ class Rule(Protocol):
 
 
 @runtime_checkable
-class ClassRule(Rule, Protocol):
+class ClassRule(PrivacyRule, Protocol):
     """A rule about each class by itself: a class that violates it is suppressed.
 
     ``column`` is the sensitive column it looks at, or None; ``needs`` is what the tabular room must prepare:
@@ -94,12 +101,12 @@ class ClassRule(Rule, Protocol):
     def column(self) -> str | None:
         """The sensitive column that the rule looks at."""
 
-    def holds(self, classes: Classes) -> Mask:
+    def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
 
 
 @runtime_checkable
-class TableRule(Rule, Protocol):
+class TableRule(PrivacyRule, Protocol):
     """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
@@ -109,3 +116,59 @@ class TableRule(Rule, Protocol):
         ----------
         sizes : (n_classes,) int64, ascending
         """
+
+
+TOLERANCE = 1e-12
+"""Far above the error of a sum of shares, far below the difference that one record makes."""
+
+Figures = NDArray[np.float64]
+
+
+def at_most(figures: Figures, limit: float | Figures) -> Mask:
+    """Return where figures are at most a limit, equality included."""
+    return np.asarray(figures <= limit + TOLERANCE)
+
+
+def at_least(figures: Figures, limit: float | Figures) -> Mask:
+    """Return where figures are at least a limit, equality included."""
+    return np.asarray(figures >= limit - TOLERANCE)
+
+
+def below(figures: Figures, limit: float | Figures) -> Mask:
+    """Return where figures are below a limit, equality excluded."""
+    return np.asarray(figures < limit - TOLERANCE)
+
+
+Counts = NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+def recorded(histogram: Histogram) -> Counts:
+    """Return the records of each cell, 0 where the value is missing; shape (n_cells,)."""
+    return np.where(histogram.value == histogram.missing, 0, histogram.records)
+
+
+def recorded_whole(histogram: Histogram) -> Counts:
+    """Return the records of each value in the whole input, 0 for missing; shape (n_values,)."""
+    return np.where(np.arange(len(histogram.whole)) == histogram.missing, 0, histogram.whole)
+
+
+def class_sums(histogram: Histogram, cells: NDArray[Number]) -> NDArray[Number]:
+    """Return the sum over the cells of each class, shape (n_classes,)."""
+    return np.add.reduceat(cells, histogram.start[:-1])
+
+
+def class_maxima(histogram: Histogram, cells: NDArray[Number]) -> NDArray[Number]:
+    """Return the largest of the cells of each class, shape (n_classes,)."""
+    return np.maximum.reduceat(cells, histogram.start[:-1])
+
+
+def class_of_cell(histogram: Histogram) -> Counts:
+    """Return the number of the class that each cell belongs to, shape (n_cells,)."""
+    return np.repeat(np.arange(len(histogram.start) - 1), np.diff(histogram.start))
+
+
+def shares(histogram: Histogram) -> Figures:
+    """Return each cell's share of the records of its class, missing ones included; shape (n_cells,)."""
+    sizes = class_sums(histogram, histogram.records)
+    return np.asarray(histogram.records / np.repeat(sizes, np.diff(histogram.start)), dtype=np.float64)

@@ -10,7 +10,7 @@ from cloister.errors import InputError
 
 from .parameters import real_number, whole_number, written
 from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
-from .threshold import TOLERANCE, at_most
+from .rule import TOLERANCE, at_most
 
 
 @dataclass(frozen=True)

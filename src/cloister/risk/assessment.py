@@ -7,24 +7,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cloister.kernels._jit import is_compiled
 from cloister.results import Risk
 
-from .grouping import Grouped, group
-from .identifier_names import CLASSES
-from .partial_knowledge import KnowledgeRisk, PartialKnowledge
+from .identifiers import CLASSES
+from .partial_knowledge import Estimate, KnowledgeRisk, PartialKnowledge, partial_knowledge
 from .population import PopulationRisk, counted_risk, estimated_risk
-from .prosecutor import measure_risk
-from .safe_harbor import Finding, look_for_identifiers
-from .sampled_knowledge import Estimate
-from .special_uniques import Separation, SpecialUniques, allowed_largest, find_special_uniques
-from .zip_areas import CENSUSES, EVERY
+from .prosecutor import GroupedRecords, group, measure_risk
+from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
+from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
 RISKIEST = 5
 """Records that are named, by their number, as those that stand out most."""
 
 
 @dataclass(frozen=True)
-class Population:
+class SampledPopulation:
     """What the patients are a part of: a table of all people as text, or the fraction that was sampled."""
 
     texts: pl.DataFrame | None = None
@@ -49,7 +47,7 @@ class TableAssessment:
 
     n_records: int
     quasi_identifiers: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[IdentifierSign, ...]
     census: str
     prosecutor: Risk | None = None
     sample_uniques: int = 0
@@ -108,12 +106,8 @@ def _special(found: SpecialUniques) -> dict[str, Any]:
             "contributions": found.contributions,
             "riskiest_records": [{"record": row, "score": score} for row, score in found.riskiest(RISKIEST)],
         },
-        "attributes": [_separation(separation) for separation in found.separations],
+        "attributes": [asdict(each) | {"columns": list(each.columns)} for each in found.separations],
     }
-
-
-def _separation(separation: Separation) -> dict[str, Any]:
-    return asdict(separation) | {"columns": list(separation.columns)}
 
 
 @dataclass(frozen=True)
@@ -160,7 +154,7 @@ def assess_table(
     quasi_identifiers: Sequence[str],
     *,
     threshold: float,
-    population: Population | None = None,
+    population: SampledPopulation | None = None,
     largest_unique: int | None = None,
     census: str = EVERY,
     threads: int = 1,
@@ -198,7 +192,21 @@ def assess_table(
     )
 
 
-def _against(grouped: Grouped, texts: pl.DataFrame, population: Population, threshold: float) -> PopulationRisk | None:
+def _against(
+    grouped: GroupedRecords, texts: pl.DataFrame, population: SampledPopulation, threshold: float
+) -> PopulationRisk | None:
     if population.texts is not None:
         return counted_risk(grouped, texts, population.texts, threshold)
     return None if population.fraction is None else estimated_risk(grouped, population.fraction, threshold)
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: some ten seconds, once on each machine."""
+    return not (is_compiled("standing_out._stand_out") and is_compiled("knowing._least_of"))
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on four records."""
+    texts = pl.DataFrame({"a": ["x", "x", "y", None], "b": ["x", "y", "y", "y"]})
+    find_special_uniques(group(texts, texts.columns), 2)
+    partial_knowledge(np.array([0, 4, 8]), np.array([0, 1, 2, 3] * 2, dtype=np.int32), known=[2, 3, 4], k=2)

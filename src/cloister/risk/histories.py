@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from cloister.results import Risk
 
 from .assessment import knowledge_summary, risk_summary
-from .grouping import group
 from .partial_knowledge import PartialKnowledge, partial_knowledge
-from .prosecutor import measure_risk
+from .prosecutor import group, measure_risk
 
 PATIENT = "\0patient"
 """Column of events: the number of the patient. No column read has such a name."""
@@ -22,7 +21,7 @@ _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownEvents:
     """What attackers know of the events of a patient, and what they find.
 
     Attributes
@@ -78,7 +77,7 @@ class HistoriesAssessment:
     shape: str
     n_patients: int
     n_events: int
-    known: tuple[Known, ...]
+    known: tuple[KnownEvents, ...]
     of_patients: OfPatients | None = None
 
     def __repr__(self) -> str:
@@ -137,7 +136,7 @@ def known_of(
     columns: Sequence[str],
     attackers: Attackers,
     cells: NDArray[np.int64] | None = None,
-) -> Known | None:
+) -> KnownEvents | None:
     """Return what attackers find who know values of these columns together; None where no event has any.
 
     Parameters
@@ -146,11 +145,6 @@ def known_of(
     columns : at least one; a missing value is a value of its own beside others, and an event without any is known by
         nobody
     cells : (n_patients,) number of each patient's quasi-identifiers, where attackers know those too
-
-    Raises
-    ------
-    InputError
-        As of `partial_knowledge`.
     """
     some = events.filter(~pl.all_horizontal(pl.col(column).is_null() for column in columns))
     if not some.height:
@@ -169,7 +163,7 @@ def known_of(
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     numbers = held[_ITEM].to_numpy().astype(np.int32)
     found = partial_knowledge(offsets, numbers, known=attackers.known, k=attackers.k, seed=attackers.seed)
-    return Known(what, tuple(columns), cells is not None, found)
+    return KnownEvents(what, tuple(columns), cells is not None, found)
 
 
 def cells_of(patients: pl.DataFrame) -> NDArray[np.int64]:

@@ -1,5 +1,9 @@
-"""What somebody finds who knows some items of a patient: codes, or pairs of a code and an age."""
+"""What somebody finds who knows some items of a patient: codes, or pairs of a code and an age.
 
+Sets of a few items are counted; sets of many are sampled, with an interval.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
@@ -8,11 +12,143 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.knowing import LARGEST, WIDEST, Holders, ItemSets, count_sets, holders_of, item_sets
-
-from .sampled_knowledge import Estimate, exactly, sample_chances, sample_distinct, sample_worst
+from cloister.kernels.knowing import (
+    LARGEST,
+    WIDEST,
+    Holders,
+    ItemSets,
+    count_sets,
+    holders_of,
+    item_sets,
+    least_of,
+    supports,
+)
 
 Integers = NDArray[np.int64]
+Random = np.random.Generator
+
+DRAWS = 10_000
+"""Sets that are drawn for a mean."""
+
+SEARCHED = 1_000
+"""Records that are searched for a telling set."""
+
+WORK = 3_000_000
+"""Records that are looked at in the search for one record's most telling set before it is given up."""
+
+AT_ONCE = 1_000
+NORMAL = 1.959963984540054
+"""Of a normal variable, 95 % lie within so many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A share with an interval that covers the true one in 95 % of samples; the ends are equal where it was counted."""
+
+    value: float
+    low: float
+    high: float
+
+
+def exactly(value: float) -> Estimate:
+    """Return a share that was counted."""
+    return Estimate(value, value, value)
+
+
+def sample_chances(sets: ItemSets, holders: Holders, m: int, k: int, random: Random) -> tuple[Estimate, Estimate]:
+    """Return the mean share of records' sets of ``m`` items, or of all items if fewer, in one record or below k."""
+    records = random.integers(0, sets.offsets.size - 1, DRAWS)
+    found = _supports_of_draws(sets, holders, records, m, random)
+    return share_of(int((found == 1).sum()), DRAWS), share_of(int((found < k).sum()), DRAWS)
+
+
+def sample_distinct(
+    sets: ItemSets, holders: Holders, m: int, k: int, random: Random
+) -> tuple[Estimate, Estimate] | None:
+    """Return the share of the distinct sets of ``m`` items in one record, or below k; None if no record has so many.
+
+    A set is drawn as often as records hold it, so each draw counts for one over that.
+    """
+    sizes = np.diff(sets.offsets)
+    binomials = (math.comb(size, m) for size in range(int(sizes.max()) + 1))
+    logs = np.array([math.log(count) if count else -math.inf for count in binomials])[sizes]
+    if np.isneginf(logs).all():
+        return None
+    weight = np.cumsum(np.exp(logs - logs.max()))
+    records = np.searchsorted(weight, random.random(DRAWS) * weight[-1], side="right")
+    found = _supports_of_draws(sets, holders, np.minimum(records, sizes.size - 1), m, random)
+    return _ratio(found, 2), _ratio(found, k)
+
+
+def sample_worst(
+    sets: ItemSets, holders: Holders, m: int, open_records: Integers, enough: int, random: Random
+) -> tuple[Estimate, int]:
+    """Return the share of these records with a set of ``m`` items that at most ``enough`` records hold.
+
+    Records with fewer items are known by all of them. The second number is of records for which the search was given
+    up; the upper end allows for them.
+    """
+    if open_records.size == 0:
+        return exactly(0.0), 0
+    all_of_them = open_records.size <= SEARCHED
+    looked_at = open_records if all_of_them else random.choice(open_records, SEARCHED, replace=False)
+    hits = undecided = 0
+    for record in looked_at.tolist():
+        size = min(m, int(sets.offsets[record + 1] - sets.offsets[record]))
+        least = least_of(sets, holders, record, size, enough, WORK)
+        hits += least.records <= enough
+        undecided += least.records > enough and not least.proven
+    n = looked_at.size
+    if all_of_them:
+        return Estimate(hits / n, hits / n, (hits + undecided) / n), undecided
+    return Estimate(hits / n, share_of(hits, n).low, share_of(hits + undecided, n).high), undecided
+
+
+def share_of(hits: int, draws: int) -> Estimate:
+    """Return a share of draws with Wilson's interval.
+
+    Examples
+    --------
+    >>> share_of(0, 100).low, round(share_of(0, 100).high, 3)
+    (0.0, 0.037)
+    """
+    share, z = hits / draws, NORMAL
+    middle = (share + z * z / (2 * draws)) / (1 + z * z / draws)
+    half = z / (1 + z * z / draws) * math.sqrt(share * (1 - share) / draws + z * z / (4 * draws * draws))
+    low = 0.0 if hits == 0 else max(0.0, middle - half)
+    return Estimate(share, low, 1.0 if hits == draws else min(1.0, middle + half))
+
+
+def _ratio(found: Integers, below: int) -> Estimate:
+    """Share of distinct sets in fewer than ``below`` records, from draws by occurrence."""
+    weight = 1.0 / found
+    is_below = found < below
+    share = float((weight * is_below).sum() / weight.sum())
+    off = weight * (is_below - share)
+    half = NORMAL * math.sqrt(float((off * off).sum())) / float(weight.sum())
+    plain = share_of(round(share * found.size), found.size)  # wider where all draws agree
+    return Estimate(share, max(0.0, min(share - half, plain.low)), min(1.0, max(share + half, plain.high)))
+
+
+def _supports_of_draws(sets: ItemSets, holders: Holders, records: Integers, m: int, random: Random) -> Integers:
+    """Records that hold a set of ``m`` items, or all, drawn from each of some records."""
+    parts = [
+        _some_supports(sets, holders, records[start : start + AT_ONCE], m, random)
+        for start in range(0, records.size, AT_ONCE)
+    ]
+    return np.concatenate(parts)
+
+
+def _some_supports(sets: ItemSets, holders: Holders, records: Integers, m: int, random: Random) -> Integers:
+    sizes = sets.offsets[records + 1] - sets.offsets[records]
+    order = random.random((records.size, int(sizes.max())))
+    order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
+    taken = np.argsort(order, axis=1)[:, :m]
+    there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
+    wanted = sets.items[np.where(there, taken + sets.offsets[records][:, None], 0)][there]
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
+    return supports(sets, holders, offsets, wanted)
+
 
 MOST_KNOWN = 20
 MOST_COUNTED = 500_000_000
@@ -71,7 +207,7 @@ class PartialKnowledge:
 
 
 @dataclass(frozen=True)
-class _Level:
+class _CountedSets:
     """What the sets of up to m items of each record tell, as counted.
 
     Attributes
@@ -104,11 +240,6 @@ def partial_knowledge(
     known : numbers of items
     k : at least 2
     seed : of what is sampled
-
-    Raises
-    ------
-    InputError
-        A number of items known is not from 1 to 20, k is below 2, or there are no records or one without items.
     """
     if not known or any(m not in range(1, MOST_KNOWN + 1) for m in known):
         raise InputError(f"Attackers know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")
@@ -120,7 +251,7 @@ def partial_knowledge(
         raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
     holders = holders_of(sets, n_items)
-    levels: list[_Level] = []
+    levels: list[_CountedSets] = []
     risks: dict[int, KnowledgeRisk] = {}
     for m in range(1, max(known) + 1):
         counted = m <= LARGEST and len(levels) == m - 1 and (m == 1 or _is_countable(sizes, m, n_items))
@@ -139,7 +270,9 @@ def _is_countable(sizes: Integers, m: int, n_items: int) -> bool:
     return every <= MOST_COUNTED and n_items <= WIDEST
 
 
-def _counted(sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, levels: list[_Level]) -> _Level:
+def _counted(
+    sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
+) -> _CountedSets:
     """Count the sets of ``m`` items; records with fewer items keep what their whole set told."""
     if m == 1:
         support = np.diff(holders.offsets)
@@ -147,12 +280,13 @@ def _counted(sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, 
         present = support[support > 0]
         distinct = np.array([present.size, (present == 1).sum(), (present < k).sum()])
         alone, few = np.add.reduceat(each == 1, start, dtype=np.int64), np.add.reduceat(each < k, start, dtype=np.int64)
-        return _Level(1, np.minimum.reduceat(each, start), alone / sizes, few / sizes, distinct)
+        return _CountedSets(1, np.minimum.reduceat(each, start), alone / sizes, few / sizes, distinct)
     below = levels[-1]
     tallies = count_sets(sets, m, k)
     enough = sizes >= m
-    n_sets = np.where(enough, _binomial(sizes, m), 1.0)
-    return _Level(
+    binomials = np.array([comb(size, m) for size in range(int(sizes.max()) + 1)], dtype=np.float64)
+    n_sets = np.where(enough, binomials[sizes], 1.0)
+    return _CountedSets(
         m,
         np.where(enough, tallies.least, below.least),
         np.where(enough, tallies.alone / n_sets, below.alone),
@@ -161,11 +295,7 @@ def _counted(sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, 
     )
 
 
-def _binomial(sizes: Integers, m: int) -> NDArray[np.float64]:
-    return np.array([comb(size, m) for size in range(int(sizes.max()) + 1)], dtype=np.float64)[sizes]
-
-
-def _exact(level: _Level, k: int) -> KnowledgeRisk:
+def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     every = int(level.distinct[0])
     shares = [exactly(int(count) / every) if every else None for count in level.distinct[1:]]
     return KnowledgeRisk(
@@ -180,7 +310,7 @@ def _exact(level: _Level, k: int) -> KnowledgeRisk:
     )
 
 
-def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _Level, seed: int) -> KnowledgeRisk:
+def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
     """Sample what sets of ``m`` items tell, beyond what sets of fewer told."""
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m
@@ -189,7 +319,9 @@ def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _Level, se
         settled = int((level.least <= enough).sum())
         open_records = np.flatnonzero(more & (level.least > enough))
         found, undecided = sample_worst(sets, holders, m, open_records, enough, random)
-        worst.append(_together(settled, open_records.size, found, level.least.size))
+        # Some records are known to be found, and of the open ones a share is.
+        shares = (found.value, found.low, found.high)
+        worst.append(Estimate(*((settled + open_records.size * share) / level.least.size for share in shares)))
         given_up += undecided
     chances = sample_chances(sets, holders, m, k, random)
     distinct = sample_distinct(sets, holders, m, k, random)
@@ -204,8 +336,3 @@ def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _Level, se
         sets_below_k=None if distinct is None else distinct[1],
         undecided=given_up,
     )
-
-
-def _together(settled: int, n_open: int, found: Estimate, n: int) -> Estimate:
-    """Share of all records, of which some are known to be found, and of some others a share is."""
-    return Estimate(*((settled + n_open * share) / n for share in (found.value, found.low, found.high)))

@@ -1,4 +1,7 @@
-"""Signs that a table would not pass HIPAA's Safe Harbor: columns to look at, never values."""
+"""Signs that a table would not pass HIPAA's Safe Harbor: columns to look at, never values.
+
+Safe Harbor wants three-digit ZIP areas of 20,000 people or fewer changed to 000; which those are depends on the census.
+"""
 
 import datetime
 from collections.abc import Iterator
@@ -7,9 +10,78 @@ from typing import Literal
 
 import polars as pl
 
-from .identifier_names import is_named_age, is_named_birth_year, is_named_part_of_a_date, is_named_zip, what_a_name_says
-from .identifier_values import DATE, OF_NUMBERS, OF_TEXT, PERSON, ZIP, ZIP_START, Values
-from .zip_areas import EVERY, small_areas
+from cloister.errors import InputError
+
+from .identifiers import (
+    DATE,
+    OF_NUMBERS,
+    OF_TEXT,
+    PERSON,
+    ZIP,
+    ZIP_START,
+    Values,
+    is_named_age,
+    is_named_birth_year,
+    is_named_part_of_a_date,
+    is_named_zip,
+    what_a_name_says,
+)
+
+
+@dataclass(frozen=True)
+class ZipAreas:
+    """Areas of one census.
+
+    Attributes
+    ----------
+    year : of the census
+    prefixes : first three digits
+    source : who published the list
+    """
+
+    year: int
+    prefixes: frozenset[str]
+    source: str
+
+
+CENSUS_2000 = ZipAreas(
+    2000,
+    frozenset(
+        ("036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884", "890",
+         "893")
+    ),
+    "US Department of Health and Human Services, guidance on de-identification (2012), from 67 FR 53182, 53233-53234 "
+    "(14 August 2002): 2000 census, ZIP code tabulation areas",
+)  # fmt: skip
+
+CENSUS_2010 = ZipAreas(
+    2010,
+    frozenset(
+        ("036", "059", "102", "202", "203", "204", "205", "369", "556", "692", "753", "772", "821", "823", "878", "879",
+         "884", "893")
+    ),
+    "2010 census, ZIP code tabulation areas, as data users have published it: the department has published no list of "
+    "2010; 202, 204, 753 and 772 are not in every version",
+)  # fmt: skip
+
+CENSUSES = {"2000": (CENSUS_2000,), "2010": (CENSUS_2010,), "both": (CENSUS_2000, CENSUS_2010)}
+"""By the word that asks for them."""
+
+EVERY = "both"
+
+
+def small_areas(census: str = EVERY) -> frozenset[str]:
+    """Return the three-digit areas that are too small by one census, or by either of them.
+
+    Examples
+    --------
+    >>> "369" in small_areas("2000"), "369" in small_areas()
+    (False, True)
+    """
+    if census not in CENSUSES:
+        raise InputError(f"Lists of small ZIP areas are of the census {', '.join(CENSUSES)}; ask for one of these.")
+    return frozenset().union(*(areas.prefixes for areas in CENSUSES[census]))
+
 
 Confidence = Literal["certain", "likely", "possible"]
 RANK = {"certain": 0, "likely": 1, "possible": 2}
@@ -26,7 +98,7 @@ FEW = 20
 
 
 @dataclass(frozen=True)
-class Finding:
+class IdentifierSign:
     """A sign that a column holds an identifier.
 
     Attributes
@@ -53,7 +125,7 @@ def look_for_identifiers(
     records: pl.Series | None = None,
     census: str = EVERY,
     today: datetime.date | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[IdentifierSign, ...]:
     """Return the signs of identifiers in all columns of a table, by column, the surest first.
 
     What is not found may still be there: names are not recognized by their values, nor numbers that look like any
@@ -66,15 +138,10 @@ def look_for_identifiers(
     records : how many records each row stands for; one unless given
     census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
     today : what years of birth are compared with; the day of the call if not given
-
-    Raises
-    ------
-    InputError
-        The census is not known.
     """
     areas = small_areas(census)
     year = (today or datetime.date.today()).year
-    found: list[Finding] = []
+    found: list[IdentifierSign] = []
     for column in texts.columns:
         values = Values.of(texts[column], records)
         if len(values.texts) == 0:
@@ -85,11 +152,11 @@ def look_for_identifiers(
     return tuple(found)
 
 
-def _from_values(series: pl.Series, values: Values) -> Iterator[Finding]:
+def _from_values(series: pl.Series, values: Values) -> Iterator[IdentifierSign]:
     """What the type of a column and the form of its values say."""
     column, n = series.name, values.n_records
     if series.dtype in (pl.Date, pl.Datetime):
-        yield Finding(column, "C", "dates finer than a year", n, "certain")
+        yield IdentifierSign(column, "C", "dates finer than a year", n, "certain")
         return
     if series.dtype.is_float() or series.dtype == pl.Boolean:
         return
@@ -98,11 +165,13 @@ def _from_values(series: pl.Series, values: Values) -> Iterator[Finding]:
     if dated:
         sure = _how_sure(dated, n) if not numbers or dated >= MOSTLY * n else None
         if sure is not None:
-            yield Finding(column, "C", "values that look like dates finer than a year", dated, sure)
+            yield IdentifierSign(column, "C", "values that look like dates finer than a year", dated, sure)
     for pattern in OF_NUMBERS if numbers else OF_TEXT:
         alike = values.n_like(pattern.regex)
         if alike and (pattern.inside or alike >= MOSTLY * n):
-            yield Finding(column, pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n))
+            yield IdentifierSign(
+                column, pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n)
+            )
     if not numbers:
         yield from _written(column, values)
 
@@ -111,20 +180,20 @@ def _how_sure(alike: int, n: int) -> Confidence:
     return "certain" if alike >= MOSTLY * n else "possible" if alike < n / 2 else "likely"
 
 
-def _written(column: str, values: Values) -> Iterator[Finding]:
+def _written(column: str, values: Values) -> Iterator[IdentifierSign]:
     """Free text, and what may be names of people."""
     n, texts = values.n_records, values.texts
     words = texts.str.count_matches(r"\S+")
     mean = float((words * values.records).sum()) / n
     long = values.n_where(texts.str.len_chars() >= LENGTH_OF_TEXT)
     if long or (mean >= WORDS_OF_TEXT and len(texts) > n / 2):
-        yield Finding(column, "R", "free text, which may hold anything", n, "likely")
+        yield IdentifierSign(column, "R", "free text, which may hold anything", n, "likely")
     people = values.n_like(PERSON.regex)
     if people >= 0.8 * n and len(texts) > 0.3 * n and n >= FEW:
-        yield Finding(column, "A", f"values that look like {PERSON.what}", people, "possible")
+        yield IdentifierSign(column, "A", f"values that look like {PERSON.what}", people, "possible")
 
 
-def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Finding]:
+def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[IdentifierSign]:
     """ZIP codes of more than three digits, and three digits of areas too small."""
     n = values.n_records
     fine = values.n_like(ZIP)
@@ -134,19 +203,23 @@ def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Finding
         plus_four = values.n_like(r"^\d{5}-\d{4}$")
         leading = values.n_like(r"^0\d{4}$")
         if plus_four >= MOSTLY * n:
-            yield Finding(column, "B", "values that look like ZIP codes of nine digits", plus_four, "likely")
+            yield IdentifierSign(column, "B", "values that look like ZIP codes of nine digits", plus_four, "likely")
         elif fine >= MOSTLY * n and leading:
-            yield Finding(column, "B", "values that look like ZIP codes of more than three digits", fine, "possible")
+            yield IdentifierSign(
+                column, "B", "values that look like ZIP codes of more than three digits", fine, "possible"
+            )
         return
     if fine:
-        yield Finding(column, "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely")
+        yield IdentifierSign(
+            column, "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely"
+        )
     small = values.n_where(values.texts.str.extract(ZIP_START, 1).is_in(list(areas)))
     if small:
         what = "ZIP codes of areas with 20,000 people or fewer, which must become 000"
-        yield Finding(column, "B", what, small, "certain")
+        yield IdentifierSign(column, "B", what, small, "certain")
 
 
-def _old(column: str, values: Values, year: int) -> Iterator[Finding]:
+def _old(column: str, values: Values, year: int) -> Iterator[IdentifierSign]:
     """Ages over 89, and years of birth that tell of them."""
     if is_named_age(column):
         numbers = values.texts.str.extract(r"^\D{0,3}(\d{1,3})(?:\.\d+)?(?:\D+(\d{1,3}))?\D?$", 1).cast(pl.Int64)
@@ -156,15 +229,15 @@ def _old(column: str, values: Values, year: int) -> Iterator[Finding]:
         kinds = int(old.fill_null(False).sum())
         if kinds:
             what = "ages over 89, which must be put together as 90 and more"
-            yield Finding(column, "C", what, values.n_where(old), "certain" if kinds > 1 else "possible")
+            yield IdentifierSign(column, "C", what, values.n_where(old), "certain" if kinds > 1 else "possible")
     if is_named_birth_year(column):
         born = values.texts.str.extract(r"^(\d{4})(?:\.0)?$", 1).cast(pl.Int64)
         old = born < year - OLDEST
         if old.fill_null(False).any():
-            yield Finding(column, "C", "years of birth of people over 89", values.n_where(old), "likely")
+            yield IdentifierSign(column, "C", "years of birth of people over 89", values.n_where(old), "likely")
 
 
-def _from_name(column: str, values: Values, signs: list[Finding]) -> Iterator[Finding]:
+def _from_name(column: str, values: Values, signs: list[IdentifierSign]) -> Iterator[IdentifierSign]:
     """What the name of a column says, where its values have not said it already, or deny it."""
     said = what_a_name_says(column)
     if said is None or any(sign.letter == said.letter for sign in signs):
@@ -180,14 +253,14 @@ def _from_name(column: str, values: Values, signs: list[Finding]) -> Iterator[Fi
     ):
         return  # three digits of areas large enough
     sure: Confidence = "likely" if said.strong else "possible"
-    yield Finding(column, said.letter, "the name of the column", values.n_records, sure)
+    yield IdentifierSign(column, said.letter, "the name of the column", values.n_records, sure)
 
 
-def _unique(series: pl.Series, values: Values, signs: list[Finding]) -> Iterator[Finding]:
+def _unique(series: pl.Series, values: Values, signs: list[IdentifierSign]) -> Iterator[IdentifierSign]:
     """A column whose values are all different finds every record."""
     n = values.n_records
     if n < FEW or len(values.texts) < NEARLY_UNIQUE * n or any(sign.confidence == "certain" for sign in signs):
         return
     alone = values.n_where(values.records == 1)
     sure: Confidence = "likely" if not series.dtype.is_float() and alone == n else "possible"
-    yield Finding(series.name, "R", "values that hardly any two records share", alone, sure)
+    yield IdentifierSign(series.name, "R", "values that hardly any two records share", alone, sure)

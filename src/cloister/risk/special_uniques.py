@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.kernels.standing_out import stand_out
 
-from .grouping import Grouped
+from .prosecutor import GroupedRecords
 
 Combination = tuple[int, ...]
 
@@ -90,14 +90,8 @@ class SpecialUniques:
         return [(int(row) + 1, int(self.scores[row])) for row in most if self.scores[row]]
 
 
-def allowed_largest(grouped: Grouped, asked: int | None) -> int:
-    """Return up to how many columns are looked at together: as asked, or 3 or fewer where that would take long.
-
-    Raises
-    ------
-    InputError
-        It is no whole number from 1 on, or too many sets of columns would have to be looked at.
-    """
+def allowed_largest(grouped: GroupedRecords, asked: int | None) -> int:
+    """Return up to how many columns are looked at together: as asked, or 3 or fewer where that would take long."""
     n_columns = len(grouped.columns)
     if asked is None:
         fits = [
@@ -126,14 +120,14 @@ def _n_sets(n_columns: int, largest: int) -> int:
     return sum(comb(n_columns, size) for size in range(1, largest + 1))
 
 
-def find_special_uniques(grouped: Grouped, largest: int, threads: int = 1) -> SpecialUniques:
+def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1) -> SpecialUniques:
     """Return the minimal sample uniques of up to ``largest`` columns, and how well sets of columns tell records apart.
 
     Sets of columns are gone through by size. What is unique by a part of a set is unique by the set: such records
     need not be looked at again, and what else stands alone is a minimal sample unique.
     """
     n_columns = len(grouped.columns)
-    found = _Found(grouped, largest)
+    found = _FoundSets(grouped, largest)
     nothing = np.zeros(grouped.sizes.size, dtype=np.bool_)
     below: dict[Combination, NDArray[np.bool_]] = {(): nothing}
     for size in range(1, largest + 1):
@@ -149,7 +143,9 @@ def find_special_uniques(grouped: Grouped, largest: int, threads: int = 1) -> Sp
 _Looked = tuple[Combination, NDArray[np.bool_], NDArray[np.bool_], tuple[int, int]]
 
 
-def _level(grouped: Grouped, size: int, below: dict[Combination, NDArray[np.bool_]], threads: int) -> Iterator[_Looked]:
+def _level(
+    grouped: GroupedRecords, size: int, below: dict[Combination, NDArray[np.bool_]], threads: int
+) -> Iterator[_Looked]:
     """Look at all sets of a size, in order; memory holds a few of them at a time."""
 
     def look(columns: Combination) -> _Looked:
@@ -166,10 +162,10 @@ def _level(grouped: Grouped, size: int, below: dict[Combination, NDArray[np.bool
             yield from pool.map(look, every[start : start + 4 * threads])
 
 
-class _Found:
+class _FoundSets:
     """What was found so far."""
 
-    def __init__(self, grouped: Grouped, largest: int) -> None:
+    def __init__(self, grouped: GroupedRecords, largest: int) -> None:
         self.grouped, self.largest = grouped, largest
         self.by_size = [0] * largest
         self.scores = np.zeros(grouped.sizes.size, dtype=np.int64)
@@ -208,13 +204,12 @@ class _Found:
         shares = {names[j]: self.of_columns[j] / total if total else 0.0 for j in range(n_columns)}
         told: list[Separation] = []
         for size in range(1, self.largest + 1):
-            of_size = sorted((s for s in self.separations if len(s.columns) == size), key=_most_telling)
+            of_size = sorted(
+                (s for s in self.separations if len(s.columns) == size),
+                key=lambda s: (-s.uniques, -s.distinction, s.columns),
+            )
             told += of_size if size == 1 else of_size[:SHOWN]
         scores = self.scores[self.grouped.labels]
         return SpecialUniques(
             self.largest, tuple(self.by_size), int(np.count_nonzero(scores)), scores, shares, tuple(told)
         )
-
-
-def _most_telling(separation: Separation) -> tuple[float, float, tuple[str, ...]]:
-    return -separation.uniques, -separation.distinction, separation.columns

@@ -14,15 +14,14 @@ from .igreedy import igreedy
 from .incognito import incognito
 from .ola import ola
 from .optimal import optimal
-from .problem import Problem
-from .progress import Progress, Report
+from .problem import Progress, Report, SearchProblem
 from .samarati import samarati
 
 __all__ = [
     "SEARCHES",
-    "Problem",
     "Progress",
     "Report",
+    "SearchProblem",
     "bfs",
     "datafly",
     "exhaustive",
@@ -69,7 +68,7 @@ def check_search(name: str) -> None:
 
 def search(
     name: str,
-    problem: Problem,
+    problem: SearchProblem,
     *,
     threads: int = 1,
     time_limit: float | None = None,

@@ -14,8 +14,7 @@ from cloister.results import SearchResult, SearchStatistics
 
 from .course import Course
 from .lattice import Policy, direct_generalizations
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Report, SearchProblem
 from .stores import CompiledStore, make_store
 
 
@@ -25,7 +24,7 @@ class _Queue:
     A policy is kept as one number: a search that proves its answer on many attributes holds millions of them.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._lowest = problem.lowest.tolist()
         self._heights = (problem.highest - problem.lowest + 1).tolist()
         self._waiting: list[tuple[float, int, float]] = []
@@ -60,6 +59,7 @@ class _Queue:
     def _number(self, levels: Policy) -> int:
         number = 0
         for level, low, height in zip(levels, self._lowest, self._heights, strict=True):
+            # Mixed radix: different policies have different numbers.
             number = number * height + level - low
         return number
 
@@ -72,7 +72,7 @@ class _Queue:
 
 
 def bfs(
-    problem: Problem,
+    problem: SearchProblem,
     *,
     prediction: bool = True,
     store: str = "ranked-tree",
@@ -116,9 +116,11 @@ def bfs(
             if dear is not None:
                 dear.insert(levels)
         elif course.is_over or not _expand(levels, course, queue, dear):
+            # What was not measured is above this policy or above one in the queue: see the notes.
             open_bound = min(bound, queue.least_bound())
     complete = math.isinf(open_bound)
-    return course.result(complete=complete, bound=None if complete else open_bound, statistics=_statistics(dear))
+    kept = SearchStatistics() if dear is None else SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)
+    return course.result(complete=complete, bound=None if complete else open_bound, statistics=kept)
 
 
 def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore | None) -> bool:
@@ -132,13 +134,8 @@ def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore |
         if not course.is_too_dear(candidate.bound):
             queue.push(candidate)
             continue
+        # Every coarser policy loses at least this bound, so none has to be reached through this one.
         queue.pass_over(above)
         if dear is not None:
             dear.insert(above)
     return True
-
-
-def _statistics(dear: CompiledStore | None) -> SearchStatistics:
-    if dear is None:
-        return SearchStatistics()
-    return SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)

@@ -1,18 +1,105 @@
-"""The course of a search that measures policy by policy: what was measured, what may win, and the time it took."""
+"""The course of a search that measures policy by policy: what was measured, what may win, and the time it took.
+
+Policies are measured from rows that are already grouped at a finer policy (rollup). Groupings of policies measured
+before are kept, those used last. Of the ones at or below a policy the one with fewest rows is grouped further.
+
+References
+----------
+LeFevre, DeWitt, Ramakrishnan (2005), "Incognito: Efficient full-domain k-anonymity", SIGMOD: the rollup property.
+Kohlmayer, Prasser, Eckert, Kemper, Kuhn (2012), "Flash": a history of groupings.
+"""
 
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cloister.errors import InputError
 from cloister.kernels.bounds import NOISE, TOLERANCE
+from cloister.kernels.rollup import Grouped, measure_grouped, roll_up
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 from .exhaustive import no_safe_policy
-from .problem import Candidate, Problem, best_of
-from .progress import Progress, Report
-from .rollup import RollUp
+from .problem import Candidate, Progress, Report, SearchProblem, best_of
+
+MOST_GROUPINGS = 512
+MOST_BYTES = 128 << 20
+"""Groupings kept, and their memory."""
+
+WORTH_KEEPING = 0.6
+"""Share of the rows that it was made of which a grouping may have at most to be kept."""
+
+
+class RollUp:
+    """Measures policies as the problem does, with the same results."""
+
+    def __init__(self, problem: SearchProblem) -> None:
+        self._problem = problem
+        self._whole = Grouped(problem.task.rows, np.zeros(len(problem.names), dtype=np.int64))
+        self._kept: list[Grouped] = []
+        self._levels = np.zeros((MOST_GROUPINGS, len(problem.names)), dtype=np.int64)
+        self._rows = np.zeros(MOST_GROUPINGS, dtype=np.int64)
+        self._used = np.zeros(MOST_GROUPINGS, dtype=np.int64)
+        self._bytes = 0
+        self._clock = 0
+
+    def measure(self, levels: Sequence[int]) -> Candidate:
+        """Suppress what violates a rule under one policy, and say what that loses."""
+        task = self._problem.task
+        at = np.array(levels, dtype=np.int64)
+        base = self._smallest(at)
+        grouped = roll_up(base, task.ladders, at)
+        # What hardly merges rows saves hardly any work, and would push out what does.
+        if _n_rows(grouped) <= WORTH_KEEPING * _n_rows(base):
+            self._keep(grouped)
+        return self._problem.candidate(levels, measure_grouped(grouped, task.costs, task.threshold.k))
+
+    def _smallest(self, at: NDArray[np.int64]) -> Grouped:
+        """Grouping of fewest rows at or below a policy."""
+        self._clock += 1
+        n = len(self._kept)
+        below = np.flatnonzero((self._levels[:n] <= at).all(axis=1))
+        if not below.size:
+            return self._whole
+        place = int(below[np.argmin(self._rows[below])])
+        self._used[place] = self._clock
+        return self._kept[place]
+
+    def _keep(self, grouped: Grouped) -> None:
+        """Keep a grouping, in place of those that were not used for longest."""
+        size = _n_bytes(grouped)
+        while self._kept and (len(self._kept) == MOST_GROUPINGS or self._bytes + size > MOST_BYTES):
+            self._drop(int(np.argmin(self._used[: len(self._kept)])))
+        self._kept.append(grouped)
+        self._note(len(self._kept) - 1, self._clock)
+        self._bytes += size
+
+    def _drop(self, place: int) -> None:
+        self._bytes -= _n_bytes(self._kept[place])
+        # The last grouping fills the gap, so that the arrays stay dense.
+        last = self._kept.pop()
+        used = self._used[len(self._kept)]
+        if place < len(self._kept):
+            self._kept[place] = last
+            self._note(place, int(used))
+
+    def _note(self, place: int, used: int) -> None:
+        grouped = self._kept[place]
+        self._levels[place] = grouped.levels
+        self._rows[place] = grouped.rows.records.size
+        self._used[place] = used
+
+
+def _n_rows(grouped: Grouped) -> int:
+    return int(grouped.rows.records.size)
+
+
+def _n_bytes(grouped: Grouped) -> int:
+    return grouped.rows.codes.nbytes + grouped.rows.records.nbytes
+
 
 REPORT_EVERY = 64
 """Policies measured between two reports of progress."""
@@ -27,13 +114,14 @@ class Course:
     report : called now and then
     """
 
-    def __init__(self, problem: Problem, time_limit: float | None = None, report: Report | None = None) -> None:
+    def __init__(self, problem: SearchProblem, time_limit: float | None = None, report: Report | None = None) -> None:
         self.problem = problem
         self.checked = 0
         self.least = math.inf
         self._started = time.perf_counter()
         self._deadline = math.inf if time_limit is None else self._started + time_limit
         self._report = report
+        # An evaluator looks at more than class sizes, which is all that a grouping of rows tells.
         self._measure = problem.measure if problem.evaluator is not None else RollUp(problem).measure
         self._winners: list[Candidate] = []
         self._seconds_to_best = 0.0
@@ -60,13 +148,7 @@ class Course:
         return candidate
 
     def need_monotone(self, search: str) -> None:
-        """Refuse rules that this search cannot work with.
-
-        Raises
-        ------
-        InputError
-            "Not safe" is not inherited by finer policies.
-        """
+        """Refuse rules that this search cannot work with."""
         if not self.problem.is_monotone:
             raise InputError(
                 f"The search {search} takes for granted that a coarser policy protects no less, which these rules do "
@@ -81,6 +163,7 @@ class Course:
         """Keep what is within the tolerance of the least: which of them wins is decided at the end."""
         if candidate.loss > self.least + TOLERANCE:
             return
+        # Ties must not depend on the order of measuring: all that is within the tolerance stays to the end.
         self._winners.append(candidate)
         if candidate.loss < self.least:
             self.least = candidate.loss
@@ -136,6 +219,7 @@ class Course:
             There is none.
         """
         by_levels = sorted(found, key=lambda candidate: candidate.levels)
+        # Every safe policy is at or above a minimal one, and the bound of that holds for all above it.
         bound = None if self.problem.has_monotone_loss else min((c.bound for c in found), default=0.0)
         minimal = tuple(self.problem.by_name(candidate.levels) for candidate in by_levels)
         return self.result(complete=True, bound=bound, among=by_levels, statistics=statistics, minimal=minimal)

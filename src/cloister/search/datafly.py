@@ -1,5 +1,7 @@
 """Datafly: generalize the attribute with the most distinct values until the table is safe.
 
+The walk from the finest policy upwards, one level at a time, until a policy is safe, is that of `igreedy`, too.
+
 References
 ----------
 Sweeney (1997), "Datafly: a system for providing anonymity in medical data". Prasser, Kohlmayer, Kuhn (2016), BMC
@@ -13,9 +15,33 @@ from cloister.errors import InputError
 from cloister.results import SearchResult
 
 from .course import Course
-from .greedy import first_safe
-from .problem import Candidate, Problem
-from .progress import Report
+from .exhaustive import no_safe_policy
+from .problem import Candidate, Report, SearchProblem
+
+Step = Callable[[Candidate], Candidate | None]
+"""The next policy after one that is not safe; None at the top, or where the time is up."""
+
+
+def first_safe(course: Course, step: Step) -> SearchResult:
+    """Take steps from the finest policy until one is safe.
+
+    Raises
+    ------
+    NoSafeRelease
+        None is, or the time was up before.
+    """
+    current: Candidate | None = course.measure(tuple(course.problem.lowest.tolist()))
+    assert current is not None
+    # Every policy is coarser than the finest, so that the bound of this one holds for all.
+    bound, last = current.bound, current.levels
+    while current is not None and not course.problem.is_safe(current):
+        last = current.levels
+        current = None if course.is_over else step(current)
+    if current is None:
+        # Only at the top is it known that no policy is safe; elsewhere the time was up.
+        raise no_safe_policy(course.problem, complete=last == course.problem.top)
+    return course.result(complete=True, bound=bound, among=[current])
+
 
 VARIANTS = ("original", "arx")
 
@@ -23,7 +49,7 @@ Choose = Callable[..., int]
 
 
 def datafly(
-    problem: Problem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
+    problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
     """A safe policy, fast: one path upwards.
 

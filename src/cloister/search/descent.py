@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .problem import Candidate, Problem
+from .problem import Candidate, SearchProblem
 
 Policy = tuple[int, ...]
 
 
-def descents(problem: Problem) -> Iterator[Candidate]:
+def descents(problem: SearchProblem) -> Iterator[Candidate]:
     """Yield safe policies, each the end of one descent.
 
     The first is the plain descent. Then come rounds from its result that take every improvement at once, and rounds
@@ -42,11 +42,12 @@ def descents(problem: Problem) -> Iterator[Candidate]:
             base = best
 
 
-def _neighbours(problem: Problem, levels: Policy) -> Iterator[tuple[Policy, int]]:
+def _neighbours(problem: SearchProblem, levels: Policy) -> Iterator[tuple[Policy, int]]:
     """Policies with one attribute at another level, and that attribute; the others at the top if it was lowered."""
     for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
         for level in range(low, high + 1):
             if level != levels[j]:
+                # A lowered attribute may make the policy unsafe: the others start again from the top.
                 others = problem.top if level < levels[j] else levels
                 yield (*others[:j], level, *others[j + 1 :]), j
 
@@ -54,7 +55,7 @@ def _neighbours(problem: Problem, levels: Policy) -> Iterator[tuple[Policy, int]
 class _Descent:
     """Goes down, and remembers what was measured: descents meet each other often."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
         self._safe: dict[Policy, Candidate] = {}
         self._unsafe = np.empty((0, len(problem.names)), dtype=np.int64)
@@ -84,6 +85,7 @@ class _Descent:
                     continue
                 lowered = self.measure((*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :]))
                 if lowered is None:
+                    # Later policies of this descent are finer, and below an unsafe policy nothing is safe.
                     closed.add(j)
                 elif lowered.loss < current.loss:
                     current = lowered

@@ -7,14 +7,15 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.bounds import TOLERANCE
 from cloister.results import SearchResult
 
-from .problem import Candidate, Problem, best_of
-from .progress import Progress, Report
+from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 REPORT_EVERY = 256
 """Policies measured between two reports of progress."""
 
 
-def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def exhaustive(
+    problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
     """Best policy of the whole lattice, by measuring each.
 
     *Guarantee*: the policy of least loss among all policies that suppress no more than the limit, ties decided as
@@ -43,6 +44,7 @@ def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Rep
         checked += 1
         if problem.is_safe(candidate) and candidate.loss <= least + TOLERANCE:
             least = min(least, candidate.loss)
+            # Ties are decided at the end: until then all that is within the tolerance stays.
             safe = [c for c in (*safe, candidate) if c.loss <= least + TOLERANCE]
         if report is not None and checked % REPORT_EVERY == 0:
             report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))
@@ -61,7 +63,7 @@ def exhaustive(problem: Problem, *, time_limit: float | None = None, report: Rep
     )
 
 
-def no_safe_policy(problem: Problem, complete: bool) -> NoSafeRelease:
+def no_safe_policy(problem: SearchProblem, complete: bool) -> NoSafeRelease:
     """Say why nothing can be released."""
     n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:

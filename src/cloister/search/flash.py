@@ -19,8 +19,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, QUALITY, SAFE, ExplicitProperties, ImplicitProperties, Lattice, Policy, Properties
-from .problem import Problem
-from .progress import Report
+from .problem import Report, SearchProblem
 
 REPRESENTATIONS = ("implicit", "explicit")
 EXCLUDED = QUALITY | PROTECTION
@@ -29,7 +28,7 @@ EXCLUDED = QUALITY | PROTECTION
 class _Flash:
     """One run; its steps return False where the time is up."""
 
-    def __init__(self, problem: Problem, properties: Properties, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, properties: Properties, course: Course) -> None:
         self._problem = problem
         self._properties = properties
         self._lattice = Lattice(problem, properties)
@@ -62,6 +61,7 @@ class _Flash:
         """Find where the path from a policy becomes safe."""
         path = self._lattice.path(start, EXCLUDED | SAFE)
         if not self._problem.is_monotone:
+            # Binary search needs that nothing below an unsafe policy is safe.
             return all(self._decide(levels) is not None for levels in path)
         low, high, first = 0, len(path) - 1, None
         while low <= high:
@@ -71,6 +71,7 @@ class _Flash:
                 return False
             if found & PROTECTION:
                 low = middle + 1
+                # An unsafe policy says nothing of what branches off above it: that waits for paths of its own.
                 for above in self._lattice.open_above(path[middle], EXCLUDED | SAFE):
                     heapq.heappush(waiting, self._lattice.key(above))
             else:
@@ -105,17 +106,19 @@ class _Flash:
         if self._problem.is_monotone:
             found = SAFE if self._problem.is_safe(candidate) else PROTECTION
         else:
+            # Finer policies inherit only what all of them suppress: classes too small for any rule.
             found = PROTECTION if candidate.least_suppressed > self._problem.limit else 0
         if self._course.is_too_dear(candidate.bound):
             found |= QUALITY
         self._properties.note(levels, found)
         if not found & EXCLUDED:
+            # No property in the stores tells that this policy was measured, as one does of those excluded.
             self._properties.note_measured(levels)
         return found & EXCLUDED
 
 
 def flash(
-    problem: Problem,
+    problem: SearchProblem,
     *,
     representation: str = "implicit",
     store: str = "ranked-tree",
@@ -149,7 +152,7 @@ def flash(
     return course.result(complete=complete, bound=None if complete else 0.0, statistics=properties.statistics())
 
 
-def _properties(problem: Problem, representation: str, store: str) -> Properties:
+def _properties(problem: SearchProblem, representation: str, store: str) -> Properties:
     if representation not in REPRESENTATIONS:
         hint = did_you_mean(representation, REPRESENTATIONS)
         raise InputError(f"The representation {representation!r} is not known.{hint} There are: implicit, explicit.")

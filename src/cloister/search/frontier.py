@@ -1,8 +1,12 @@
-"""The boxes of policies that a search has still to decide, and the policies that may win."""
+"""The boxes of policies that a search has still to decide, and the policies that may win.
+
+A box is searched as far as class sizes go, with more memory where there is no progress.
+"""
 
 import heapq
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Generic, Protocol, TypeVar
 
@@ -10,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.bounds import TOLERANCE, Best, reference
-from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box
+from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box, explore
+from cloister.kernels.layout import Task
+from cloister.kernels.workspace import Workspace
 
-from .problem import Candidate, Problem, best_of, distinct_levels, restricted
+from .problem import Candidate, SearchProblem, best_of, distinct_levels, restricted
 
 
 class Bounded(Protocol):
@@ -35,7 +41,7 @@ class Frontier(Generic[Waiting]):
     first : a safe policy; None if none is known
     """
 
-    def __init__(self, problem: Problem, first: Candidate | None) -> None:
+    def __init__(self, problem: SearchProblem, first: Candidate | None) -> None:
         self._problem = problem
         self._levels = distinct_levels(problem)
         self.task = restricted(problem.task, self._levels)
@@ -63,6 +69,7 @@ class Frontier(Generic[Waiting]):
     @property
     def is_decided(self) -> bool:
         """Whether no box that matters is waiting."""
+        # The least loss may have fallen since a box was pushed.
         while self._waiting and not self._matters(self._waiting[0][2]):
             heapq.heappop(self._waiting)
         return not self._waiting
@@ -70,6 +77,7 @@ class Frontier(Generic[Waiting]):
     def push(self, box: Waiting) -> None:
         """Add a box unless nothing in it can lose as little as the best policy."""
         if self._matters(box):
+            # The count decides among equal bounds, so that boxes themselves are never compared.
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
     def pop(self) -> Waiting | None:
@@ -122,6 +130,7 @@ class Frontier(Generic[Waiting]):
         self._found = {levels: kept for levels, kept in self._found.items() if kept.loss <= limit}
 
     def _matters(self, box: Waiting) -> bool:
+        # A box that can only tie matters as well: the tie break may choose a policy of it.
         return box.bound <= self.least + TOLERANCE
 
     def _named(self, index: Sequence[int]) -> tuple[int, ...]:
@@ -130,4 +139,38 @@ class Frontier(Generic[Waiting]):
 
     def _index(self, levels: Sequence[int]) -> list[int]:
         """Write levels in terms of those worth trying."""
+        # A level that merges nothing counts as the one below it.
         return [sum(level <= own for level in chosen) - 1 for own, chosen in zip(levels, self._levels, strict=True)]
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What an exploration brings back from a box.
+
+    Attributes
+    ----------
+    best : what was known of good policies, and what was found
+    statistics : (STATISTICS,) int64, what was done; see `cloister.kernels.boxes`
+    left : boxes left undone
+    workspace : the memory used, for the next box
+    """
+
+    best: Best
+    statistics: NDArray[np.int64]
+    left: list[Box]
+    workspace: Workspace
+
+
+def explored(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> Explored:
+    """Search one box for about so many visits of row groups; for more, with more memory, where that changed nothing.
+
+    A box of which something was handed over never comes back as it was: it was cut before, or is done with.
+    """
+    statistics = np.zeros(STATISTICS, dtype=np.int64)
+    while True:
+        left = explore(task, workspace, box, best, statistics, work)
+        # Alone and as it was, a box ran out of work or memory before it was cut: with the same it would do so again.
+        is_same = len(left) == 1 and all(map(np.array_equal, (left[0].lower, left[0].upper), (box.lower, box.upper)))
+        if not is_same:
+            return Explored(best, statistics, left, workspace)
+        workspace, work = Workspace(task, 2 * workspace.lists), 2 * work

@@ -12,15 +12,13 @@ from functools import partial
 from cloister.results import SearchResult
 
 from .course import Course
-from .datafly import check_variant
-from .greedy import first_safe
+from .datafly import check_variant, first_safe
 from .lattice import Policy, direct_generalizations
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Report, SearchProblem
 
 
 def igreedy(
-    problem: Problem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
+    problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
     """A safe policy, fast: of the direct generalizations the one whose smallest class is largest, again and again.
 
@@ -54,12 +52,13 @@ def _step(course: Course, variant: str, current: Candidate) -> Candidate | None:
             return None
         candidate = course.measure(levels)
         key = candidate.smallest, _distinct(course.problem, current.levels, levels, variant)
+        # Strictly greater: of equal ones the first attribute wins, so that the path is always the same.
         if key > best_key:
             best, best_key = candidate, key
     return best
 
 
-def _distinct(problem: Problem, before: Policy, after: Policy, variant: str) -> int:
+def _distinct(problem: SearchProblem, before: Policy, after: Policy, variant: str) -> int:
     """Distinct values that decide a tie: of the attribute generalized, before; or the most that any has left."""
     if variant == "arx":
         return max(problem.distinct(j, level) for j, level in enumerate(after))

@@ -8,7 +8,6 @@ LeFevre, DeWitt, Ramakrishnan (2005), "Incognito: Efficient full-domain k-anonym
 """
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -19,8 +18,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import MOST_FLAGS
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Report, SearchProblem
 
 Attributes = tuple[int, ...]
 """Some of the attributes, in order."""
@@ -29,7 +27,7 @@ Attributes = tuple[int, ...]
 class _Incognito:
     """One run."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
         self._course = course
         self._lowest = problem.lowest.tolist()
@@ -61,15 +59,19 @@ class _Incognito:
 
     def _safe_policies(self, attributes: Attributes, candidates: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which policies on these attributes are safe, lowest ranks first; None if the time is up."""
+        # The minimal policies of the last set, all attributes together, are the result.
         safe = np.zeros_like(candidates)
         self.minimal = []
-        for index in _by_rank(candidates):
+        places = np.argwhere(candidates)
+        # By rank, so that a policy is met after all finer ones, and is known to be safe if one of them is.
+        for index in map(tuple, places[np.argsort(places.sum(axis=1), kind="stable")].tolist()):
             if safe[index]:
                 continue
             if self._course.is_over:
                 return None
             candidate = self._measure(attributes, index)
             if self._problem.is_safe(candidate):
+                # Rules are monotone here: everything coarser is safe as well, and needs no measurement.
                 safe[tuple(slice(level, None) for level in index)] = True
                 self.minimal.append(candidate)
         return safe
@@ -78,18 +80,12 @@ class _Incognito:
         levels = list(self._roots)
         for j, level in zip(attributes, index, strict=True):
             levels[j] = self._lowest[j] + level
+        # A root may be above the highest level allowed. Such a policy may rule others out, but not be the answer.
         is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
         return self._course.measure(tuple(levels), is_allowed=is_allowed)
 
 
-def _by_rank(candidates: NDArray[np.bool_]) -> Iterator[tuple[int, ...]]:
-    """Yield the places that are true, by their rank, then in order."""
-    places = np.argwhere(candidates)
-    for index in places[np.argsort(places.sum(axis=1), kind="stable")].tolist():
-        yield tuple(index)
-
-
-def incognito(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best of the minimal safe policies, all of which are found.
 
     *Guarantee*: as `ola`. Cost: the lattices of all sets of attributes, twice the work for each further attribute even

@@ -20,10 +20,8 @@ from cloister.results import SearchResult
 
 from .descent import descents
 from .exhaustive import no_safe_policy
-from .exploration import explored
-from .frontier import Frontier
-from .problem import Candidate, Problem
-from .progress import Progress, Report
+from .frontier import Frontier, explored
+from .problem import Candidate, Progress, Report, SearchProblem
 
 WORK = 20_000_000
 """Visits of row groups before an exploration hands back what is left."""
@@ -59,7 +57,7 @@ class Settled:
 class _Judge:
     """Takes boxes off the frontier and puts back what is left of them."""
 
-    def __init__(self, problem: Problem, frontier: Frontier[Box | Settled]) -> None:
+    def __init__(self, problem: SearchProblem, frontier: Frontier[Box | Settled]) -> None:
         self._problem = problem
         self._frontier = frontier
         self._workspace: Workspace | None = None
@@ -85,6 +83,7 @@ class _Judge:
         """Measure the corners of a box; what they do not decide comes back in halves."""
         lower = box.at_lower or self._measure(box.lower)
         box = self._drawn_in(replace(box, at_lower=lower))
+        # Nothing in the box suppresses less than its lower policy does here, and nothing in it generalizes less.
         if box.is_single or lower.suppressed == box.by_size:
             return
         if self._problem.is_monotone:
@@ -109,6 +108,7 @@ class _Judge:
         for j in range(upper.size):
             corner = box.lower.copy()
             while upper[j] > box.lower[j]:
+                # The cheapest policy with this attribute so high has all others at their lowest.
                 corner[j] = upper[j]
                 if self._bound(corner, box.suppressed) <= self._frontier.least + TOLERANCE:
                     break
@@ -126,18 +126,16 @@ class _Judge:
         upper[j], lower[j] = middle, middle + 1
         yield replace(box, lower=lower, bound=self._bound(lower, box.suppressed), at_lower=None)
         if not np.array_equal(box.lower, upper):
-            yield replace(box, upper=upper, bound=self._bound_beyond(box.lower, upper, box.suppressed), at_upper=None)
-
-    def _bound_beyond(self, lower: NDArray[np.int64], upper: NDArray[np.int64], suppressed: int) -> float:
-        """Least loss of a box without its lower policy: one attribute is at least one level higher."""
-        steps = np.eye(lower.size, dtype=np.int64)[upper > lower]
-        return min(self._bound(lower + step, suppressed) for step in steps)
+            # What is left of the box lies without its lower policy: one attribute at least is a level higher.
+            steps = np.eye(upper.size, dtype=np.int64)[upper > box.lower]
+            bound = min(self._bound(box.lower + step, box.suppressed) for step in steps)
+            yield replace(box, upper=upper, bound=bound, at_upper=None)
 
     def _bound(self, index: NDArray[np.int64], suppressed: int) -> float:
         return generalization_bound(self._frontier.task, index, suppressed)
 
 
-def judged(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def judged(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best policy of the lattice under any rules, proven, or the best found in time with a proven bound.
 
     *Guarantee*: as `optimal`. Cost: as there for what class sizes refute, and one measurement of each policy that
@@ -157,6 +155,7 @@ def judged(problem: Problem, *, time_limit: float | None = None, report: Report 
     started = time.perf_counter()
     top = problem.measure(problem.top)
     safe = problem.is_safe(top)
+    # Where rules are monotone and the coarsest policy is unsafe, no policy is safe.
     if problem.is_monotone and not safe:
         raise no_safe_policy(problem, complete=True)
     frontier = Frontier[Box | Settled](problem, top if safe else None)
@@ -167,6 +166,7 @@ def judged(problem: Problem, *, time_limit: float | None = None, report: Report 
     bound = None
     while (box := frontier.pop()) is not None:
         if time_limit is not None and time.perf_counter() - started > time_limit:
+            # Boxes are taken lowest bound first, so that no box left has a lower one than this.
             bound = min(box.bound, frontier.least)
             break
         judge.take(box)

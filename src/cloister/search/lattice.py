@@ -12,7 +12,7 @@ from cloister.kernels.antichain import LIST, make_antichain
 from cloister.kernels.ranks import Known, Order, climb, collect, first_of_rank, in_order, next_open, which_known
 from cloister.results import PropertyStatistics, SearchStatistics
 
-from .problem import Problem
+from .problem import SearchProblem
 from .stores import make_store
 
 QUALITY, PROTECTION, SAFE = 1, 2, 4
@@ -60,7 +60,7 @@ class ImplicitProperties:
     store : name of the store, see `search.stores`
     """
 
-    def __init__(self, problem: Problem, store: str) -> None:
+    def __init__(self, problem: SearchProblem, store: str) -> None:
         top = problem.top
         self._lowest, self._highest = problem.lowest, problem.highest
         self._stores = {
@@ -108,7 +108,7 @@ class ExplicitProperties:
         The lattice is too large for that.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         if problem.lattice > MOST_FLAGS:
             raise InputError(
                 f"The lattice has {problem.lattice} policies, too many to keep one by one (at most {MOST_FLAGS}). "
@@ -131,6 +131,7 @@ class ExplicitProperties:
         """Note properties of a policy, and of all that inherit them."""
         started = time.perf_counter()
         at = self._at(levels)
+        # The policies at or above one are a slice of the array, those at or below it another.
         above = self.flags[tuple(slice(level, None) for level in at)]
         above |= np.uint8(properties & (QUALITY | SAFE))
         if properties & PROTECTION:
@@ -160,7 +161,7 @@ class ExplicitProperties:
 class Lattice:
     """Walks through the policies that are not yet known, in the order that the Flash algorithm tries them."""
 
-    def __init__(self, problem: Problem, properties: Properties) -> None:
+    def __init__(self, problem: SearchProblem, properties: Properties) -> None:
         self.properties = properties
         self.n_ranks = int((problem.highest - problem.lowest).sum()) + 1
         self.order = order_of(problem)
@@ -175,6 +176,7 @@ class Lattice:
             found, cursor = collect(self.properties.known(), known, cursor, BLOCK)
             policies = in_order(self.order, found)
             self.properties.seconds += time.perf_counter() - started
+            # What is found meanwhile may decide policies of this block: each is asked for just before its turn.
             position = self._next(known, policies, 0)
             while position < len(policies):
                 yield tuple(policies[position].tolist())
@@ -227,7 +229,7 @@ def direct_generalizations(levels: Policy, highest: Sequence[int]) -> list[Polic
     ]
 
 
-def order_of(problem: Problem) -> Order:
+def order_of(problem: SearchProblem) -> Order:
     """Order of the policies of one rank: less generalized on average, then more distinct values left.
 
     References

@@ -15,8 +15,7 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, SAFE, ExplicitProperties, Policy
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Report, SearchProblem
 
 DECIDED = PROTECTION | SAFE
 
@@ -24,7 +23,7 @@ DECIDED = PROTECTION | SAFE
 class _Ola:
     """One run. Parts of the lattice are named by their lowest and highest policy, levels as the user counts them."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
         self._course = course
         self._lowest = problem.lowest.tolist()
@@ -33,11 +32,14 @@ class _Ola:
 
     def decide(self, bottom: Policy, top: Policy) -> bool:
         """Find out which policies of a part are safe; False if the time is up."""
-        if self._is_decided(bottom, top):
+        part = tuple(slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True))
+        if np.all(self.properties.flags[part] & DECIDED):
             return True
         height = sum(top) - sum(bottom)
+        # Two policies one level apart have none between them.
         if height <= 1:
             return self._tag(bottom) and self._tag(top)
+        # Each policy half way up decides what is above it, if it is safe, or what is below it, if not.
         for middle in policies_between(bottom, top, height // 2):
             if not self._tag(middle):
                 return False
@@ -48,7 +50,11 @@ class _Ola:
 
     def minimal(self) -> list[Candidate]:
         """Return the safe policies below which nothing is safe; all of them once everything is decided."""
-        return [candidate for candidate in self._safe if not any(map(self._is_safe, self._below(candidate.levels)))]
+        return [
+            candidate
+            for candidate in self._safe
+            if not any(self._flags(below) & SAFE for below in self._below(candidate.levels))
+        ]
 
     def _tag(self, levels: Policy) -> bool:
         """Measure a policy unless it is decided, and tag all that it decides; False if the time is up."""
@@ -63,15 +69,8 @@ class _Ola:
         self.properties.note(levels, SAFE if is_safe else PROTECTION)
         return True
 
-    def _is_decided(self, bottom: Policy, top: Policy) -> bool:
-        part = [slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True)]
-        return bool(np.all(self.properties.flags[tuple(part)] & DECIDED))
-
     def _flags(self, levels: Sequence[int]) -> int:
         return int(self.properties.flags[tuple(level - low for level, low in zip(levels, self._lowest, strict=True))])
-
-    def _is_safe(self, levels: Policy) -> bool:
-        return bool(self._flags(levels) & SAFE)
 
     def _below(self, levels: Policy) -> Iterator[Policy]:
         for j, (level, low) in enumerate(zip(levels, self._lowest, strict=True)):
@@ -85,13 +84,14 @@ def policies_between(bottom: Policy, top: Policy, height: int) -> Iterator[Polic
         if height == 0:
             yield ()
         return
+    # This attribute must rise by what the others have no room for.
     room = sum(top[1:]) - sum(bottom[1:])
     for level in range(bottom[0] + max(0, height - room), min(top[0], bottom[0] + height) + 1):
         for rest in policies_between(bottom[1:], top[1:], height - (level - bottom[0])):
             yield (level, *rest)
 
 
-def ola(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best of the minimal safe policies: those of which no finer policy is safe.
 
     *Guarantee*: without a time limit, ``minimal`` holds all minimal safe policies, and the best of them is returned.

@@ -26,11 +26,9 @@ from cloister.results import SearchResult
 from .bfs import bfs
 from .descent import descents
 from .exhaustive import no_safe_policy
-from .exploration import Explored, explored
-from .frontier import Frontier
+from .frontier import Explored, Frontier, explored
 from .judged import judged
-from .problem import Candidate, Problem
-from .progress import Progress, Report
+from .problem import Candidate, Progress, Report, SearchProblem
 
 FIRST_WORK = 20_000_000
 WORK = 60_000_000
@@ -88,6 +86,7 @@ class _Workers:
         for future in [future for future in self._exploring if future.done()]:
             del self._exploring[future]
             found = future.result()
+            # A workspace has grown to what boxes of this lattice need, so the next box takes it over.
             self._idle.append(found.workspace)
             self._frontier.learn(found.best, found.statistics, found.left)
         if self._descending is not None and self._descending.done():
@@ -105,7 +104,7 @@ class _Workers:
 
 
 def _search(
-    problem: Problem, frontier: Frontier[Box], threads: int, deadline: float | None, report: Report | None
+    problem: SearchProblem, frontier: Frontier[Box], threads: int, deadline: float | None, report: Report | None
 ) -> float | None:
     """Work until everything is decided, or time is up; then return the bound proven so far."""
     started = time.perf_counter()
@@ -115,11 +114,13 @@ def _search(
         workers = _Workers(executor, threads, frontier, descents(problem))
         while len(frontier) or workers.exploring:
             if deadline is not None and time.perf_counter() > deadline:
+                # Boxes that are being explored are not decided: their bounds count as well.
                 return None if frontier.is_decided and not workers.exploring else frontier.bound(workers.bounds)
             workers.start(work)
             if not len(workers):
                 continue
             workers.collect()
+            # After a short first round, all threads have boxes to work on.
             work = WORK
             if report is not None:
                 seconds, bound = time.perf_counter() - started, frontier.bound(workers.bounds)
@@ -128,7 +129,7 @@ def _search(
 
 
 def optimal(
-    problem: Problem, *, threads: int = 1, time_limit: float | None = None, report: Report | None = None
+    problem: SearchProblem, *, threads: int = 1, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
     """Best policy of the lattice, proven, or the best found in time with a proven bound.
 
@@ -156,6 +157,7 @@ def optimal(
         return judged(problem, time_limit=time_limit, report=report)
     started = time.perf_counter()
     top = problem.measure(problem.top)
+    # Class size is monotone: where the coarsest policy is unsafe, no policy is safe.
     if not problem.is_safe(top):
         raise no_safe_policy(problem, complete=True)
     frontier = Frontier[Box](problem, top)

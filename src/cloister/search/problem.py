@@ -1,4 +1,7 @@
-"""What a search is given: a lattice of policies, what each costs, and how many records it suppresses. Never rows."""
+"""What a search is given: a lattice of policies, what each costs, and how many records it suppresses. Never rows.
+
+And what it tells whoever watches it: how far it has come.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +69,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A lattice over quasi-identifiers in the order of their names' UTF-8 bytes.
 
     Attributes
@@ -159,6 +162,7 @@ class Problem:
 
     def is_safe(self, candidate: Candidate) -> bool:
         """Whether a policy suppresses no more than allowed and leaves something to release."""
+        # An empty release keeps to every rule about its classes, and is of no use.
         return candidate.suppressed <= self.limit and candidate.kept > 0
 
     def by_name(self, levels: Sequence[int]) -> dict[str, int]:
@@ -181,7 +185,7 @@ def attribute_losses(task: Task, leaves: Sequence[int], suppressed: int) -> tupl
     )
 
 
-def distinct_levels(problem: Problem) -> list[list[int]]:
+def distinct_levels(problem: SearchProblem) -> list[list[int]]:
     """Levels worth trying for each attribute.
 
     A level that merges no values that occur has the classes of the level below it, costs no less and has a higher
@@ -203,6 +207,7 @@ def restricted(task: Task, levels: list[list[int]]) -> Task:
     heights = np.array([len(chosen) for chosen in levels], dtype=np.int64)
     for j, chosen in enumerate(levels):
         index[j, : len(chosen)] = chosen
+        # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
         index[j, len(chosen) :] = chosen[-1]
     attribute = np.arange(n_attributes)[:, None]
     full = task.ladders
@@ -233,3 +238,26 @@ def _rows_at(task: Task, lowest: list[int], ladders: Ladders) -> Rows:
     for j, level in enumerate(lowest):
         codes[j] = task.ladders.up[task.ladders.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
     return distinct_rows(codes, ladders, task.rows.records).rows
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a running search.
+
+    Attributes
+    ----------
+    seconds : since the search began
+    loss : least loss found so far
+    bound : proven lower bound on the loss so far
+    remaining : parts of the lattice still to be decided
+    checked : policies or sets of policies decided by counting records
+    """
+
+    seconds: float
+    loss: float
+    bound: float
+    remaining: int
+    checked: int
+
+
+Report = Callable[[Progress], None]

@@ -10,14 +10,13 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .lattice import PROTECTION, ImplicitProperties, Lattice
-from .problem import Candidate, Problem
-from .progress import Report
+from .problem import Candidate, Report, SearchProblem
 
 
 class _Samarati:
     """One run."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
         self._course = course
         self.properties = ImplicitProperties(problem, "ranked-tree")
@@ -32,6 +31,7 @@ class _Samarati:
             found = self._safe_at(middle, first=True)
             if found is None:
                 return None
+            # Above a safe policy all are safe, so that every higher rank has a safe policy, too.
             low, high = (low, middle) if found else (middle + 1, high)
         return self._safe_at(low, first=False)
 
@@ -40,6 +40,7 @@ class _Samarati:
         known = self._first.get(rank)
         safe = [] if known is None else [known]
         for levels in self._lattice.open_policies(rank, PROTECTION):
+            # The policy that the binary search stopped at was measured then.
             if known is not None and levels == known.levels:
                 continue
             if self._course.is_over:
@@ -55,7 +56,7 @@ class _Samarati:
         return safe
 
 
-def samarati(problem: Problem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
+def samarati(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
     """Best policy of the least rank at which any policy is safe.
 
     *Guarantee*: without a time limit, no safe policy has a lower rank, and none of that rank is better. A policy of a

@@ -10,7 +10,7 @@ from .bfs import bfs
 from .flash import flash
 from .ola import ola
 from .optimal import optimal
-from .problem import Problem
+from .problem import SearchProblem
 
 
 def must_compile() -> bool:
@@ -44,7 +44,7 @@ def load_kernels() -> None:
     class_sizes(distinct.rows, ladders, np.array([1], dtype=np.int64))
     task = make_task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
     bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
-    problem = Problem(("any",), task, sum, *bounds, distinct.labels)
+    problem = SearchProblem(("any",), task, sum, *bounds, distinct.labels)
     optimal(problem)
     if is_first:
         group(task.rows, ladders, bounds[1])

@@ -4,10 +4,10 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.disassociation.codebook import codebook as codebook_of_codes
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.figures import CodesFigures
 from cloister.codesets.disassociation.manifest import METHOD, clusters_of
+from cloister.codesets.disassociation.manifest import codebook as codebook_of_codes
+from cloister.codesets.disassociation.measure import CodesFigures
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Verdict
 

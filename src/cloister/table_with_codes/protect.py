@@ -3,11 +3,10 @@
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.data_file import code_texts
-from cloister.codesets.disassociation.data import Classes, Disassociation
+from cloister.codesets.data import CodeSets, code_texts
+from cloister.codesets.disassociation.data import Disassociation, RecordClasses
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import cluster_of_record, reconstruct
+from cloister.codesets.disassociation.release import cluster_of_record, reconstruct
 from cloister.codesets.policy import UtilityPolicy, is_built, parse_policy
 from cloister.codesets.policy_words import as_told
 from cloister.errors import NoSafeRelease
@@ -93,13 +92,13 @@ def taken(codes: CodeSets, records: Integers) -> CodeSets:
     return CodeSets(tuple(codes.vocabulary[code] for code in used.tolist()), offsets, place.astype(np.int32))
 
 
-def classes_of(frame: pl.DataFrame, columns: tuple[str, ...], rows: Integers) -> Classes:
+def classes_of(frame: pl.DataFrame, columns: tuple[str, ...], rows: Integers) -> RecordClasses:
     """Number the combinations of labels of some rows in the order of their UTF-8 bytes, missing first."""
     labels = pl.DataFrame([as_text(frame.get_column(name)).alias(f"c{j}") for j, name in enumerate(columns)])[rows]
     distinct = labels.unique().sort(labels.columns)
     numbered = distinct.with_columns(pl.int_range(pl.len()).alias("class"))
     found = labels.join(numbered, on=labels.columns, how="left", nulls_equal=True, maintain_order="left")["class"]
-    return Classes(columns, tuple(distinct.rows()), found.to_numpy().astype(np.int64))
+    return RecordClasses(columns, tuple(distinct.rows()), found.to_numpy().astype(np.int64))
 
 
 def with_reconstruction(

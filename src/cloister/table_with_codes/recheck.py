@@ -10,17 +10,16 @@ import polars as pl
 
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.manifest import METHOD, clusters_of
+from cloister.codesets.disassociation.manifest import METHOD, clusters_of, counted
 from cloister.codesets.disassociation.recheck import (
     expectation_failures,
     is_as_written,
+    method_agreements,
     ties_agree,
     utility_agrees,
 )
-from cloister.codesets.disassociation.recheck_settings import method_agreements
-from cloister.codesets.disassociation.shown import counted
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.expectation import CodesExpectation
+from cloister.codesets.recheck import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
 from cloister.io import as_text

@@ -9,7 +9,7 @@ import polars as pl
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release, write_clusters
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.reconstruct import ItemSupport, reconstruct
+from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.release import TableRelease
@@ -30,7 +30,7 @@ class TableWithCodesRelease(TableRelease):
     _check_both: CheckBoth = field(repr=False)
 
     def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
-        """Return code sets that could have led to this release; see `cloister.codesets.disassociation.reconstruct`."""
+        """Return code sets that could have led to this release; see `cloister.codesets.disassociation.release`."""
         return reconstruct(self.clusters, seed, item_support)
 
     def recheck(self) -> Verdict:

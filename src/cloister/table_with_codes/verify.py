@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.verify import Secret
+from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.disassociation.verify import verify as verify_codes
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
@@ -24,7 +24,7 @@ def verify_both(
     column: str,
     id_column: str | None,
     released: Disassociation,
-    secret: Secret | None = None,
+    secret: DisassociationSecret | None = None,
 ) -> Verdict:
     """Return the verdict on a table with codes, given that on the table alone.
 
@@ -43,7 +43,11 @@ def verify_both(
 
 
 def agreements(
-    frame: pl.DataFrame, column: str, id_column: str | None, released: Disassociation, secret: Secret | None = None
+    frame: pl.DataFrame,
+    column: str,
+    id_column: str | None,
+    released: Disassociation,
+    secret: DisassociationSecret | None = None,
 ) -> Iterator[tuple[str, bool]]:
     """Promises about table and codes together, each with whether it holds; the clusters must be sound.
 

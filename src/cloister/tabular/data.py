@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.hierarchy import Hierarchy, Ladder
-from cloister.privacy import Rule
+from cloister.privacy import PrivacyRule
 from cloister.results import SearchResult
 from cloister.utility import IYENGAR, AttributeLoss, Loss
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
-    from cloister.search.problem import Problem
+    from cloister.search.problem import SearchProblem
 
     from .coding import Coded
     from .judging.judge import Judge
@@ -79,7 +79,7 @@ class TableRequest:
     """
 
     quasi_identifiers: Mapping[str, QuasiIdentifier]
-    rules: tuple[Rule, ...]
+    rules: tuple[PrivacyRule, ...]
     suppression: Decimal = Decimal("0.05")
     loss: Loss = IYENGAR
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class EncodedTable:
     frame: pl.DataFrame
     roles: Mapping[str, Role]
     ladders: Mapping[str, Ladder]
-    problem: "Problem"
+    problem: "SearchProblem"
     coded: tuple["Coded", ...]
     judge: "Judge"
 

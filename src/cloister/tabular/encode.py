@@ -13,7 +13,7 @@ from cloister.hierarchy import Ladder
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
-from cloister.search.problem import Problem
+from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
 from .coding import Coded, costs_of, kernel_ladders
@@ -134,7 +134,7 @@ def _all_coded(
 
 def _problem(
     texts: Mapping[str, pl.Series], records: NDArray[np.int64], coded: Mapping[str, Coded], request: TableRequest
-) -> Problem:
+) -> SearchProblem:
     """The problem as class sizes and a mean of attribute losses put it."""
     names, ladders = tuple(coded), [one.ladder for one in coded.values()]
     kernels = kernel_ladders(list(coded.values()))
@@ -147,7 +147,7 @@ def _problem(
     limit = suppression_limit(request.suppression, n)
     task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n, limit))
     lowest, highest = _level_bounds(names, ladders, request.quasi_identifiers)
-    return Problem(
+    return SearchProblem(
         names=names,
         task=task,
         aggregate=lambda losses: loss.aggregate(losses, weights),
@@ -158,7 +158,7 @@ def _problem(
     )
 
 
-def _judged(problem: Problem, judge: Judge, coded: Mapping[str, Coded], request: TableRequest) -> Problem:
+def _judged(problem: SearchProblem, judge: Judge, coded: Mapping[str, Coded], request: TableRequest) -> SearchProblem:
     """The same problem where more is asked, or another loss is minimized."""
     weights = np.array(request.weights_of(problem.names))
     evaluator = PolicyEvaluator(problem.task, list(coded.values()), judge, request.loss, problem.aggregate, weights)

@@ -8,7 +8,7 @@ from typing import Any
 
 from cloister.hierarchy import names_hierarchy
 from cloister.io import n_records
-from cloister.privacy import Rule, rule_of
+from cloister.privacy import PrivacyRule, rule_of
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 from cloister.utility import ENTROPY
 
@@ -99,11 +99,11 @@ def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
     return {"records": records, "suppressed": protected.suppressed, "loss": protected.loss} | proof
 
 
-def _sentences(rules: Sequence[Rule]) -> list[str]:
+def _sentences(rules: Sequence[PrivacyRule]) -> list[str]:
     return [sentence[:1].upper() + sentence[1:] for sentence in (rule.sentence() for rule in rules)]
 
 
-def _words(rules: Sequence[Rule]) -> list[str]:
+def _words(rules: Sequence[PrivacyRule]) -> list[str]:
     """Rules as on the command line."""
     return [rule.words() for rule in rules]
 
@@ -259,7 +259,7 @@ def _whole(number: object) -> int:
     return number
 
 
-def rules_of(manifest: Manifest) -> list[Rule]:
+def rules_of(manifest: Manifest) -> list[PrivacyRule]:
     """Return the rules that a manifest states; no others than this version knows, as it can check no others.
 
     Raises
@@ -273,7 +273,7 @@ def rules_of(manifest: Manifest) -> list[Rule]:
     return rules
 
 
-def _least_told(rules: Sequence[Rule]) -> int:
+def _least_told(rules: Sequence[PrivacyRule]) -> int:
     """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
     return max(2, *(rule.class_size for rule in rules), *(getattr(rule, "k", 2) for rule in rules))
 
@@ -343,7 +343,7 @@ def _method_agrees(manifest: Manifest, promise: Promise) -> bool:
     return stated and agree and searched and known and bool(promise.recoded) == (method != FULL_DOMAIN)
 
 
-def _columns_agree(manifest: Manifest, rules: Sequence[Rule]) -> bool:
+def _columns_agree(manifest: Manifest, rules: Sequence[PrivacyRule]) -> bool:
     """Whether rules look at sensitive columns only."""
     looked_at = {str(rule.describe()["column"]) for rule in rules if "column" in rule.describe()}
     sensitive = {column for column, described in manifest["columns"].items() if described["role"] == Role.SENSITIVE}

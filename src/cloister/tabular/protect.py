@@ -10,7 +10,7 @@ import polars as pl
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import ROOT
 from cloister.io import RECORDS, as_text, is_tally, records_of, table_columns, with_records_of
-from cloister.search.progress import Report
+from cloister.search.problem import Report
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from .recoding.choice import Choice, alike, choose, is_safe

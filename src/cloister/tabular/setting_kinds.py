@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from cloister.errors import InputError
-from cloister.privacy import Rule
+from cloister.privacy import PrivacyRule
 
 Kind = Callable[[Any], bool]
 
@@ -27,7 +27,7 @@ def _is_switch(value: Any) -> bool:
 
 
 def _is_rule(value: Any) -> bool:
-    return _is_text(value) or (isinstance(value, Rule) and not isinstance(value, type))
+    return _is_text(value) or (isinstance(value, PrivacyRule) and not isinstance(value, type))
 
 
 def _is_hierarchy(value: Any) -> bool:

@@ -9,11 +9,11 @@ from cloister.claims.data import Claims
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import as_text, from_native
-from cloister.risk.assessment import CodesAssessment, Population, TableAssessment, assess_table
+from cloister.risk.assessment import CodesAssessment, SampledPopulation, TableAssessment, assess_table
 from cloister.risk.histories import Attackers, HistoriesAssessment
 from cloister.risk.partial_knowledge import partial_knowledge
-from cloister.risk.threshold import USUAL, parse_threshold
-from cloister.risk.zip_areas import EVERY
+from cloister.risk.prosecutor import USUAL, parse_threshold
+from cloister.risk.safe_harbor import EVERY
 from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import available_cores
 from cloister.trajectories.sequences import Trajectories
@@ -144,10 +144,10 @@ def assess_frame(
         raise InputError(f"Quasi-identifiers are named twice: {', '.join(twice)}. Name each once.", column=twice[0])
     if frame.height == 0:
         raise InputError(f"{name} holds no records.")
-    asked = Population(fraction=fraction) if fraction is not None else None
+    asked = SampledPopulation(fraction=fraction) if fraction is not None else None
     if population is not None:
         check_columns(quasi_identifiers, population.columns, population_name)
-        asked = Population(pl.DataFrame([as_text(population[column]) for column in quasi_identifiers]))
+        asked = SampledPopulation(pl.DataFrame([as_text(population[column]) for column in quasi_identifiers]))
     if asked is not None and not quasi_identifiers:
         raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
     return assess_table(

@@ -13,17 +13,16 @@ from cloister.attacks.chunks import open_chunks
 from cloister.attacks.claims import open_claims
 from cloister.attacks.codes import open_codes
 from cloister.attacks.figures import Attack
-from cloister.attacks.opened import Opened
 from cloister.attacks.parts import Link, PartsAttack, link_parts, links_between
-from cloister.attacks.simulation import BUDGET, simulate
+from cloister.attacks.simulation import BUDGET, OpenedRelease, simulate
 from cloister.attacks.table import open_table
 from cloister.attacks.table_with_codes import open_table_with_codes
 from cloister.attacks.trajectories import open_trajectories
 from cloister.claims.data import Claims
 from cloister.claims.recheck import ClaimsOriginal
 from cloister.codesets.data import CodeSets
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
-from cloister.codesets.generalization.data import Method, VisitsFile
+from cloister.codesets.generalization.data import GeneralizationMethod, VisitsFile
+from cloister.codesets.recheck import CodesExpectation, CodesOriginal
 from cloister.codesets.request import GivenCodes
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
@@ -141,7 +140,7 @@ def check_targets(targets: int, seed: int) -> None:
             raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
 
 
-def open_release(release: Release | str | Path, original: Any, known: Known, seed: int = 0) -> Opened:
+def open_release(release: Release | str | Path, original: Any, known: Known, seed: int = 0) -> OpenedRelease:
     """Open a release and its original for an attack.
 
     Raises
@@ -161,7 +160,7 @@ def open_release(release: Release | str | Path, original: Any, known: Known, see
         return open_folder(folder, release.write(folder), original, known, seed)
 
 
-def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int = 0) -> Opened:
+def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
     Parameters
@@ -206,7 +205,7 @@ def _frame(original: Any, manifest: Manifest, words: Words) -> pl.DataFrame:
     return without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
 
 
-def _codes(folder: Path, manifest: Manifest, original: Any, known: Known) -> Opened:
+def _codes(folder: Path, manifest: Manifest, original: Any, known: Known) -> OpenedRelease:
     if isinstance(original, CodeSets):
         original = GivenCodes(original)
     if not isinstance(original, GivenCodes):
@@ -214,7 +213,7 @@ def _codes(folder: Path, manifest: Manifest, original: Any, known: Known) -> Ope
         assert read is not None
         original = read.given
     given = CodesOriginal(original, known.secret())
-    if manifest.get("method") not in tuple(Method):
+    if manifest.get("method") not in tuple(GeneralizationMethod):
         return open_chunks(folder, manifest, given)
     words = known.words
     visits = VisitsFile(
@@ -227,7 +226,7 @@ def _codes(folder: Path, manifest: Manifest, original: Any, known: Known) -> Ope
     return open_codes(folder, manifest, given, CodesExpectation(privacy=known.privacy, visits=visits))
 
 
-def _trajectories(folder: Path, manifest: Manifest, original: Any, known: Known) -> Opened:
+def _trajectories(folder: Path, manifest: Manifest, original: Any, known: Known) -> OpenedRelease:
     hierarchies = known.hierarchies or {}
     if isinstance(original, Trajectories):
         original = GivenTrajectories(original)
@@ -240,7 +239,7 @@ def _trajectories(folder: Path, manifest: Manifest, original: Any, known: Known)
     return open_trajectories(folder, manifest, given)
 
 
-def _claims(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int) -> Opened:
+def _claims(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int) -> OpenedRelease:
     if isinstance(original, Claims):
         return open_claims(folder, manifest, ClaimsOriginal(original, known.secret()), seed)
     read = original_claims(original, known.plan, None, known.words)
@@ -301,5 +300,5 @@ def links_of_parts(parts: Sequence[Part], *, seed: int = 0) -> tuple[Link, ...]:
     return links_between(_opened(parts, seed), budget=BUDGET, seed=seed)
 
 
-def _opened(parts: Sequence[Part], seed: int) -> list[tuple[str, Opened]]:
+def _opened(parts: Sequence[Part], seed: int) -> list[tuple[str, OpenedRelease]]:
     return [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]

@@ -6,12 +6,11 @@ from typing import Any
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.generalization.data import GeneralizationRequest, Method, TermLoss, Uncovered
+from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.policy import UtilityPolicy, known_codes
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed
-from cloister.codesets.workload import parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, parse_workload
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
@@ -184,14 +183,16 @@ def generalize_codes(
     check_codes(codes)
     seed = check_seed(seed)
     _check_words(
-        ("method", method, tuple(Method)), ("uncovered", uncovered, tuple(Uncovered)), ("loss", loss, tuple(TermLoss))
+        ("method", method, tuple(GeneralizationMethod)),
+        ("uncovered", uncovered, tuple(Uncovered)),
+        ("loss", loss, tuple(TermLoss)),
     )
     policy = None if policy is None else policy.on(codes)
     asked = None if workload is None else parse_workload(workload, codes, seed)
     request = GeneralizationRequest(
         k=k,
         privacy=_privacy_on(codes, privacy),
-        method=Method(method),
+        method=GeneralizationMethod(method),
         policy=policy,
         uncovered=Uncovered(uncovered),
         loss=TermLoss(loss),

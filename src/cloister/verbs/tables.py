@@ -11,7 +11,7 @@ from cloister.errors import InputError
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
-from cloister.privacy import Rule
+from cloister.privacy import PrivacyRule
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
@@ -30,7 +30,7 @@ def anonymize(
     frame: Any,
     *,
     quasi_identifiers: Mapping[str, Hierarchy | str],
-    rules: Sequence[Rule | str],
+    rules: Sequence[PrivacyRule | str],
     id: str | None = None,  # noqa: A002  (the public name of the id column)
     sensitive: Sequence[str] = (),
     drop: Sequence[str] = (),

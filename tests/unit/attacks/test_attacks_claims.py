@@ -66,7 +66,7 @@ def test_matches_are_the_patients_who_have_all_that_is_known(made):
             drawn = [[names[value - 1] for value in own if value > 0] for names, own in zip(texts, known, strict=True)]
             unknown = any((own == ABSENT).any() for own in known)
             expected = 0 if unknown else len(patients_with(patients, cells[row], drawn))
-            assert adversary.released.look(target, range(step)).matches == expected
+            assert adversary.released.match(target, range(step)).matches == expected
             matched += expected
     assert matched > 0
     assert pl.Series(seen.own).max() == len(patients) - 1

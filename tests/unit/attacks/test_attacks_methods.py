@@ -67,7 +67,7 @@ def test_tables_of_every_method_stand_an_attack(method):
     exact = [0, 1, 2] if method != "microaggregation" else [1, 2]
     for target, values in enumerate(known_by):
         for known in ([exact[0]], exact[-2:], exact):
-            seen = adversary.released.look(target, known)
+            seen = adversary.released.match(target, known)
             like = rows_like(shown, {columns[place]: values[columns[place]] for place in known})
             assert len(like) == seen.matches
             assert seen.own != UNKNOWN
@@ -89,7 +89,7 @@ def test_who_knows_a_number_takes_the_nearest_average():
         nearest = min(abs(each - age) for each in ages)
 
         expected = sum(abs(each - age) <= nearest + 1e-9 for each in ages)
-        assert adversary.released.look(target, [0]).matches == expected
+        assert adversary.released.match(target, [0]).matches == expected
 
 
 @pytest.mark.parametrize("method", ["cba", "ugaclip", "apriori"])
@@ -103,7 +103,7 @@ def test_generalized_code_sets_stand_an_attack(method):
     for target, own in enumerate(sets):
         for known in ([0], list(range(len(own)))):
             named = [sorted(own)[item] for item in known]
-            assert len(records_with(cells, named)) == adversary.released.look(target, known).matches
+            assert len(records_with(cells, named)) == adversary.released.match(target, known).matches
     found = cl.attack(release, codes)
 
     assert_stands(found)
@@ -162,7 +162,7 @@ def test_chunks_stand_an_attack(tmp_path):
         for target, own in enumerate(SETS):
             for known in ([0], list(range(len(own)))[:2], list(range(len(own)))):
                 expected = candidates(clusters, [sorted(own)[item] for item in known])
-                seen = adversary.released.look(target, known)
+                seen = adversary.released.match(target, known)
                 assert (sum(expected), min(filter(None, expected), default=0)) == (seen.matches, seen.least)
         found = cl.attack(release, CODE_SETS)
 
@@ -186,10 +186,10 @@ def test_trajectories_stand_an_attack(method):
         ordered = sorted(own, key=lambda pair: (int(pair[1]), pair[0]))
         for known in ([0], [len(own) - 1], list(range(len(own)))):
             like = sequences_with(sequences, [ordered[item] for item in known], under)
-            assert len(like) == by_pairs.released.look(target, known).matches
+            assert len(like) == by_pairs.released.match(target, known).matches
         codes = {code for code, _ in own}
         having = [each for each in sequences if all(any(code in under[label] for label, _ in each) for code in codes)]
-        assert len(having) == by_codes.released.look(target, range(len(codes))).matches
+        assert len(having) == by_codes.released.match(target, range(len(codes))).matches
 
     assert_stands(cl.attack(release, TIMELINES))
 

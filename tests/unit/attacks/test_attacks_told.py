@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.attacks.adversary import Sights
+from cloister.attacks.adversary import Matches
 from cloister.attacks.figures import Attack, Inference, Level, found_among, level_of
 from cloister.errors import InputError
 from cloister.verbs.attack import Known, Part, attack_parts
@@ -18,7 +18,7 @@ AGE, SEX = {"age": cl.intervals(10, 20)}, {"sex": cl.suppress()}
 def sights(counts):
     """Matches that are there, everywhere the own record among them."""
     column = pl.Series(counts, dtype=pl.Int64).to_numpy()
-    return Sights(column, column, (column > 0).astype("int64"))
+    return Matches(column, column, (column > 0).astype("int64"))
 
 
 def attack_with(*levels, inferences=()):

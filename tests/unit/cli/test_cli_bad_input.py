@@ -329,9 +329,9 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
 
 def test_a_verifier_that_refuses_our_output_is_exit_3(protect, refused, monkeypatch):
     """If protection went wrong, verification stops the release: that is our bug and not the user's."""
-    from cloister.search import Problem
+    from cloister.search import SearchProblem
 
-    monkeypatch.setattr(Problem, "kept_rows", lambda problem, _levels: problem.task.rows.records > 0)
+    monkeypatch.setattr(SearchProblem, "kept_rows", lambda problem, _levels: problem.task.rows.records > 0)
     message = refused(protect(), 3)
 
     assert "did not pass verification" in message

@@ -387,7 +387,7 @@ def test_a_policy_file_may_be_called_like_a_policy(protect, cloister, tmp_path):
 
 def test_files_too_large_to_be_read_are_refused(protect, refused, monkeypatch):
     """Terms are spelled out in each record, so that there is a largest size; the message says what to do."""
-    monkeypatch.setattr("cloister.codesets.generalization.written.MOST_BYTES", 400)
+    monkeypatch.setattr("cloister.codesets.generalization.release.MOST_BYTES", 400)
 
     assert "Give a utility policy with smaller sets" in refused(protect(), new=frozenset({"diagnoses.csv"}))
 

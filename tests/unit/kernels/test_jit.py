@@ -7,7 +7,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("room", ["cloister.search.warm", "cloister.codesets.disassociation.warm"])
+@pytest.mark.parametrize("room", ["cloister.search.warm", "cloister.codesets.disassociation.protect"])
 def test_what_was_compiled_is_known_to_be(room):
     """Once kernels were loaded, no command says that it has to compile them."""
     warm = importlib.import_module(room)

@@ -7,9 +7,8 @@ import pytest
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.risk.identifier_names import CLASSES, what_a_name_says
-from cloister.risk.safe_harbor import look_for_identifiers
-from cloister.risk.zip_areas import CENSUS_2000, CENSUS_2010, small_areas
+from cloister.risk.identifiers import CLASSES, what_a_name_says
+from cloister.risk.safe_harbor import CENSUS_2000, CENSUS_2010, look_for_identifiers, small_areas
 
 TODAY = datetime.date(2026, 11, 21)
 N = 60

@@ -7,9 +7,8 @@ from cloister.errors import InputError
 from cloister.kernels.knowing import count_sets, holders_of, item_sets, least_of, supports
 from cloister.kernels.standing_out import Cells, cells_of, classes, stand_out
 from cloister.risk import partial_knowledge as counted
-from cloister.risk import sampled_knowledge
-from cloister.risk.partial_knowledge import partial_knowledge
-from cloister.risk.sampled_knowledge import share_of
+from cloister.risk import partial_knowledge as sampled_knowledge
+from cloister.risk.partial_knowledge import partial_knowledge, share_of
 
 
 def records(n, seed=0):

@@ -5,7 +5,7 @@ The file is written and read line by line, as ten million patients do not fit as
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
@@ -33,13 +33,7 @@ class NotAsWritten(Exception):
 
 
 def write_clusters(released: Disassociation, path: Path) -> None:
-    """Write a new file, readable by its owner alone.
-
-    Raises
-    ------
-    InputError
-        The file exists or cannot be written.
-    """
+    """Write a new file, readable by its owner alone."""
     with private_file(path) as file:
         for line in cluster_lines(released):
             file.write(line)
@@ -67,16 +61,13 @@ def cluster_lines(released: Disassociation) -> Iterator[bytes]:
 def _clusters(released: Disassociation, quoted: list[str]) -> Iterator[str]:
     chunks = _chunk_texts(released.record_chunks, quoted)
     counts = np.bincount(released.record_chunks.owner, minlength=released.n_clusters)
-    labels = [_class_text(released.class_columns, label) for label in released.classes]
+    named = (dict(zip(released.class_columns, labels, strict=True)) for labels in released.classes)
+    labels = [f'"class": {json.dumps(each, ensure_ascii=False)}, ' for each in named]
     for cluster, (size, count) in enumerate(zip(released.sizes.tolist(), counts.tolist(), strict=True)):
         texts = ", ".join(f"{{{next(chunks)}}}" for _ in range(count))
         items = ", ".join(quoted[item] for item in released.item_chunk_of(cluster))
         own = labels[int(released.class_of[cluster])] if labels else ""
         yield f'{{{own}"size": {size}, "record_chunks": [{texts}], "item_chunk": [{items}]}}'
-
-
-def _class_text(columns: Sequence[str], labels: Sequence[str | None]) -> str:
-    return f'"class": {json.dumps(dict(zip(columns, labels, strict=True)), ensure_ascii=False)}, '
 
 
 def _joints(released: Disassociation, _quoted: list[str]) -> Iterator[str]:
@@ -113,20 +104,16 @@ def _chunk_texts(chunks: Chunks, quoted: list[str]) -> Iterator[str]:
 
 
 def read_clusters(path: Path) -> Disassociation:
-    """Return what a file holds; whether it keeps its promise is for the verifier to say.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or holds no disassociated code sets.
-    """
+    """Return what a file holds; whether it keeps its promise is for the verifier to say."""
     try:
         with path.open("rb") as file:
-            return _from_parts(_parts(file))
+            head = json.loads(file.readline().strip().removesuffix(b",") + b"}")
+            return _from_parts((head, {name: _listed(file, name) for name in (CLUSTERS, JOINTS, SHARED)}))
     except (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError):
         pass
     try:
-        return _from_parts(_whole(path))
+        content = json.loads(path.read_bytes())  # laid out in another way: read as one document
+        return _from_parts((content, {name: _list(content[name]) for name in (CLUSTERS, JOINTS, SHARED)}))
     except (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError):
         pass
     raise InputError(f"{path.name} cannot be read as disassociated code sets.", file=path.name)
@@ -146,12 +133,6 @@ def _same(one: Any, other: Any) -> bool:
 Parts = tuple[dict[str, Any], dict[str, Iterable[Any]]]
 
 
-def _parts(file: BinaryIO) -> Parts:
-    """The head of a file and its three lists, line by line; the lists must be taken in order."""
-    head = json.loads(file.readline().strip().removesuffix(b",") + b"}")
-    return head, {name: _listed(file, name) for name in (CLUSTERS, JOINTS, SHARED)}
-
-
 def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
     start = f' "{name}": ['.encode()
     line = file.readline()
@@ -167,12 +148,6 @@ def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
         yield json.loads(line[: -len(end)] if is_last else line.rstrip().removesuffix(b","))
     if name == SHARED and file.readline():
         raise NotAsWritten
-
-
-def _whole(path: Path) -> Parts:
-    """The same for a file that is laid out in another way, read as one document."""
-    content = json.loads(path.read_bytes())
-    return content, {name: _list(content[name]) for name in (CLUSTERS, JOINTS, SHARED)}
 
 
 def _from_parts(parts: Parts) -> Disassociation:

@@ -1,4 +1,7 @@
-"""The forms of disassociation: what is asked, chunks, what is released, and what only the custodian may know."""
+"""The forms of disassociation: what is asked, chunks, what is released, and what only the custodian may know.
+
+Joint clusters can be laid out in a row, in which the clusters of each stand next to each other.
+"""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -6,10 +9,10 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cloister.codesets.data import Codes, Integers
 from cloister.errors import InputError
-
-from ..data import Codes, Integers
 
 LARGEST = 2**31 - 1
 """The largest number that a request may state."""
@@ -87,7 +90,7 @@ class DisassociationRequest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classes:
+class RecordClasses:
     """Records told apart by other things than codes; what is known of their codes is told class by class.
 
     Attributes
@@ -216,7 +219,7 @@ class Disassociation:
 
 
 @dataclass(frozen=True)
-class Figures:
+class DisassociationFigures:
     """What the custodian is told about a disassociation; counts of occurrences are secret where they are below k.
 
     Attributes
@@ -248,7 +251,75 @@ class ProtectedCodes:
 
     released: Disassociation
     cluster_of: Codes
-    figures: Figures
+    figures: DisassociationFigures
 
     def __repr__(self) -> str:
         return f"ProtectedCodes({self.released!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Layout:
+    """Where clusters and joint clusters stand.
+
+    Attributes
+    ----------
+    position : (n_clusters,) place of each cluster
+    low, high : (n_joints,) first place of each joint cluster, and the one behind its last
+    sizes : (n_joints,) records, added up from the clusters
+    """
+
+    position: Integers
+    low: Integers
+    high: Integers
+    sizes: Integers
+
+
+def is_forest(released: Disassociation) -> bool:
+    """Whether each joint cluster has two children or more, all made before it, and nothing has two parents."""
+    joints = np.arange(released.n_joints)
+    if np.any(np.diff(released.child_offsets) < 2):
+        return False
+    owner = np.repeat(joints, np.diff(released.child_offsets))
+    earlier = (released.children >= 0) & (released.children < released.n_clusters + owner)
+    ascending = np.diff(released.children) > 0
+    ascending[released.child_offsets[1:-1] - 1] = True
+    once = np.unique(released.children).size == released.children.size
+    return bool(once and earlier.all() and ascending.all())
+
+
+def lay_out(released: Disassociation) -> Layout:
+    """Lay a forest out, its trees one after the other."""
+    n, joints = released.n_clusters, released.n_joints
+    parent = np.full(n + joints, -1, dtype=np.int64)
+    parent[released.children] = n + np.repeat(np.arange(joints), np.diff(released.child_offsets))
+    levels = _levels(released, parent)
+    clusters = np.concatenate([np.ones(n, dtype=np.int64), np.zeros(joints, dtype=np.int64)])
+    records = np.concatenate([released.sizes, np.zeros(joints, dtype=np.int64)])
+    for level in reversed(levels):
+        inside = level[parent[level] >= 0]
+        np.add.at(clusters, parent[inside], clusters[inside])
+        np.add.at(records, parent[inside], records[inside])
+    start = np.zeros(n + joints, dtype=np.int64)
+    for level in levels:
+        before = np.cumsum(clusters[level]) - clusters[level]
+        first = np.flatnonzero(np.diff(parent[level], prepend=-2))
+        if parent[level[0]] >= 0:
+            lengths = np.diff(np.append(first, level.size))
+            before += np.repeat(start[parent[level[first]]] - before[first], lengths)
+        start[level] = before
+    return Layout(start[:n], start[n:], start[n:] + clusters[n:], records[n:])
+
+
+def _levels(released: Disassociation, parent: Integers) -> list[Integers]:
+    """Clusters and joint clusters by how many joint clusters are around them; siblings stand together."""
+    n = released.n_clusters
+    level = np.flatnonzero(parent < 0)
+    levels: list[NDArray[np.int64]] = []
+    while level.size:
+        levels.append(level)
+        joints = level[level >= n] - n
+        lengths = released.child_offsets[joints + 1] - released.child_offsets[joints]
+        before = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        at = np.repeat(released.child_offsets[joints], lengths) + np.arange(before.size) - before
+        level = released.children[at]
+    return levels

@@ -1,14 +1,22 @@
-"""The manifest of disassociated code sets: what a recipient may know of how they were made."""
+"""The manifest of disassociated code sets, their codebook, and what the report shows beside them.
+
+Together they are what a recipient may know of how the release was made; none says what ``clusters.json`` does not.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+
+from cloister.codesets.data import CODES, ID
+from cloister.codesets.encode import MARK, plain_code
+from cloister.codesets.manifest import columns_of, input_settings, one_row, records_of
+from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.report_figures import Counted, Counts, Shown
 from cloister.results import Manifest, Verdict
 
-from ..manifest import columns_of, input_settings, one_row, records_of
-from ..request import CodesRequest, GivenCodes
 from .data import Disassociation, DisassociationRequest
-from .measure import CodesUtility
+from .places import codes_counted_exactly, supports_told
 
 MODEL, DIVERSITY = "k^m-anonymity", "l-diversity"
 METHOD = "disassociation"
@@ -97,16 +105,53 @@ def clusters_of(released: Disassociation) -> dict[str, int]:
     }
 
 
-def utility_of(utility: CodesUtility) -> dict[str, Any]:
-    """Return what was lost, as far as the chunks tell it. The error of a workload is the custodian's: it is null."""
-    return {
-        "suppressed_codes": 0,
-        "codes": utility.codes,
-        "codes_counted_exactly": utility.counted_exactly,
-        "occurrences_told": utility.occurrences_told,
-        "occurrences_in_item_chunks": utility.occurrences_in_item_chunks,
-        "constraints": utility.constraints,
-        "constraints_satisfied": utility.satisfied,
-        "constraints_preserved": utility.preserved,
-        "are": None,
+Row = tuple[str, str, None, None, str | None, str]
+
+COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
+EXACT = "as recorded; the chunks tell how many patients have it"
+PARTLY = "as recorded; in some clusters it is not told how many patients have it"
+SENSITIVE = "as recorded; sensitive: it is not told how many patients have it"
+NUMBER = "number of a reconstructed record, which is no patient's"
+
+
+def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
+    """Return one row for each code, as ``clusters.json`` writes it, and one for the id."""
+    counted = codes_counted_exactly(released)
+    sensitive = set(released.sensitive.tolist())
+    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    for item, code in enumerate(released.vocabulary):
+        meaning = SENSITIVE if item in sensitive else EXACT if counted[item] else PARTLY
+        rows.append((CODES, "codes", None, None, code, meaning + _occurrence(code, released.repeats)))
+    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def _occurrence(code: str, repeats: bool) -> str:
+    if not repeats:
+        return ""
+    name = plain_code(code, repeats=repeats)
+    return f" ({name}, occurrence {code.removeprefix(name + MARK)})"
+
+
+def shown_of(released: Disassociation) -> Shown:
+    """Return what is shown of code sets."""
+    return Shown(
+        k=released.k,
+        sizes=pl.Series(released.sizes, dtype=pl.Int64),
+        of="patients",
+        by="the size of their cluster",
+        columns=(counted(released, CODES),),
+        files={},
+    )
+
+
+def counted(released: Disassociation, column: str) -> Counted:
+    """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
+    told, is_exact = supports_told(released), codes_counted_exactly(released)
+    named = {
+        place: plain_code(code, repeats=released.repeats)
+        for place, code in enumerate(released.vocabulary)
+        if not released.repeats or code.endswith(f"{MARK}1")
     }
+    after: Counts = {name: int(told[place]) for place, name in named.items()}
+    least = frozenset(name for place, name in named.items() if not is_exact[place])
+    return Counted("clusters", column, "patients", after, least=least)

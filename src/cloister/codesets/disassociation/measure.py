@@ -5,11 +5,14 @@ them anew from ``clusters.json`` could test a guess about the original against i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
+from cloister.codesets.data import CodeSets
+from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.utility import (
     QueryErrors,
     error_histogram,
@@ -20,10 +23,7 @@ from cloister.utility import (
     share_within,
 )
 
-from ..data import CodeSets
-from ..measure import counted
-from ..workload import Workload
-from .data import Disassociation
+from .data import Disassociation, DisassociationRequest, ProtectedCodes
 from .places import Places, Query, codes_counted_exactly, constraints_counted_exactly, supports_told
 
 RECONSTRUCTIONS = 10
@@ -100,7 +100,11 @@ def measure_utility(released: Disassociation, constraints: list[Query] | None = 
     told = int(supports_told(released).sum())
     most = int((released.sizes * np.diff(released.item_offsets)).sum())
     counted = codes_counted_exactly(released)
-    utility = {} if constraints is None else _constraint_figures(released, constraints, counted)
+    utility: dict[str, int] = {}
+    if constraints is not None:
+        utility["constraints"] = len(constraints)
+        utility["satisfied"] = sum(bool(counted[list(each)].all()) for each in constraints)
+        utility["preserved"] = int(constraints_counted_exactly(Places.of(released), constraints).sum())
     return CodesUtility(
         occurrences_told=told,
         item_chunk_codes=int(released.item_chunks.size),
@@ -111,20 +115,12 @@ def measure_utility(released: Disassociation, constraints: list[Query] | None = 
     )
 
 
-def _constraint_figures(
-    released: Disassociation, constraints: list[Query], counted: NDArray[np.bool_]
-) -> dict[str, int]:
-    satisfied = sum(bool(counted[list(each)].all()) for each in constraints)
-    preserved = int(constraints_counted_exactly(Places.of(released), constraints).sum())
-    return {"constraints": len(constraints), "satisfied": satisfied, "preserved": preserved}
-
-
 def measure_accuracy(
     codes: CodeSets,
     released: Disassociation,
     reconstruct: Reconstruct,
     *,
-    workload: Workload | None = None,
+    workload: CodesWorkload | None = None,
     constraints: list[Query] | None = None,
     itemsets: bool = False,
     seed: int = 0,
@@ -160,3 +156,101 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     common = codes.supports() >= released.k
     lost = common & (supports_told(released) == 0)
     return float(lost.sum() / max(1, common.sum()))
+
+
+def utility_of(utility: CodesUtility) -> dict[str, Any]:
+    """Return what was lost, as far as the chunks tell it. The error of a workload is the custodian's: it is null."""
+    return {
+        "suppressed_codes": 0,
+        "codes": utility.codes,
+        "codes_counted_exactly": utility.counted_exactly,
+        "occurrences_told": utility.occurrences_told,
+        "occurrences_in_item_chunks": utility.occurrences_in_item_chunks,
+        "constraints": utility.constraints,
+        "constraints_satisfied": utility.satisfied,
+        "constraints_preserved": utility.preserved,
+        "are": None,
+    }
+
+
+Rebuild = Callable[[Disassociation, int], CodeSets]
+
+
+@dataclass(frozen=True)
+class CodesFigures:
+    """Numbers about a release.
+
+    Attributes
+    ----------
+    utility, risk : for the manifest
+    exact : for the custodian alone
+    """
+
+    utility: dict[str, Any]
+    risk: dict[str, Any]
+    exact: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return "CodesFigures()"
+
+
+def work_out(
+    given: GivenCodes,
+    request: CodesRequest[DisassociationRequest],
+    protected: ProtectedCodes,
+    rebuild: Rebuild,
+    seed: int,
+) -> CodesFigures:
+    """Return the figures of a release.
+
+    Which sets of codes are frequent does not follow from the chunks, so that nothing is told of a policy of frequent
+    sets, and nothing of the answers to a workload.
+
+    Parameters
+    ----------
+    rebuild : from a release and a seed to a reconstruction
+    seed : of the first reconstruction
+    """
+    released, found = protected.released, protected.figures
+    policy = request.policy
+    constraints = None if policy is None else policy.item_numbers(given.codes)
+    is_told = policy is not None and policy.support is None
+    measured = measure_utility(released, constraints)
+    utility = utility_of(measured if is_told else measured.without_constraints())
+    exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
+    exact["share_in_item_chunks"] = found.in_item_chunks / max(1, found.occurrences)
+    if policy is not None:
+        exact["constraints"] = {
+            "sets": measured.constraints,
+            "satisfied": measured.satisfied,
+            "preserved": measured.preserved,
+        }
+    if request.accuracy:
+        exact["accuracy"] = asdict(_accuracy(given, request, released, rebuild, constraints, seed))
+    return CodesFigures(utility, {"tied_pairs": found.ties, "tied_codes": found.tied_codes}, exact)
+
+
+def _accuracy(
+    given: GivenCodes,
+    request: CodesRequest[DisassociationRequest],
+    released: Disassociation,
+    rebuild: Rebuild,
+    constraints: list[Query] | None,
+    seed: int,
+) -> Accuracy:
+    return measure_accuracy(
+        given.codes,
+        released,
+        lambda number: rebuild(released, number),
+        workload=request.workload,
+        constraints=constraints,
+        seed=seed,
+    )
+
+
+def crosswalk(given: GivenCodes, protected: ProtectedCodes) -> pl.DataFrame:
+    """Return the secret map: the id of each patient, or the number of the record in the file, and its cluster."""
+    codes = given.codes
+    lines = np.arange(codes.n_records) if given.lines is None else given.lines
+    original = pl.Series(lines + 1) if codes.ids is None else codes.ids
+    return pl.DataFrame([original.alias("original"), pl.Series("cluster", protected.cluster_of)])

@@ -1,33 +1,171 @@
-"""Disassociation: horizontal partitioning, vertical partitioning, refining, and the release form."""
+"""Disassociation: horizontal partitioning, vertical partitioning, refining, and the release form.
 
-from dataclasses import replace
+The cover problem, a code of a chunk that gives another one away, is counted, and ruled out where that is asked.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
+from cloister.kernels._jit import is_compiled
 from cloister.kernels.chunking import Rule
 from cloister.kernels.sequences import take_sequences
 from cloister.kernels.splitting import Split
 from cloister.kernels.subrecords import record_chunks, shared_chunks
 from cloister.kernels.tree import make_tree
 
-from ..data import CodeSets
 from .canonical import Arranged, arrange
-from .cover import count_ties
-from .data import Classes, Disassociation, DisassociationRequest, Figures, ProtectedCodes, Refine, Safe
-from .encode_request import Encoded, encode_request
-from .horpart import partition_horizontally
-from .refine import Refinement, refine
-from .refine_paper import neighbour_tree
-from .sensitive import merge_for_diversity
-from .verpart import VerticalPartition, partition_vertically
+from .data import (
+    Chunks,
+    Disassociation,
+    DisassociationFigures,
+    DisassociationRequest,
+    ProtectedCodes,
+    RecordClasses,
+    Refine,
+    Safe,
+)
+from .partitioning import (
+    Encoded,
+    VerticalPartition,
+    encode_request,
+    merge_for_diversity,
+    partition_horizontally,
+    partition_vertically,
+)
+from .refining import Refinement, neighbour_tree, refine
+from .release import reconstruct
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+BLOCK = 500_000
+"""Occurrences that are looked at together."""
+
+MANY_PAIRS = 1e6
+"""Pairs of occurrences that are counted whatever the subrecords are like."""
+
+PAIRS_A_SUBRECORD = 16
+"""Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """Pairs (x, y) of a chunk such that somebody who knows x learns y.
+
+    Attributes
+    ----------
+    pairs : ordered pairs in all chunks, each counted where it stands
+    codes : distinct codes x of such pairs
+    by_cluster : (n_clusters,) int64, pairs in each cluster's record chunks
+    in_shared_chunks : pairs in shared chunks
+    """
+
+    pairs: int
+    codes: int
+    by_cluster: NDArray[np.int64]
+    in_shared_chunks: int
+
+
+def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
+    """Count the pairs of codes of a chunk with s({x, y}) / s(x) of ``threshold`` or more, s being the support there.
+
+    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``safe`` is ``enforce``,
+    chunks are built without such pairs: a code that would tie waits for the next chunk (vertical partitioning), or
+    gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks afterwards, which is where
+    we deviate from what others propose.
+
+    Parameters
+    ----------
+    threshold : confidence in (0, 1] from which on x gives y away
+    """
+    owner, code = _tied(released.record_chunks, threshold)
+    by_cluster = np.bincount(owner, minlength=released.n_clusters)
+    _, shared_code = _tied(released.shared_chunks, threshold)
+    codes = np.unique(np.concatenate([code, shared_code])).size
+    return Ties(code.size + shared_code.size, codes, by_cluster, shared_code.size)
+
+
+def _tied(chunks: Chunks, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Owner and code x of each tied pair."""
+    lengths = np.diff(chunks.item_offsets)
+    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+    pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
+    many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
+    found = [_tied_by_counting(chunks, span, ~many, threshold) for span in _blocks(chunks)]
+    found += [_tied_by_pattern(chunks, chunk, threshold) for chunk in np.flatnonzero(many).tolist()]
+    chunk = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
+    return chunks.owner[chunk].astype(np.int64), np.concatenate([chunk[:0], *(pair[1] for pair in found)])
+
+
+def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
+    """Chunk and code x of the tied pairs of some chunks, all pairs being counted."""
+    first, last = chunks.subrecord_offsets[list(span)].tolist()
+    bounds = chunks.item_offsets[first : last + 1]
+    items = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
+    ends = np.repeat(bounds[1:] - bounds[0], np.diff(bounds))
+    sizes = np.diff(chunks.subrecord_offsets[span[0] : span[1] + 1])
+    owner = np.repeat(np.repeat(np.arange(*span), sizes), np.diff(bounds))
+    width = int(items.max()) + 1
+    single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
+    at = np.flatnonzero(light[owner])
+    later = ends[at] - at - 1
+    before = np.repeat(np.cumsum(later) - later, later)
+    left = np.repeat(at, later)
+    pairs = number[left] * single.size + number[left + 1 + np.arange(before.size) - before]
+    pair, together = np.unique(pairs, return_counts=True)
+    x, y = pair // single.size, pair % single.size
+    tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
+    return single[tied] // width, single[tied] % width
+
+
+def _tied_by_pattern(chunks: Chunks, chunk: int, threshold: float) -> Pairs:
+    """The same of one chunk with long subrecords, codes of the same records being taken together."""
+    codes = _codes_by_pattern(chunks, chunk)
+    found: list[int] = []
+    for pattern, own in codes.items():
+        reached = threshold * pattern.bit_count()
+        n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
+        found += own * n
+    return np.full(len(found), chunk, dtype=np.int64), np.array(found, dtype=np.int64)
+
+
+def _codes_by_pattern(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
+    """Codes of a chunk by the subrecords that hold them, these as bits of a number."""
+    first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
+    bounds = chunks.item_offsets[first : last + 1]
+    items = chunks.items[bounds[0] : bounds[-1]]
+    order = np.argsort(items, kind="stable")
+    row = np.repeat(np.arange(last - first), np.diff(bounds))[order]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(items[order])) + 1])
+    codes: dict[int, list[int]] = {}
+    for code, held in zip(items[order[starts]].tolist(), np.split(row, starts[1:]), strict=True):
+        bits = np.zeros(last - first, dtype=np.bool_)
+        bits[held] = True
+        pattern = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+        codes.setdefault(pattern, []).append(code)
+    return codes
+
+
+def _blocks(chunks: Chunks) -> list[tuple[int, int]]:
+    """Runs of chunks with some hundred thousand occurrences each."""
+    if not len(chunks):
+        return []
+    ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
+    cuts = np.searchsorted(ends, np.arange(BLOCK, max(1, int(ends[-1])), BLOCK)) + 1
+    return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))
+
 
 ANY = 2.0
 """A confidence that no pair reaches."""
 
 
-def disassociate(codes: CodeSets, request: DisassociationRequest, classes: Classes | None = None) -> ProtectedCodes:
+def disassociate(
+    codes: CodeSets, request: DisassociationRequest, classes: RecordClasses | None = None
+) -> ProtectedCodes:
     """Cut the code sets into pieces such that whoever knows up to m codes of a patient is left with k candidates.
 
     *Guarantee* (Guarantee 1 of the paper): for any m codes of any record, sensitive ones aside, there is at least one
@@ -35,8 +173,8 @@ def disassociate(codes: CodeSets, request: DisassociationRequest, classes: Class
     knows up to m codes of a patient, all of them possibly rare, and the release. Not promised: a bound on what is
     probable (the guarantee says that k candidates are possible, not that they are equally likely), anything against
     somebody who knows more than m codes, who knows several patients, or who works backwards from what the method would
-    have done; nor that a code does not give another away (see `cloister.codesets.disassociation.cover`) unless ``safe``
-    is ``enforce``. Cost: about the number of occurrences times the logarithm of the number of records.
+    have done; nor that a code does not give another away (see `count_ties`) unless ``safe`` is ``enforce``. Cost: about
+    the number of occurrences times the logarithm of the number of records.
 
     The result does not depend on the order of the records.
 
@@ -76,7 +214,7 @@ def disassociate(codes: CodeSets, request: DisassociationRequest, classes: Class
     )
 
 
-def _class_of_part(split: Split, order: NDArray[np.int32], classes: Classes | None) -> NDArray[np.int64]:
+def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
     if classes is None:
         return np.zeros(split.starts.size - 1, dtype=np.int64)
     found: NDArray[np.int64] = classes.class_of[order[split.starts[:-1]]]
@@ -85,7 +223,7 @@ def _class_of_part(split: Split, order: NDArray[np.int32], classes: Classes | No
 
 def _in_classes(
     released: Disassociation,
-    classes: Classes | None,
+    classes: RecordClasses | None,
     class_of_part: NDArray[np.int64],
     part_number: NDArray[np.int64],
 ) -> Disassociation:
@@ -139,13 +277,27 @@ def _cluster_of(order: NDArray[np.int32], split: Split, part_number: NDArray[np.
 
 def _figures(
     released: Disassociation, codes: CodeSets, vertical: VerticalPartition, request: DisassociationRequest
-) -> Figures:
+) -> DisassociationFigures:
     told = released.record_chunks.items.size + released.shared_chunks.items.size
     ties = None if request.safe is Safe.OFF else count_ties(released, request.safe_threshold)
-    return Figures(
+    return DisassociationFigures(
         occurrences=codes.items.size,
         in_item_chunks=codes.items.size - told,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
         ties=ties.pairs if ties else None,
         tied_codes=ties.codes if ties else None,
     )
+
+
+RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: half a minute, once on each machine."""
+    return not is_compiled("joining._group_all")
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on six records."""
+    codes = CodeSets.from_records(RECORDS)
+    reconstruct(disassociate(codes, DisassociationRequest(2, 3, max_cluster_size=3)).released, 0)

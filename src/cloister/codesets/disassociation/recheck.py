@@ -1,8 +1,12 @@
-"""A release folder of code sets, checked again from its files alone, and against the original if that is given."""
+"""A release folder of code sets, checked again from its files alone, and against the original if that is given.
+
+Its settings are checked for what they may say, and for what the clusters say of them.
+"""
 
 import hashlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,35 +14,115 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from cloister.codesets.data import CODES, ID, CodeSets
+from cloister.codesets.encode import plain_code
+from cloister.codesets.manifest import columns_of, one_row, records_agree
+from cloister.codesets.policy_words import is_made_of_codes, is_support, made_anew
+from cloister.codesets.recheck import INPUT, CodesExpectation, CodesOriginal, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text, sha256
-from cloister.release_folder import (
-    CLUSTERS,
-    CODEBOOK,
-    DATA,
-    MANIFEST,
-    check_files,
-    read_data,
-    same,
-    stated,
-)
+from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data, same, stated
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from ..data import CodeSets
-from ..data_file import CODES, ID
-from ..encode import plain_code
-from ..expectation import CodesExpectation, CodesOriginal
-from ..manifest import columns_of, one_row, records_agree
 from .clusters_file import cluster_lines, read_clusters
-from .codebook import codebook
-from .data import Disassociation, Safe
-from .manifest import METHOD, clusters_of, rules_of, sentences_of
+from .data import LARGEST, Disassociation, Refine, Safe
+from .manifest import METHOD, clusters_of, codebook, rules_of, sentences_of, shown_of
 from .places import codes_counted_exactly, supports_told
-from .recheck_settings import CONSTRAINTS, constraints_agree, setting_agreements
-from .shown import shown_of
-from .verify import Secret, verify
-from .verify_figures import item_chunk_share, ties_in, ties_of_repeats
+from .verify import DisassociationSecret, verify
+from .verify_figures import constraints_told, item_chunk_share, ties_in, ties_of_repeats
+
+SETTINGS = INPUT | {"k", "m", "max_cluster_size", "policy", "refine", "safe", "safe_threshold", "sensitive"}
+SETTINGS |= {"diversity"}
+SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
+CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
+
+
+def setting_agreements(settings: Mapping[str, Any], released: Disassociation) -> dict[str, bool]:
+    """Return sentences about the settings of a release of code sets, each with whether it is false.
+
+    Raises
+    ------
+    AttributeError, KeyError, TypeError, ValueError
+        A setting is missing, or has something else in its place.
+    """
+    sensitive, diversity = settings["sensitive"], settings["diversity"]
+    return {
+        "settings has unknown or missing keys": settings.keys() == SETTINGS,
+        **input_agreements(settings),
+        **method_agreements(settings, released),
+        "settings.repeats does not fit the clusters": settings["repeats"] is released.repeats,
+        "settings.sensitive are not those of the clusters": isinstance(sensitive, list)
+        and sorted(sensitive)
+        == sorted(
+            {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive.tolist()}
+        ),
+        "settings.diversity is there without sensitive codes, or is no number": _is_whole(diversity, 1)
+        if released.sensitive.size
+        else diversity is None,
+    }
+
+
+def method_agreements(settings: Mapping[str, Any], released: Disassociation) -> dict[str, bool]:
+    """Return sentences about the settings of the method, each with whether it is false.
+
+    Raises
+    ------
+    KeyError, TypeError
+        A setting is missing, or has something else in its place.
+    """
+    threshold, policy = settings["safe_threshold"], settings["policy"]
+    return {
+        "settings.k or settings.m are not those of the clusters": _is_whole(settings["k"], 1)
+        and _is_whole(settings["m"], 1)
+        and (settings["k"], settings["m"]) == (released.k, released.m),
+        "settings.max_cluster_size is no number above k": _is_whole(settings["max_cluster_size"], released.k + 1),
+        "settings.refine is unknown, or does not fit the clusters": settings["refine"] in {*Refine}
+        and (settings["refine"] != Refine.OFF or not released.n_joints),
+        "settings.safe or settings.safe_threshold are unknown": settings["safe"] in {*Safe}
+        and type(threshold) in (int, float)
+        and 0 < threshold <= 1,
+        "settings.policy is unknown": policy is None or (isinstance(policy, str) and _is_policy(policy, released)),
+    }
+
+
+def constraints_agree(utility: Mapping[str, Any], policy: str | None, released: Disassociation) -> bool:
+    """Return whether what became of the sets of a policy follows from the clusters, as far as the sets are known.
+
+    Nothing is told without a policy, or of frequent sets. Those of a policy that is made of the codes alone are made
+    and counted anew. Those of a file are not known: each number may then count some of those before.
+
+    Raises
+    ------
+    KeyError, TypeError
+        A figure is missing, or has something else in its place.
+    """
+    told = [utility[name] for name in CONSTRAINTS]
+    if policy is None or is_support(policy):
+        return told == [None] * len(CONSTRAINTS)
+    if not all(_is_whole(number, 0) for number in told):
+        return False
+    if not is_made_of_codes(policy):
+        n_codes = len({plain_code(code, repeats=released.repeats) for code in released.vocabulary})
+        return bool(n_codes >= told[0] >= told[1] >= told[2])
+    made = made_anew(policy, released.vocabulary, repeats=released.repeats)
+    position: dict[str, list[int]] = {}
+    for item, code in enumerate(released.vocabulary):
+        position.setdefault(plain_code(code, repeats=released.repeats), []).append(item)
+    sets = [] if made is None else [[item for code in each for item in position[code]] for each in made.constraints]
+    return made is not None and tuple(told) == constraints_told(released, sets)
+
+
+def _is_policy(policy: str, released: Disassociation) -> bool:
+    """Whether words can be those of a policy; what is not made of the codes is called as its file is."""
+    if is_support(policy):
+        return SUPPORT.fullmatch(policy) is not None and 0 < float(policy.partition(":")[2]) <= 100
+    return not is_made_of_codes(policy) or made_anew(policy, released.vocabulary, repeats=released.repeats) is not None
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return type(value) is int and least <= value <= LARGEST
+
 
 T = TypeVar("T")
 
@@ -49,13 +133,7 @@ AGREEMENT = 1e-9
 def recheck_codes(
     folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
 ) -> Verdict:
-    """Check hashes, promise, reconstruction, codebook and figures of a release folder.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be read as a release of code sets, or the crosswalk does not fit the original.
-    """
+    """Check hashes, promise, reconstruction, codebook and figures of a release folder."""
     failures = check_files(folder, manifest)
     if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
         return Verdict(False, "the files were looked for", (), tuple(failures))
@@ -229,7 +307,7 @@ def expectation_failures(released: Disassociation, expectation: CodesExpectation
     return [f"as asked, with k = {k} and m = {m}: {failure}" for failure in verdict.failures]
 
 
-def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> Secret:
+def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> DisassociationSecret:
     """The original in the numbers of the release, and the cluster of each of its records."""
     codes = original.given.codes
     if codes.vocabulary != released.vocabulary:
@@ -237,7 +315,7 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
             "The original does not have the codes of the release. Read it as it was read for the release: texts that "
             "stood for a missing code are named with --missing."
         )
-    return Secret(codes, _cluster_of(original, codes), diversity)
+    return DisassociationSecret(codes, _cluster_of(original, codes), diversity)
 
 
 def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:

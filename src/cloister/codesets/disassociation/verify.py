@@ -13,18 +13,16 @@ from cloister.results import Verdict
 
 from ..data import Codes, Integers
 from ..encode import occurrence, plain_code
-from .data import Chunks, Disassociation
-from .verify_chunks import rare_chunks
-from .verify_order import orders
-from .verify_original import Secret as Secret
+from .data import Chunks, Disassociation, Layout, is_forest, lay_out
+from .verify_chunks import orders, rare_chunks
+from .verify_original import DisassociationSecret as DisassociationSecret
 from .verify_original import differences
-from .verify_tree import Layout, is_forest, lay_out
 
 HOW = "sets of codes were counted anew in every chunk"
 HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
 
 
-def verify(released: Disassociation, secret: Secret | None = None, diversity: int = 1) -> Verdict:
+def verify(released: Disassociation, secret: DisassociationSecret | None = None, diversity: int = 1) -> Verdict:
     """Check a release of code sets: sizes, places, order, k^m-anonymity, the omitted condition, R1 to R4.
 
     Parameters
@@ -34,7 +32,7 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
 
     References
     ----------
-    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.refine`; R4, that all
+    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.refining`; R4, that all
     clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but
     their joint.
     """
@@ -44,6 +42,7 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
         and checks.require(is_forest(released), "joint clusters are made of clusters and earlier joint clusters")
         and _check_places(checks, released)
     )
+    # What follows takes numbers of clusters, chunks and codes for places in arrays: only a sound form may go there.
     if sound:
         layout = lay_out(released)
         for promise, holds in orders(released):
@@ -51,7 +50,9 @@ def verify(released: Disassociation, secret: Secret | None = None, diversity: in
         _check_sizes(checks, released, layout)
         _check_condition(checks, released)
         _check_shared(checks, released, layout)
-        _check_anonymity(checks, released)
+        for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
+            rare = rare_chunks(chunks, released.k, released.m)
+            checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
         _check_classes(checks, released, layout)
         if released.sensitive.size:
             _check_sensitive(checks, released, diversity)
@@ -147,6 +148,7 @@ def _subrecords_in_order(chunks: Chunks) -> bool:
     while pairs.size:
         over = lengths[pairs - 1] <= at
         pairs = pairs[~over]
+        # Equal so far, and this one ends before the one ahead of it does: it should stand before it.
         if np.any(lengths[pairs] <= at):
             return False
         before, here = chunks.items[begin[pairs - 1] + at], chunks.items[begin[pairs] + at]
@@ -160,6 +162,7 @@ def _inside_domains(chunks: Chunks) -> bool:
     width = int(max(chunks.domain.max(), chunks.items.max())) + 1 if chunks.domain.size else 1
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.item_offsets[chunks.subrecord_offsets]))
     domain = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets)) * width + chunks.domain
+    # One comparison says both: no code from outside the domain, and none of the domain that nobody holds.
     return bool(np.array_equal(np.unique(chunk_of * width + chunks.items), domain))
 
 
@@ -196,17 +199,13 @@ def _check_condition(checks: Checks, released: Disassociation) -> None:
     chunks = np.bincount(record.owner, minlength=released.n_clusters)
     subrecords = np.zeros(released.n_clusters, dtype=np.int64)
     np.add.at(subrecords, record.owner, np.diff(record.subrecord_offsets))
+    # k and m are whatever a manifest says: no larger than can matter, so that products do not overflow.
     k, m = min(released.k, released.n_records + 1), min(released.m, chunks.size + int(chunks.sum()))
     enough = subrecords >= released.sizes + k * (np.minimum(m, chunks) - 1)
+    # A sensitive code can be held by few records alone, so that it does not keep the others from being empty.
     plain = np.concatenate([[0], np.cumsum(~np.isin(released.item_chunks, released.sensitive))])
     has_items = np.diff(plain[released.item_offsets]) > 0
     checks.require(np.all(has_items | ((chunks > 0) & enough)), "no reconstructed record needs to be empty")
-
-
-def _check_anonymity(checks: Checks, released: Disassociation) -> None:
-    for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
-        rare = rare_chunks(chunks, released.k, released.m)
-        checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
 
 
 def units(released: Disassociation) -> Integers:
@@ -223,26 +222,26 @@ def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> N
     chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
     joint = shared.owner[chunk]
     code = shared.domain.astype(np.int64)
+    # Joint clusters are ranges that lie in each other or apart: two on one path overlap.
     order = np.lexsort((layout.low[joint], code))
     same = np.diff(code[order]) == 0
     apart = layout.high[joint[order]][:-1] <= layout.low[joint[order]][1:]
     checks.require(np.all(apart | ~same), "on any path of joint clusters a code has one shared chunk at most")
     cluster, held = held_apart(released)
-    keys, total = _keys_with_sizes(held * released.n_clusters + layout.position[cluster], released.sizes[cluster])
+    keys = held * released.n_clusters + layout.position[cluster]
+    order = np.argsort(keys)
+    # Records before each key: the difference of two is the records of all clusters between them.
+    keys, total = keys[order], np.concatenate([[0], np.cumsum(released.sizes[cluster][order])])
     first = np.searchsorted(keys, code * released.n_clusters + layout.low[joint])
     last = np.searchsorted(keys, code * released.n_clusters + layout.high[joint])
+    # A code is foreign to a shared chunk where a cluster beneath has it in a chunk of its own.
     foreign = last > first
     single = _units_of(shared, unit) == 1
     checks.require(np.all(single[chunk] | ~foreign), "shared chunks of several codes have no foreign code")
+    # Records of clusters that have the code themselves cannot get it from the shared chunk as well.
     room = released.joint_sizes[joint] - (total[last] - total[first])
     subrecords = np.diff(shared.subrecord_offsets)[chunk]
     checks.require(np.all(subrecords <= room), "shared subrecords find records that do not hold their code elsewhere")
-
-
-def _keys_with_sizes(keys: Integers, sizes: Integers) -> tuple[Integers, Integers]:
-    """Keys in order, and how many records stand before each."""
-    order = np.argsort(keys)
-    return keys[order], np.concatenate([[0], np.cumsum(sizes[order])])
 
 
 def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
@@ -290,6 +289,7 @@ def _check_sensitive(checks: Checks, released: Disassociation, diversity: int) -
     checks.require(np.array_equal(whole, released.sensitive), "all occurrences of a sensitive code are sensitive")
     cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
     holds = cluster[np.isin(released.item_chunks, released.sensitive)]
+    # At most one record in l holds the code, and one record does: the cluster has l at least.
     enough = min(diversity, released.n_records + 1)
     checks.require(np.all(released.sizes[holds] >= enough), "clusters with a sensitive code have records enough for it")
 

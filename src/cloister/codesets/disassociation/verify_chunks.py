@@ -1,13 +1,18 @@
-"""Whether chunks are k^m-anonymous, counted from their subrecords by other means than those that built them."""
+"""Whether chunks are k^m-anonymous and stand in an order that tells nothing, by other means than those that built them.
 
+Supports are counted from subrecords. Clusters, joint clusters and chunks must stand as their contents say.
+"""
+
+from collections.abc import Iterator
 from itertools import pairwise
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Integers
-from .data import Chunks
+from cloister.codesets.data import Integers
+
+from .data import Chunks, Disassociation
 
 BLOCK = 2_000_000
 """Occurrences that are looked at together."""
@@ -27,8 +32,10 @@ def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     """Chunks in which up to m codes occur together, but in fewer than k subrecords; the numbers, ascending."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+    # No subrecord has a set of more codes.
     m = min(m, int(lengths.max(initial=1)))
     cost = np.bincount(chunk_of, weights=_sets(lengths, m), minlength=len(chunks))
+    # Long subrecords have too many sets to count: there, sets of subrecords are fewer than sets of codes.
     many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks)]
     slow = [chunk for chunk in np.flatnonzero(many).tolist() if _is_rare(chunks, chunk, k, m)]
@@ -69,6 +76,7 @@ def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
         rare.append(owner[at[example[counts < k]]])
         if size == m:
             break
+        # Codes ascend within a subrecord, so that going on with later ones meets every set once.
         later = ends[at] - at - 1
         before = np.repeat(np.cumsum(later) - later, later)
         at, known = np.repeat(at, later) + 1 + np.arange(before.size) - before, np.repeat(known, later)
@@ -87,11 +95,13 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     for column in codes_by_holders(chunks, chunk):
         for shared, codes in list(fewest.items()):
             both = shared & column
+            # A code that leaves the same subrecords, or none, makes no set that could be rare.
             if codes == m or both in (0, shared):
                 continue
             if both.bit_count() < k:
                 return True
             if codes + 1 < m:
+                # Of all codes that share just these subrecords the fewest count: they leave room for most others.
                 fewest[both] = min(codes + 1, fewest.get(both, m + 1))
         if len(fewest) > MOST_SHARED:
             return True
@@ -116,3 +126,152 @@ def codes_by_holders(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
         found.setdefault(column, []).append(code)
         holds[held] = False
     return found
+
+
+Ragged = tuple[Integers, NDArray[np.int32]]
+"""Runs of numbers: where each begins, and the numbers."""
+
+BREAK = -1
+"""What stands between the chunks of an owner and what else it has."""
+
+LEAD = 64
+"""Numbers of all runs that are compared together; those that are still equal are compared one by one."""
+
+
+def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
+    """Promises about the order, each with whether it holds; the places and the forest must be sound.
+
+    Clusters come by class if there are any, by size, record chunks and item chunk, joint clusters by how many joint
+    clusters lie in each other, then by size, shared chunks and children; equal ones by the joint cluster around them.
+    Chunks come by their smallest code.
+    """
+    parents = np.full(released.n_clusters + released.n_joints, -1, dtype=np.int64)
+    parents[released.children] = np.repeat(np.arange(released.n_joints), np.diff(released.child_offsets))
+    items = released.item_offsets, released.item_chunks
+    told = _told(released.record_chunks, released.n_clusters)
+    contents = _contents(told, np.arange(released.n_clusters), released.sizes, items)
+    steps = _by_class(_steps(contents), released.class_of)
+    around = parents[: released.n_clusters]
+    yield "clusters stand in the order of their contents", _ascends(steps, around)
+    label = np.concatenate([[0], np.cumsum(steps != 0)]).astype(np.int64)
+    yield "joint clusters stand in the order of their contents", _joints_ascend(released, parents, label)
+    yield (
+        "chunks stand in the order of their smallest code",
+        _chunks_ascend(released.record_chunks) and _chunks_ascend(released.shared_chunks),
+    )
+
+
+def _by_class(steps: Integers, class_of: NDArray[np.int32]) -> Integers:
+    """The steps between clusters where the class comes before the contents."""
+    if not class_of.size:
+        return steps
+    between = np.sign(np.diff(class_of)).astype(np.int64)
+    return np.where(between, between, steps)
+
+
+def _chunks_ascend(chunks: Chunks) -> bool:
+    smallest = chunks.domain[chunks.domain_offsets[:-1]]
+    return bool(np.all((np.diff(chunks.owner) > 0) | (np.diff(smallest) > 0)))
+
+
+def _joints_ascend(released: Disassociation, parents: Integers, label: Integers) -> bool:
+    """Whether joint clusters ascend by height, then contents, then the joint cluster around."""
+    n, around = released.n_clusters, parents[released.n_clusters :]
+    height = _heights(released)
+    if np.any(np.diff(height) < 0):
+        return False
+    labels = np.concatenate([label, np.full(released.n_joints, -1)])
+    known = int(label[-1]) + 1
+    told = _told(released.shared_chunks, released.n_joints)
+    for level in range(int(height[-1]) + 1 if height.size else 0):
+        members = np.flatnonzero(height == level)
+        steps = _steps(_contents(told, members, released.joint_sizes, _children(released, members, labels)))
+        if not _ascends(steps, around[members]):
+            return False
+        # Equal contents have equal labels, so that joint clusters around them compare as equal, too.
+        labels[n + members] = known + np.concatenate([[0], np.cumsum(steps != 0)])
+        known = int(labels[n + members[-1]]) + 1
+    return True
+
+
+def _heights(released: Disassociation) -> Integers:
+    """Steps from each joint cluster down to the deepest in it; children come before."""
+    height = [0] * released.n_joints
+    for joint in range(released.n_joints):
+        inner = [child - released.n_clusters for child in released.children_of(joint) if child >= released.n_clusters]
+        height[joint] = 1 + max((height[child] for child in inner), default=-1)
+    return np.array(height, dtype=np.int64)
+
+
+def _children(released: Disassociation, joints: Integers, labels: Integers) -> Ragged:
+    """Labels of the children of some joint clusters, ascending."""
+    offsets, children = _taken((released.child_offsets, released.children), joints)
+    owner = np.repeat(np.arange(joints.size), np.diff(offsets))
+    found = labels[children]
+    return offsets, found[np.lexsort((found, owner))].astype(np.int32)
+
+
+def _ascends(steps: Integers, around: Integers) -> bool:
+    return bool(np.all((steps > 0) | ((steps == 0) & (np.diff(around) >= 0))))
+
+
+def _told(chunks: Chunks, n_owners: int) -> Ragged:
+    """The chunks of each owner as one run; codes and subrecords have their number before them."""
+    lengths = np.diff(chunks.item_offsets)
+    offsets, values = _joined(_single(lengths), (chunks.item_offsets, chunks.items))
+    subrecords = offsets[chunks.subrecord_offsets], values
+    offsets, values = _joined(
+        _single(np.diff(chunks.domain_offsets)),
+        (chunks.domain_offsets, chunks.domain),
+        _single(np.diff(chunks.subrecord_offsets)),
+        subrecords,
+    )
+    return offsets[np.concatenate([[0], np.cumsum(np.bincount(chunks.owner, minlength=n_owners))])], values
+
+
+def _contents(told: Ragged, owners: Integers, sizes: Integers, rest: Ragged) -> Ragged:
+    """Size, chunks and the rest of some owners, each as one run."""
+    return _joined(_single(sizes[owners]), _taken(told, owners), _single(np.full(owners.size, BREAK)), rest)
+
+
+def _single(values: Integers) -> Ragged:
+    return np.arange(values.size + 1), values.astype(np.int32)
+
+
+def _taken(runs: tuple[Integers, NDArray[np.integer]], chosen: Integers) -> tuple[Integers, NDArray[np.integer]]:
+    offsets, values = runs
+    lengths = offsets[chosen + 1] - offsets[chosen]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return starts, values[np.repeat(offsets[chosen] - starts[:-1], lengths) + np.arange(starts[-1])]
+
+
+def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
+    """The runs of each owner one after the other."""
+    lengths = np.stack([np.diff(offsets) for offsets, _ in parts], axis=1)
+    ends = np.cumsum(lengths).reshape(lengths.shape)
+    values = np.empty(int(lengths.sum()), dtype=np.int32)
+    for (offsets, own), begin in zip(parts, (ends - lengths).T, strict=True):
+        values[np.repeat(begin - offsets[:-1], np.diff(offsets)) + np.arange(own.size)] = own
+    return np.concatenate([[0], np.cumsum(lengths.sum(axis=1))]).astype(np.int64), values
+
+
+def _steps(runs: Ragged) -> Integers:
+    """Whether each run comes after the one before it (1), equals it (0) or should stand before it (-1)."""
+    offsets, values = runs
+    begin, lengths = offsets[:-1], np.diff(offsets)
+    steps = np.sign(np.diff(lengths)).astype(np.int64)
+    pairs = np.arange(steps.size)
+    for at in range(LEAD):
+        pairs = pairs[np.minimum(lengths[pairs], lengths[pairs + 1]) > at]
+        if not pairs.size:
+            return steps
+        apart = np.sign(values[begin[pairs + 1] + at] - values[begin[pairs] + at])
+        steps[pairs[apart != 0]] = apart[apart != 0]
+        pairs = pairs[apart == 0]
+    for pair in pairs.tolist():
+        length = min(lengths[pair], lengths[pair + 1])
+        before, here = (values[begin[each] : begin[each] + length] for each in (pair, pair + 1))
+        differs = np.flatnonzero(before != here)
+        if differs.size:
+            steps[pair] = 1 if here[differs[0]] > before[differs[0]] else -1
+    return steps

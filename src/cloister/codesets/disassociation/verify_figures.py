@@ -9,9 +9,8 @@ import numpy as np
 
 from ..data import Integers
 from ..encode import plain_code
-from .data import Chunks, Disassociation
+from .data import Chunks, Disassociation, lay_out
 from .verify_chunks import codes_by_holders
-from .verify_tree import lay_out
 
 BLOCK = 5_000_000
 """Pairs of occurrences that are looked at together."""
@@ -78,6 +77,7 @@ def constraints_told(released: Disassociation, constraints: Sequence[Sequence[in
     for number, items in enumerate(constraints):
         of_code[list(items)] = number
     satisfied = np.ones(len(constraints) + 1, dtype=np.bool_)
+    # Codes of no constraint fall on the last place, which is left out below.
     satisfied[of_code[released.item_chunks]] = False
     # Where two chunks lie over one cluster, whoever has codes of both is counted twice.
     constraint, begin, end = _spans(released, of_code)
@@ -146,6 +146,7 @@ def _by_columns(chunks: Chunks, chunk: int, threshold: float) -> Integers:
     found: list[int] = []
     for column, codes in alike.items():
         least = threshold * column.bit_count()
+        # A code gives itself away and is not counted.
         given = sum(len(others) for other, others in alike.items() if (column & other).bit_count() >= least) - 1
         found += [code for code in codes for _ in range(given)]
     return np.array(found, dtype=np.int64)

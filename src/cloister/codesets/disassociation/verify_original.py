@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Codes, CodeSets, Integers
-from .data import Chunks, Disassociation
+from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
-from .verify_tree import Layout
 
 COMPARED = (
     "every record of the original is in one cluster",
@@ -25,7 +24,7 @@ RECORD, SHARED, ITEM, NOWHERE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Secret:
+class DisassociationSecret:
     """The original code sets, the cluster that each record went to, and l: the bound on sensitive codes is 1 / l."""
 
     codes: CodeSets
@@ -45,7 +44,7 @@ class _Places:
     shared_chunk: Integers
 
 
-def differences(released: Disassociation, layout: Layout, secret: Secret) -> Iterator[tuple[str, bool]]:
+def differences(released: Disassociation, layout: Layout, secret: DisassociationSecret) -> Iterator[tuple[str, bool]]:
     """Promises about the original, each with whether it holds."""
     codes, cluster_of = secret.codes, secret.cluster_of
     fits = (
@@ -60,14 +59,16 @@ def differences(released: Disassociation, layout: Layout, secret: Secret) -> Ite
     places = _index(released, layout)
     found = _Projection(released)
     order = np.argsort(cluster_of, kind="stable")
+    # Whole clusters at a time: a chunk can be compared when all records of its cluster were seen.
     for rows in _blocks(codes, order, cluster_of):
         _project(released, layout, places, secret, rows, found)
+    # Each cluster is seen once, so that keys met are never counted twice.
     met = found.items_met == released.item_chunks.size
     holds = (not found.lost, found.record_equal, met, found.shared_equal(), _is_diverse(released, secret))
     yield from zip(COMPARED[1:], holds, strict=True)
 
 
-def _is_diverse(released: Disassociation, secret: Secret) -> bool:
+def _is_diverse(released: Disassociation, secret: DisassociationSecret) -> bool:
     """Whether in each cluster at most one record of l has any one sensitive code."""
     cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
     diversity = min(secret.diversity, released.n_records + 1)
@@ -153,7 +154,12 @@ class _Projection:
 
 
 def _project(
-    released: Disassociation, layout: Layout, places: _Places, secret: Secret, rows: Integers, found: _Projection
+    released: Disassociation,
+    layout: Layout,
+    places: _Places,
+    secret: DisassociationSecret,
+    rows: Integers,
+    found: _Projection,
 ) -> None:
     """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
     row, code = _occurrences(secret.codes, rows)
@@ -164,6 +170,7 @@ def _project(
     rest = ~in_record & ~in_items
     found.items_met += np.unique(keys[in_items]).size
     wanted = code[rest] * released.n_clusters + layout.position[cluster[rest]]
+    # Spans of one code lie apart: only the last that begins at or before a position can hold it.
     span = np.searchsorted(places.shared_keys, wanted, side="right") - 1
     inside = (
         (span >= 0) & (places.shared_keys[span] <= wanted)
@@ -188,6 +195,7 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
     subrecords = _runs(chunks.subrecord_offsets, chosen)
     owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
     told = np.diff(chunks.item_offsets)[subrecords]
+    # Subrecords are compared as multisets, length by length.
     if not np.array_equal(np.bincount(lengths), np.bincount(told)):
         return False
     for length in np.unique(lengths).tolist():

@@ -9,7 +9,6 @@ tree, and one choice of nodes is looked for among all. The loss is NCP, an item'
 covers, weighted by occurrences; ties: the lowest heights, in the order of the items. Nothing is suppressed.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -21,9 +20,9 @@ from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
-from .closeness import CodeTree
 from .combinations import combinations_in, from_table
-from .sets import Integers, Numbers, Sets
+from .data import Integers, Numbers, Sets
+from .losses import CodeTree
 from .terms import Repeated, record_bits
 
 MOST_CHOICES = 5_000_000
@@ -34,7 +33,7 @@ Bits = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recoding:
+class SubtreeRecoding:
     """A cut through the hierarchy: the height to which each code is generalized, the same for all below a node.
 
     Attributes
@@ -54,7 +53,7 @@ class Recoding:
     height: Integers
 
     @classmethod
-    def of(cls, codes: CodeSets, tree: CodeTree) -> "Recoding":
+    def of(cls, codes: CodeSets, tree: CodeTree) -> "SubtreeRecoding":
         """Begin with every code as it is."""
         plain = [Repeated.of(codes.vocabulary).code] if codes.repeats else []
         levels = [np.arange(codes.n_codes), *plain, *tree.paths.T.astype(np.int64)]
@@ -92,7 +91,7 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
         There are too many choices of nodes to try.
     """
     tried = 0
-    cut = Recoding.of(codes, tree)
+    cut = SubtreeRecoding.of(codes, tree)
     records = Sets(codes.offsets, codes.items)
     for size in range(1, m + 1):
         sets = _itemsets(records, cut.current(), size)
@@ -129,13 +128,15 @@ def _itemsets(records: Sets, current: Numbers, size: int) -> Sets:
     return from_table(combinations_in(renamed, size, len(names)))
 
 
-def _mend(cut: Recoding, codes: Numbers, k: int) -> None:
+def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
     """Generalize the items of an itemset in the cheapest way that makes k records hold it."""
     paid = cut.costs(cut.current())
     best: tuple[int, int, tuple[int, ...]] | None = None
-    for heights in _choices(cut, codes):
+    top = cut.nodes.shape[1]
+    for heights in product(*(range(height, top) for height in cut.height[codes].tolist())):
         nodes = _topmost(cut, codes, heights)
-        if _held(cut, nodes) < k:
+        held = np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64)
+        if held < k:
             continue
         added = sum(_added(cut, node, height, paid) for node, height in nodes.items())
         option = (added, sum(heights), heights)
@@ -146,13 +147,7 @@ def _mend(cut: Recoding, codes: Numbers, k: int) -> None:
         cut.height[cut.nodes[:, height] == node] = height
 
 
-def _choices(cut: Recoding, codes: Numbers) -> Iterator[tuple[int, ...]]:
-    """Every choice of heights for the items, none below its present one."""
-    top = cut.nodes.shape[1]
-    return product(*(range(height, top) for height in cut.height[codes].tolist()))
-
-
-def _topmost(cut: Recoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
+def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
     """The nodes chosen, with their heights; those below another are part of it."""
     chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
     above = {
@@ -162,11 +157,7 @@ def _topmost(cut: Recoding, codes: Numbers, heights: tuple[int, ...]) -> dict[No
     return {node: height for node, height in chosen.items() if not above[node] & chosen.keys()}
 
 
-def _held(cut: Recoding, nodes: dict[Node, int]) -> int:
-    return int(np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64))
-
-
-def _added(cut: Recoding, node: Node, height: int, paid: Integers) -> int:
+def _added(cut: SubtreeRecoding, node: Node, height: int, paid: Integers) -> int:
     """What codes below a node lose more than they do now."""
     below = cut.nodes[:, height] == node
     covered = int(cut.sizes[node])

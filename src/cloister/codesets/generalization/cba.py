@@ -13,7 +13,7 @@ import numpy as np
 
 from cloister.kernels.terms import supports
 
-from .sets import Numbers, Sets
+from .data import Numbers, Sets
 from .terms import WorkingTerms
 
 
@@ -52,11 +52,7 @@ def protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: boo
         own = terms.terms_of(codes)
         pair = terms.cheapest_pair(own, exponential=exponential)
         if pair is None:
-            terms.suppress(_least_lost(terms, own))
+            # Suppressing this one removes the fewest codes from records; of equal ones argmin takes the smallest name.
+            terms.suppress(int(own[np.argmin(terms.occurrences[own])]))
         else:
             terms.merge(*pair)
-
-
-def _least_lost(terms: WorkingTerms, own: Numbers) -> int:
-    """The term whose suppression removes the fewest codes from records; ties: the smallest name."""
-    return int(own[np.argmin(terms.occurrences[own])])

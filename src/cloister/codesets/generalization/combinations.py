@@ -1,14 +1,18 @@
-"""Sets of codes enumerated, and reduced to those that lie in no other."""
+"""Sets of codes enumerated, reduced to those that lie in no other, and their parts that occur in records."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 
 import numpy as np
 
+from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels.covering import covered_sets
+from cloister.kernels.terms import supports
 
-from .sets import Numbers, Sets
+from .data import Integers, Numbers, Sets
+from .terms import record_bits
 
 AT_ONCE = 5_000_000
 """Sets that are enumerated before those that were met before are left out."""
@@ -46,13 +50,10 @@ def combinations_in(records: Sets, size: int, width: int) -> Numbers:
     cuts = np.unique(np.searchsorted(ends, np.arange(AT_ONCE, ends[-1], AT_ONCE)) + 1) if ends.size else np.arange(0)
     found = np.empty((0, size), dtype=np.int32)
     for first, last in pairwise([0, *cuts.tolist(), len(records)]):
-        block = Sets(records.offsets[first : last + 1] - records.offsets[first], _slice(records, first, last))
+        start, end = records.offsets[[first, last]].tolist()
+        block = Sets(records.offsets[first : last + 1] - start, records.items[start:end])
         found = _once(np.concatenate([found, _combinations(block, size)]), width)
     return found
-
-
-def _slice(records: Sets, first: int, last: int) -> Numbers:
-    return records.items[records.offsets[first] : records.offsets[last]]
 
 
 def _combinations(records: Sets, size: int) -> Numbers:
@@ -86,3 +87,59 @@ def _once(table: Numbers, width: int) -> Numbers:
 def from_table(rows: Numbers) -> Sets:
     """Return the rows of a table as sets."""
     return Sets(np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], rows.reshape(-1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodePostings:
+    """Records by code: those of code ``c`` are ``records[starts[c]:starts[c + 1]]``, ascending."""
+
+    starts: Integers
+    records: Integers
+
+    @classmethod
+    def of(cls, records: Sets, n_codes: int) -> "CodePostings":
+        """Index records."""
+        starts = np.zeros(n_codes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(records.items, minlength=n_codes), out=starts[1:])
+        return cls(starts, records.owners()[np.argsort(records.items, kind="stable")])
+
+    def restricted(self, codes: Numbers) -> Sets:
+        """Return what records have of some codes, as places in the list, for each record that has any.
+
+        Parameters
+        ----------
+        codes : ascending
+        """
+        held = [self.records[self.starts[code] : self.starts[code + 1]] for code in codes.tolist()]
+        place = np.repeat(np.arange(len(codes), dtype=np.int32), [len(found) for found in held])
+        record = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
+        order = np.argsort(record, kind="stable")
+        ends = np.flatnonzero(np.diff(record[order], append=-1))
+        return Sets(np.concatenate([[0], ends + 1]).astype(np.int64), place[order])
+
+
+def maximal_parts(codes: Numbers, holders: CodePostings) -> Sets:
+    """Return the largest parts of a set of codes that some record holds; none where none of its codes occurs."""
+    parts = maximal(holders.restricted(codes))
+    return Sets(parts.offsets, codes[parts.items])
+
+
+def rare_parts(terms: Numbers, holders: CodePostings, k: int) -> Sets:
+    """Return the parts of a set of terms that 1 to k - 1 records hold, of those that are all a record has of it."""
+    records = holders.restricted(terms)
+    parts = records.distinct()
+    names = tuple(map(str, range(len(terms))))
+    every = np.arange(len(terms), dtype=np.int32)
+    bits = record_bits(CodeSets(names, records.offsets, records.items))
+    rare = parts.chosen(supports(every, bits, parts.offsets, parts.items, k) < k)
+    return Sets(rare.offsets, terms[rare.items])
+
+
+def joined(sets: list[Sets]) -> Sets:
+    """Return the sets of all, one after the other."""
+    items = [each.items for each in sets]
+    sizes = [each.sizes for each in sets]
+    return Sets(
+        np.concatenate([[0], np.cumsum(np.concatenate([*sizes, np.empty(0, dtype=np.int64)]))]).astype(np.int64),
+        np.concatenate([*items, np.empty(0, dtype=np.int32)]),
+    )

@@ -1,17 +1,101 @@
-"""The forms of generalized code sets: what is asked, what is released, and what it costs."""
+"""The forms of generalized code sets: what is asked, what is released, and what it costs; sets of numbers as arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.hierarchy.ladder import Hierarchy
 
-from .sets import Integers, Numbers, Sets, named
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sets:
+    """Sets of numbers, one after the other.
+
+    Attributes
+    ----------
+    offsets : (n_sets + 1,) int64, where each set begins in ``items``
+    items : int32, numbers from 0, ascending within a set
+    """
+
+    offsets: Integers
+    items: Numbers
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __repr__(self) -> str:
+        return f"Sets({len(self)} sets)"
+
+    @classmethod
+    def of(cls, sets: Iterable[Iterable[int]]) -> "Sets":
+        """Take sets in the order they come in."""
+        ordered = [sorted(set(each)) for each in sets]
+        offsets = np.zeros(len(ordered) + 1, dtype=np.int64)
+        np.cumsum([len(each) for each in ordered], out=offsets[1:])
+        return cls(offsets, np.array([item for each in ordered for item in each], dtype=np.int32))
+
+    @property
+    def sizes(self) -> Integers:
+        """Numbers in each set, shape (n_sets,)."""
+        return np.diff(self.offsets)
+
+    def members(self, number: int) -> Numbers:
+        """Return one set."""
+        return self.items[self.offsets[number] : self.offsets[number + 1]]
+
+    def chosen(self, which: NDArray[np.bool_] | Integers) -> "Sets":
+        """Return some of the sets, in the order asked for."""
+        numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        sizes = self.sizes[numbers]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        begin = np.repeat(self.offsets[numbers] - offsets[:-1], sizes)
+        return Sets(offsets, self.items[begin + np.arange(offsets[-1])])
+
+    def owners(self) -> Integers:
+        """Return the number of the set that each item is in."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def joined(self, other: "Sets") -> "Sets":
+        """Return these sets and others after them."""
+        return Sets(
+            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
+            np.concatenate([self.items, other.items]),
+        )
+
+    def distinct(self) -> "Sets":
+        """Return each set once, in the order of their numbers; a set comes before those that go on from it."""
+        order = self.order()
+        table = self._padded()[order]
+        first = np.ones(len(order), dtype=np.bool_)
+        first[1:] = np.any(table[1:] != table[:-1], axis=1)
+        return self.chosen(order[first])
+
+    def order(self) -> Integers:
+        """Return the numbers of the sets in the order of their numbers, equal ones as they stand: (n_sets,)."""
+        table = self._padded()
+        return np.lexsort(table.T[::-1]) if table.shape[1] else np.arange(len(self))
+
+    def _padded(self) -> Numbers:
+        """One row a set, -1 after its end."""
+        sizes = self.sizes
+        table = np.full((len(self), int(sizes.max(initial=0))), -1, dtype=np.int32)
+        table[np.arange(table.shape[1]) < sizes[:, None]] = self.items
+        return table
+
+
+def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the sets with names in place of numbers."""
+    return [tuple(names[item] for item in sets.members(number).tolist()) for number in range(len(sets))]
+
 
 OPEN, CLOSE, BETWEEN = "(", ")", ","
 """What a term of several codes is written with."""
@@ -76,7 +160,7 @@ class VisitsFile:
     missing: tuple[str, ...] = ()
 
 
-class Method(StrEnum):
+class GeneralizationMethod(StrEnum):
     """How codes are generalized."""
 
     CBA = "cba"
@@ -125,7 +209,7 @@ class GeneralizationRequest:
 
     k: int
     privacy: PrivacySets
-    method: Method = Method.CBA
+    method: GeneralizationMethod = GeneralizationMethod.CBA
     policy: UtilitySets | None = None
     uncovered: Uncovered = Uncovered.GENERALIZE
     loss: TermLoss = TermLoss.ILM
@@ -134,7 +218,7 @@ class GeneralizationRequest:
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
-        if self.method is Method.APRIORI and self.privacy.m is None:
+        if self.method is GeneralizationMethod.APRIORI and self.privacy.m is None:
             raise InputError(
                 "The method apriori protects all sets of up to m codes, but the privacy policy is "
                 f"{self.privacy.spec}. Give -m, or choose the method cba or ugaclip."
@@ -204,7 +288,7 @@ class Generalization:
 
 
 @dataclass(frozen=True)
-class ConstraintOutcome:
+class PolicySetOutcome:
     """What became of one set of the utility policy.
 
     Attributes
@@ -253,7 +337,7 @@ class GeneralizationFigures:
     ilm_terms: float = 0.0
     closeness: str = ""
     statuses: Mapping[Status, int] = field(default_factory=dict)
-    outcomes: tuple[ConstraintOutcome, ...] = ()
+    outcomes: tuple[PolicySetOutcome, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

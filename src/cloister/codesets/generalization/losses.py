@@ -1,23 +1,192 @@
-"""What generalized terms lose: ILM, its exponential form UL, and NCP.
+"""What generalized terms lose (ILM, its exponential form UL, NCP), and what the released records tell of it.
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, Definition 3.3 (ILM) and section V.B (NCP, after Xu et
 al. 2006, KDD, and Terrovitis, Mamoulis, Kalnis 2008, PVLDB 1(1), section 2.3); Loukides et al. (2010), PNAS 107 (UL).
-Ours, where the papers leave it open: the weight w (`closeness`), and the penalty S of a suppressed code, the share of
-the records that hold it.
+Ours, where the papers leave it open: the penalty S of a suppressed code, the share of the records that hold it, and the
+weight w of a generalized term, height(lowest common node) / height(root) in a hierarchy of codes: for ICD codes of one
+3-digit category 1/4, of one section 2/4, of one chapter 3/4, others 1; 0 for a single code.
+
+Which codes were suppressed, and how often they occur, is not told; so neither is a loss that counts their occurrences,
+nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
+from cloister.codesets.policy import CLASSIFICATIONS
+from cloister.codesets.request import CodesWorkload, counted
+from cloister.errors import InputError
+from cloister.hierarchy.icd import CodePath, IcdHierarchy, load_classification
+from cloister.hierarchy.ladder import Hierarchy
+from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
-from .closeness import CodeTree
-from .data import Generalization
-from .measure import sizes_in_codes
-from .sets import Integers
+from .data import Generalization, Integers, Numbers
+
+GIVEN = "given"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodeTree:
+    """The nodes above each code.
+
+    Attributes
+    ----------
+    paths : (n_codes, top) int32, number of the node above each code at heights 1 to ``top``; at the top one for all
+    spec : where it came from: ``icd9``, ``icd10``, the name of a file
+    """
+
+    paths: Numbers
+    spec: str
+
+    @property
+    def top(self) -> int:
+        """Height of the root above the codes."""
+        return int(self.paths.shape[1])
+
+    def joint_level(self, codes: Numbers) -> int:
+        """Return the height of the lowest node above all of these codes, 0 for one code."""
+        if len(codes) < 2:
+            return 0
+        together = np.all(self.paths[codes] == self.paths[codes[0]], axis=0)
+        return int(np.argmax(together)) + 1
+
+    def weight(self, level: int) -> float:
+        """Return the weight of a term whose codes meet at this height, in [0, 1]."""
+        return level / self.top
+
+
+def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
+    """Return categories, sections, chapters and the root; a code of no category is under the root alone.
+
+    Parameters
+    ----------
+    classification : ``icd9`` or ``icd10``; None: the one that knows more of the codes
+    """
+    names = _names(codes)
+    kinds = CLASSIFICATIONS if classification is None else (classification,)
+    found = {kind: [load_classification(kind).path(name) for name in names] for kind in kinds}
+    best = max(kinds, key=lambda kind: len({name for name, path in zip(names, found[kind], strict=True) if path}))
+    levels = [
+        [_label(path, name, level) for name, path in zip(names, found[best], strict=True)]
+        for level in ("category", "section", "chapter")
+    ]
+    return CodeTree(_numbered([*levels, [("", "")] * len(names)]), best)
+
+
+def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
+    """Return the nodes of a hierarchy that the user gives; of a classification, those of `icd_tree`."""
+    if isinstance(hierarchy, IcdHierarchy):
+        return icd_tree(codes, hierarchy.spec)
+    names = _names(codes)
+    distinct = sorted(set(names))
+    if outside := hierarchy.outside(distinct):
+        raise InputError(
+            f"{len(outside)} of {len(distinct)} distinct codes are not in the hierarchy {hierarchy.spec} that "
+            "--code-hierarchy names. Add them to it, or leave the option out: codes are then taken by ICD-9-CM or "
+            "ICD-10-CM, and others are like no other."
+        )
+    ladder = hierarchy.bind("code", distinct)
+    place = {value: number for number, value in enumerate(ladder.values)}
+    rows = [place[name] for name in names]
+    told = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
+    return CodeTree(_numbered([[labels[row] for row in rows] for labels in ladder.labels[1:]]), told)
+
+
+def _names(codes: CodeSets) -> list[str]:
+    """The codes as they were recorded, occurrences not told apart."""
+    return [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
+
+
+def _label(path: CodePath | None, name: str, level: str) -> tuple[str, str]:
+    return (name, "") if path is None else ("", str(getattr(path, level)))
+
+
+def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
+    """Equal labels of a level -> equal numbers."""
+    paths = np.empty((len(levels[0]), len(levels)), dtype=np.int32)
+    for height, labels in enumerate(levels):
+        number: dict[object, int] = {}
+        paths[:, height] = [number.setdefault(label, len(number)) for label in labels]
+    return paths
+
+
+@dataclass(frozen=True)
+class TermFigures:
+    """What the released records tell of the terms.
+
+    Attributes
+    ----------
+    codes : distinct codes in terms; here and below one that repeats counts once
+    terms, several : terms, and those that hold more than one code
+    generalized_codes : codes in terms of more than one
+    largest_term : codes of the largest term
+    smallest_support : records of the rarest term
+    rare_terms : terms that fewer than k records hold, which a privacy policy allows that does not name their codes
+    unique_records : records whose terms no other record has
+    """
+
+    codes: int
+    terms: int
+    several: int
+    generalized_codes: int
+    largest_term: int
+    smallest_support: int
+    rare_terms: int
+    unique_records: int
+
+
+def measure_terms(released: Generalization) -> TermFigures:
+    """Return what a recipient may know of the terms: a function of the released records and of nothing else."""
+    sizes, supports = sizes_in_codes(released), released.supports()
+    alike = Counter(released.named_records())
+    return TermFigures(
+        codes=len({code for term in _plain_terms(released) for code in term}),
+        terms=len(sizes),
+        several=int(np.sum(sizes > 1)),
+        generalized_codes=int(sizes[sizes > 1].sum()),
+        largest_term=int(sizes.max()),
+        smallest_support=int(supports.min()),
+        rare_terms=int(np.sum(supports < released.k)),
+        unique_records=sum(count == 1 for count in alike.values()),
+    )
+
+
+def sizes_in_codes(released: Generalization) -> Integers:
+    """Return the codes of each term, shape (n_terms,); one that repeats counts once."""
+    return np.array([len(codes) for codes in _plain_terms(released)], dtype=np.int64)
+
+
+def _plain_terms(released: Generalization) -> list[set[str]]:
+    return [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
+
+
+def asked_about(released: Generalization) -> TermSets:
+    """Index released records for questions about codes of their vocabulary."""
+    records = released.records
+    return TermSets(
+        CountedSets.of(records.offsets, records.items, len(released.terms)), released.term_of(), released.terms.sizes
+    )
+
+
+def workload_errors(
+    codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
+) -> QueryErrors:
+    """Compare the answers to a workload with the original's.
+
+    Parameters
+    ----------
+    codes : the original, with the vocabulary of what is released
+    """
+    answers = asked_about(released).answers(workload.queries, reading)
+    return query_errors(counted(codes).counts(workload.queries), [answers], workload.queries)
+
 
 LOG_2 = log(2)
 

@@ -19,8 +19,7 @@ from cloister.io.code_lists import CodeColumns, code_lists
 from cloister.io.header import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.io.read import Source, read_table
 
-from .data import VisitsFile
-from .sets import Sets
+from .data import Sets, VisitsFile
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
 """Names that a column telling visits apart is looked for by, the likeliest first."""
@@ -53,13 +52,7 @@ class StatedSets:
 
 
 def sets_of(given: Iterable[Iterable[str]], spec: str) -> StatedSets:
-    """Return sets of codes; codes that do not occur in the data are allowed.
-
-    Raises
-    ------
-    InputError
-        There is no set, or one is empty.
-    """
+    """Return sets of codes; codes that do not occur in the data are allowed."""
     sets = [set(codes) for codes in given]
     if not sets or not all(sets):
         empty = sum(not codes for codes in sets)
@@ -74,13 +67,7 @@ def sets_of(given: Iterable[Iterable[str]], spec: str) -> StatedSets:
 
 
 def sets_of_json(path: str | Path) -> StatedSets:
-    """Read a policy: a list of lists of codes.
-
-    Raises
-    ------
-    InputError
-        The file is not that.
-    """
+    """Read a policy: a list of lists of codes."""
     path = Path(path)
     name = path.name or str(path)
     content = _content(path, name)
@@ -96,13 +83,7 @@ def sets_of_json(path: str | Path) -> StatedSets:
 
 
 def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> StatedSets:
-    """Read codes that were recorded together: one visit a line, or one code a line.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or no visit has a code.
-    """
+    """Read codes that were recorded together: one visit a line, or one code a line."""
     asked = read_as or VisitsFile()
     if str(path) in ("", "."):
         raise InputError("The privacy policy visits: names no file, as in visits:visits.csv.")

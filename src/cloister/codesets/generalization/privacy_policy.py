@@ -19,11 +19,9 @@ from cloister.codesets.encode import MARK, occurrence
 from cloister.errors import InputError
 from cloister.kernels.terms import supports
 
-from .combinations import combinations_in, from_table, maximal
-from .data import PrivacySets, VisitsFile
-from .parts import Holders, joined, maximal_parts
+from .combinations import CodePostings, combinations_in, from_table, joined, maximal, maximal_parts
+from .data import PrivacySets, Sets, VisitsFile
 from .privacy_files import ALL, RECORDS, VISITS, StatedSets, sets_of, sets_of_json, sets_of_records, sets_of_visits
-from .sets import Sets
 from .terms import record_bits
 
 WHOLE = 1
@@ -184,7 +182,7 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     apart = distinct.chosen(~occurs)
     required = distinct.chosen(occurs)
     if len(apart):
-        holders = Holders.of(_records(codes), codes.n_codes)
+        holders = CodePostings.of(_records(codes), codes.n_codes)
         parts = joined([maximal_parts(apart.members(number), holders) for number in range(len(apart))])
         required = maximal(required.joined(parts))
     return PrivacyConstraints(given, required, apart)
@@ -196,11 +194,6 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
     Parameters
     ----------
     read_as : how a file of visits is read
-
-    Raises
-    ------
-    InputError
-        The words are none of these, or the policy cannot be made.
     """
     kind, colon, rest = spec.partition(":")
     if spec == RECORDS:

@@ -1,34 +1,106 @@
 """Generalize code sets by the method asked for, until every set of the privacy policy leads to k patients.
 
+What became of the sets of the privacy policy and of the utility policy is told with the result.
+
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis, Mamoulis, Kalnis (2008), PVLDB 1(1).
 """
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError, NoSafeRelease
+from cloister.kernels._jit import is_compiled
+from cloister.kernels.terms import supports
 
 from .apriori import recode
 from .cba import cluster
-from .closeness import CodeTree, icd_tree, tree_of
-from .combinations import maximal
+from .combinations import CodePostings, joined, maximal, rare_parts
 from .data import (
     Generalization,
     GeneralizationFigures,
+    GeneralizationMethod,
     GeneralizationRequest,
     GeneralizedCodes,
-    Method,
+    Integers,
+    Numbers,
+    PolicySetOutcome,
+    Sets,
+    Status,
     TermLoss,
     Uncovered,
+    UtilitySets,
 )
-from .losses import certainty_penalty, count_terms, information_loss, log_exponential_loss
-from .outcomes import outcomes, statuses, unprotected_parts
-from .privacy_policy import PrivacyConstraints, constraints_on
-from .sets import Integers, Numbers, Sets
-from .terms import WorkingTerms, grouped
+from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
+from .privacy_policy import PrivacyConstraints, PrivacyPolicy, constraints_on
+from .terms import WorkingTerms, grouped, record_bits
 from .ugaclip import clip
+
+
+def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
+    """Return parts of sets, as terms, that 1 to k - 1 released records hold.
+
+    Parameters
+    ----------
+    apart : sets of codes that occur in no record of the original together; their terms may
+    """
+    if not len(apart):
+        return joined([])
+    holders = CodePostings.of(released.records, len(released.terms))
+    return joined([rare_parts(terms, holders, released.k) for terms in _as_terms(apart, released)])
+
+
+def _as_terms(sets: Sets, released: Generalization) -> list[Numbers]:
+    """The terms of some sets of codes, each once and without suppressed codes."""
+    term_of = released.term_of()
+    mapped = {tuple(np.unique(term_of[sets.members(number)]).tolist()) for number in range(len(sets))}
+    kept = sorted({tuple(term for term in terms if term >= 0) for terms in mapped} - {()})
+    return [np.array(terms, dtype=np.int32) for terms in kept]
+
+
+def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[Status, int]:
+    """Count the sets of the privacy policy by what became of them."""
+    given = constraints.given
+    vacuous = given.sizes == 0
+    gone = released.term_of() < 0
+    suppressed = np.bincount(given.owners()[gone[given.items]], minlength=len(given)) > 0
+    violated = _violated(given, released)
+    return {
+        Status.SATISFIED: int(np.sum(~vacuous & ~violated & ~suppressed)),
+        Status.VACUOUS: int(vacuous.sum()),
+        Status.SUPPRESSED: int(np.sum(suppressed & ~violated)),
+        Status.VIOLATED: int(violated.sum()),
+    }
+
+
+def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
+    """Whether some part of each set is held by 1 to k - 1 records."""
+    term_of = released.term_of()
+    as_codes = CodeSets(tuple(map(str, range(len(released.terms)))), released.records.offsets, released.records.items)
+    held = supports(term_of, record_bits(as_codes), given.offsets, given.items, released.k)
+    violated = (held > 0) & (held < released.k)
+    holders = CodePostings.of(released.records, len(released.terms))
+    for number in np.flatnonzero((held == 0) & (given.sizes > 0)).tolist():
+        terms = _as_terms(given.chosen(np.array([number])), released)
+        violated[number] = any(len(rare_parts(each, holders, released.k)) for each in terms)
+    return violated
+
+
+def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
+    """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
+    if policy is None:
+        return ()
+    term_of = released.term_of()
+    found = []
+    for name, members in zip(policy.names, policy.item_numbers(codes), strict=True):
+        items = np.array(members, dtype=np.int64)
+        terms = np.unique(term_of[items])
+        reached = released.terms.chosen(terms[terms >= 0].astype(np.int64)).items
+        gone = int(np.sum(term_of[items] < 0))
+        found.append(PolicySetOutcome(name, len(items), gone, bool(np.all(np.isin(reached, items)))))
+    return tuple(found)
 
 
 def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCodes:
@@ -150,7 +222,7 @@ def _in_order(codes: CodeSets, place: Integers, n_terms: int) -> tuple[Sets, Int
 
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
     """The smallest code of the term of each code, by the method asked for."""
-    if request.method is Method.APRIORI:
+    if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []
     groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
@@ -163,7 +235,7 @@ def _until_protected(
     codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints, terms: WorkingTerms
 ) -> None:
     """Run the method until no set, and no part of one, has 1 to k - 1 records; what is merged can let parts meet."""
-    protect = cluster if request.method is Method.CBA else clip
+    protect = cluster if request.method is GeneralizationMethod.CBA else clip
     exponential = request.loss is TermLoss.UL
     waiting = constraints.required
     while len(waiting):
@@ -196,3 +268,18 @@ def _figures(
         statuses=statuses(constraints, released),
         outcomes=outcomes(request.policy, codes, released),
     )
+
+
+RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: some seconds, once on each machine."""
+    return not is_compiled("terms._cheapest_pair")
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on four records."""
+    codes = CodeSets.from_records(RECORDS)
+    for method in GeneralizationMethod:
+        generalize(codes, GeneralizationRequest(2, PrivacyPolicy.all_combinations(codes, 2), method))

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.data_file import CODES, ID
+from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.encode import plain_code
-from cloister.codesets.expectation import CodesExpectation, CodesOriginal
 from cloister.codesets.manifest import columns_of, one_row
 from cloister.codesets.policy import is_built
 from cloister.codesets.policy_words import policy_words
-from cloister.codesets.recheck_settings import INPUT, input_agreements
+from cloister.codesets.recheck import INPUT, CodesExpectation, CodesOriginal, input_agreements
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import (
@@ -30,18 +28,21 @@ from cloister.release_folder import (
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .data import Generalization
-from .left_out import counts_agree, counts_of
-from .manifest import rules_of, sentences_of
+from .data import Generalization, Integers, Sets
+from .manifest import counts_agree, counts_of, rules_of, sentences_of
 from .privacy_files import ALL, StatedSets
-from .recheck_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
-from .sets import Integers, Sets
-from .shown import shown_of
-from .stated import Stated, read_stated
-from .verify import Promise, Secret, verify
+from .recheck_settings import (
+    KnownPrivacy,
+    StatedSettings,
+    known_policy,
+    known_privacy,
+    lacking,
+    read_stated,
+    sets_named,
+)
+from .release import codebook, data_frame, order_in_file, read_released, record_texts, shown_of
+from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from .verify_figures import figures_agree, rarity_of
-from .written import data_frame, order_in_file, read_released, record_texts
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -90,9 +91,9 @@ def recheck_generalized(
     failures += [] if figures_agree(manifest["utility"], asked, released, policy) else [NO_FIGURES]
     failures += report_failures(folder, manifest, shown_of(released))
     promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
-    promise = Promise(promised, policy if asked.by_sets else None, asked.uncovered_together)
+    promise = GeneralizationGuarantee(promised, policy if asked.by_sets else None, asked.uncovered_together)
     counted = tuple(_counted(privacy, released, codes))
-    secret = None if original is None else Secret(original.given.codes, _origin(original, released))
+    secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
     verdict = verify(released, promise, secret)
     failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise, verdict.failures)]
     if privacy.is_lacking and not failures:
@@ -130,7 +131,7 @@ def _read(path: Path, manifest: Manifest) -> pl.DataFrame:
 
 
 def _contradictions(
-    folder: Path, manifest: Manifest, asked: Stated, released: Generalization, frame: pl.DataFrame
+    folder: Path, manifest: Manifest, asked: StatedSettings, released: Generalization, frame: pl.DataFrame
 ) -> list[str]:
     """What the manifest or the codebook says that the data file does not, and how that is not written as it must be."""
 
@@ -161,7 +162,7 @@ def _contradictions(
     return stated(found, "a release of generalized code sets")
 
 
-def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> bool:
+def _codebook_agrees(folder: Path, asked: StatedSettings, released: Generalization) -> bool:
     try:
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
@@ -169,7 +170,7 @@ def _codebook_agrees(folder: Path, asked: Stated, released: Generalization) -> b
     return listed.equals(codebook(released, numbered=asked.numbered))
 
 
-def _misfits(released: Generalization, codes: CodeSets, asked: Stated) -> list[str]:
+def _misfits(released: Generalization, codes: CodeSets, asked: StatedSettings) -> list[str]:
     """Codes of terms that the original does not have, and another number of suppressed codes than there are."""
     more = len(set(released.vocabulary) - set(codes.vocabulary))
     if more:
@@ -216,7 +217,11 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
 
 
 def _unexpected(
-    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: Promise, known: Sequence[str]
+    released: Generalization,
+    k: int | None,
+    privacy: KnownPrivacy,
+    promise: GeneralizationGuarantee,
+    known: Sequence[str],
 ) -> list[str]:
     """What does not hold of the recipient's own k and m, and of a privacy policy that is not the promised one.
 

@@ -1,17 +1,151 @@
-"""A release of generalized code sets: one record a patient, its codes in terms."""
+"""A release of generalized code sets: its data file, read back from text alone, its codebook, what the report shows.
 
-from collections.abc import Callable
+A term is written as a code, or as codes in brackets. The codebook says nothing that the data file does not.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from cloister.codesets.data_file import CODES
+from cloister.codesets.data import CODES, ID, CodeSets
+from cloister.codesets.encode import MARK, plain_code
+from cloister.errors import InputError
 from cloister.release import DataFileRelease
+from cloister.report_figures import Counted, Shown
 from cloister.results import Verdict
 
-from .data import Generalization
-from .written import read_released
+from .data import BETWEEN, CLOSE, OPEN, Generalization, Integers, Sets, term_text
+
+MOST_BYTES = 2**31
+"""A larger data file is refused."""
+
+MARKS = frozenset(OPEN + CLOSE + BETWEEN)
+
+
+def check_writable(codes: CodeSets) -> None:
+    """Refuse codes that could not be told from terms."""
+    odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)
+    if odd:
+        raise InputError(
+            f"{odd} of {codes.n_codes} distinct codes have a bracket or a comma inside, which write generalized terms "
+            "in a release. Write codes without them, or protect by disassociation."
+        )
+
+
+def check_size(released: Generalization) -> None:
+    """Refuse what would make a data file that no machine reads: each record spells all codes of its terms."""
+    lengths = np.array([len(term_text(codes).encode()) + 1 for codes in released.named_terms()], dtype=np.int64)
+    size = int((lengths * released.supports()).sum())
+    if size > MOST_BYTES:
+        raise InputError(
+            f"The largest of {len(released.terms)} terms holds {int(released.terms.sizes.max())} codes, which would be "
+            f"written in every record that has it: {size / 2**30:.1f} GiB. Give a utility policy with smaller sets."
+        )
+
+
+def record_texts(released: Generalization) -> list[str]:
+    """Return the terms of each record, separated by spaces; of one without any term, nothing."""
+    return [" ".join(terms) for terms in released.named_records()]
+
+
+def order_in_file(texts: Sequence[str]) -> Integers:
+    """Return the records in the order in which they are written: by the UTF-8 bytes of their text, (n_records,)."""
+    return np.array(sorted(range(len(texts)), key=lambda number: texts[number].encode()), dtype=np.int64)
+
+
+def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
+    """Return one row a record, in the order of the text of its terms; a record without any is an empty cell.
+
+    Parameters
+    ----------
+    numbered : add a column ``id`` that numbers the rows
+    """
+    texts = record_texts(released)
+    ordered = [texts[number] or None for number in order_in_file(texts).tolist()]
+    column = pl.Series(CODES, ordered, dtype=pl.String)
+    if not numbered:
+        return column.to_frame()
+    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column])
+
+
+def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:
+    """Return what is released from its text; codes that are suppressed are not known.
+
+    Parameters
+    ----------
+    cells : the terms of each record
+    k, m, repeats : as the manifest states them
+    """
+    records = [[] if text is None else text.split(" ") for text in cells.to_list()]
+    codes_of = {text: _codes(text) for text in sorted(set().union(*records))}
+    vocabulary = tuple(sorted(code for codes in codes_of.values() for code in codes))
+    if len(set(vocabulary)) != len(vocabulary):
+        raise InputError("Two terms of the data file share a code, so that it is not what was released.")
+    place = {code: number for number, code in enumerate(vocabulary)}
+    terms = sorted(codes_of, key=lambda text: place[codes_of[text][0]])
+    number = {text: order for order, text in enumerate(terms)}
+    found = Sets.of([number[text] for text in record] for record in records)
+    members = Sets.of([place[code] for code in codes_of[text]] for text in terms)
+    none = np.empty(0, dtype=np.int32)
+    return Generalization(k, vocabulary, members, none, found.chosen(found.order()), m, repeats)
+
+
+def _codes(text: str) -> list[str]:
+    """The codes of a term, in order, each once."""
+    is_term = text.startswith(OPEN) and text.endswith(CLOSE)
+    codes = text[1:-1].split(BETWEEN) if is_term else [text]
+    sound = all(code and MARKS.isdisjoint(code) for code in codes) and len(codes) > is_term
+    if not sound or codes != sorted(set(codes)):
+        raise InputError("A term of the data file is not written as a release writes terms.")
+    return codes
+
+
+Row = tuple[str, str, None, None, str | None, str]
+
+COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
+ALONE = "as recorded"
+NUMBER = "number of the record in this file"
+
+
+def codebook(released: Generalization, *, numbered: bool) -> pl.DataFrame:
+    """Return one row for each term, as the data file writes it, and one for the id."""
+    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    for codes in released.named_terms():
+        rows.append((CODES, "codes", None, None, term_text(codes), _meaning(codes, released.repeats)))
+    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def _meaning(codes: tuple[str, ...], repeats: bool) -> str:
+    what = ALONE if len(codes) == 1 else f"one or more of these {len(codes)} codes"
+    return f"{what}; {MARK}n is the n-th occurrence of a code" if repeats else what
+
+
+DATA = "data"
+
+
+def shown_of(released: Generalization) -> Shown:
+    """Return what is shown of code sets.
+
+    Whoever has one of the codes of a term has the term, and is released: as many as before.
+    """
+    supports = released.supports()
+    counts: dict[str | None, int] = {}
+    for codes, support in zip(released.named_terms(), supports.tolist(), strict=True):
+        # Of the occurrences of one code the most frequent is how many have it at all.
+        name = term_text([plain_code(code, repeats=released.repeats) for code in codes])
+        counts[name] = max(support, counts.get(name, 0))
+    return Shown(
+        k=released.k,
+        sizes=pl.Series(supports, dtype=pl.Int64),
+        of="terms",
+        by="the number of patients who have them",
+        columns=(Counted(DATA, CODES, "patients", counts),),
+        files={},
+        members=False,
+    )
 
 
 @dataclass(frozen=True)

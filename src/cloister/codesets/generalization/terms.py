@@ -10,8 +10,8 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.kernels.terms import SUPPRESSED, Groups, Terms, cheapest_pair, first_below, supports
 
-from .closeness import CodeTree
-from .sets import Integers, Numbers, Sets
+from .data import Integers, Numbers, Sets
+from .losses import CodeTree
 
 WORD = 64
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from cloister.kernels.terms import Waiting, most_held_below
 
-from .sets import Numbers, Sets
+from .data import Numbers, Sets
 from .terms import WorkingTerms
 
 NEVER = -1

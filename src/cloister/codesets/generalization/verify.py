@@ -1,9 +1,14 @@
 """The promise of generalized code sets, recomputed from what is released alone; with the original, the rest too.
 
 Nothing here imports the kernels or what protects: terms are counted with NumPy and plain Python.
+
+Where codes repeat, somebody may know how often a code was given. Whoever knows the third occurrence of a code knows of
+the first and the second, and may look for the terms of all three. If every record that has the term of an occurrence
+has those of the earlier ones, that leads to the same records as the term of the last alone, and sets of terms can be
+counted as where codes do not repeat.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,18 +17,63 @@ from numpy.typing import NDArray
 
 from cloister.checks import Checks
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import plain_code
+from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Verdict
 
-from .data import Generalization, GeneralizationRequest, Method, PrivacySets, Uncovered, UtilitySets
-from .sets import Sets
+from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered, UtilitySets
 from .verify_counts import has_rare_itemset, has_rare_part
-from .verify_repeats import as_table, is_nested, known_with, terms_by_code
+
+
+def terms_by_code(released: Generalization) -> dict[str, list[int]] | None:
+    """Return the terms of the occurrences of each code, the first first; None if they are not numbered without gaps."""
+    found: dict[str, dict[int, int]] = {}
+    for term, codes in enumerate(released.named_terms()):
+        for code in codes:
+            named = occurrence(code)
+            if named is None:
+                return None
+            found.setdefault(named[0], {})[named[1]] = term
+    # Numbers from 1 without gaps: the highest is how many there are.
+    if any(max(terms) != len(terms) for terms in found.values()):
+        return None
+    return {code: [terms[number + 1] for number in range(len(terms))] for code, terms in found.items()}
+
+
+def is_nested(released: Generalization) -> bool:
+    """Return whether each record that has the term of an occurrence has those of all earlier ones of the code."""
+    by_code = terms_by_code(released)
+    if by_code is None:
+        return False
+    held: dict[int, set[int]] = {}
+    bounds, items = released.records.offsets.tolist(), released.records.items.tolist()
+    for record, (start, end) in enumerate(pairwise(bounds)):
+        for term in items[start:end]:
+            held.setdefault(term, set()).add(record)
+    steps = {step for terms in by_code.values() for step in pairwise(terms)}
+    return all(held[later] <= held[earlier] for earlier, later in steps if earlier != later)
+
+
+def known_with(privacy: PrivacySets, by_code: Mapping[str, Sequence[int]]) -> list[set[int]]:
+    """Return the terms that whoever knows each set may look for; a code without number is the first occurrence."""
+    terms = []
+    for name in privacy.vocabulary:
+        code, number = occurrence(name) or (name, 1)
+        terms.append(set(by_code.get(code, ())[:number]))
+    sets = Sets(privacy.sets.offsets, privacy.sets.items)
+    return [set[int]().union(*(terms[item] for item in sets.members(at).tolist())) for at in range(len(sets))]
+
+
+def as_table(sets: Sequence[set[int]]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    """Return sets of terms as rows, -1 beyond the end of each."""
+    table = np.full((len(sets), max(1, *map(len, sets), 1)), -1, dtype=np.int32)
+    for row, terms in zip(table, sets, strict=True):
+        row[: len(terms)] = sorted(terms)
+    return table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Promise:
+class GeneralizationGuarantee:
     """What a release is to keep.
 
     Attributes
@@ -60,35 +110,25 @@ COMPARED = (
 )
 
 
-def _empty(k: int) -> str:
-    return f"records without any term are none, or {k} or more"
-
-
-def _by_size(k: int, m: int) -> str:
-    return f"every set of up to {m} terms is held by no record or by {k} or more"
-
-
-def _by_policy(k: int) -> str:
-    return f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
-
-
-def promise_of(request: GeneralizationRequest) -> Promise:
+def promise_of(request: GeneralizationRequest) -> GeneralizationGuarantee:
     """Return what a release that was asked for is to keep; AA follows the hierarchy, whatever the utility policy."""
     privacy = None if request.privacy.m is not None else request.privacy
-    if request.method is Method.APRIORI:
-        return Promise(privacy)
-    return Promise(privacy, request.policy or NO_SETS, request.uncovered is Uncovered.GENERALIZE)
+    if request.method is GeneralizationMethod.APRIORI:
+        return GeneralizationGuarantee(privacy)
+    return GeneralizationGuarantee(privacy, request.policy or NO_SETS, request.uncovered is Uncovered.GENERALIZE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Secret:
+class GeneralizationSecret:
     """The original, and the record of it behind each released one: (n_records,) int64; None where that is not known."""
 
     codes: CodeSets
     origin: NDArray[np.int64] | None = None
 
 
-def verify(released: Generalization, promise: Promise, secret: Secret | None = None) -> Verdict:
+def verify(
+    released: Generalization, promise: GeneralizationGuarantee, secret: GeneralizationSecret | None = None
+) -> Verdict:
     """Check generalized code sets: form, terms, supports, and with the original every record.
 
     Parameters
@@ -101,7 +141,7 @@ def verify(released: Generalization, promise: Promise, secret: Secret | None = N
     """
     checks = Checks()
     if _check_form(checks, released):
-        if _check_repeats(checks, released):
+        if not released.repeats or checks.require(is_nested(released), NESTED):
             _check_privacy(checks, released, promise)
         if promise.utility is not None:
             holds = _is_inside(released, promise.utility.constraints, promise.uncovered_together)
@@ -151,24 +191,21 @@ def _is_ordered(records: Sets) -> bool:
     return all(before <= after for before, after in pairwise(found))
 
 
-def _check_repeats(checks: Checks, released: Generalization) -> bool:
-    if not released.repeats:
-        return True
-    return checks.require(is_nested(released), NESTED)
-
-
-def _check_privacy(checks: Checks, released: Generalization, promise: Promise) -> None:
+def _check_privacy(checks: Checks, released: Generalization, promise: GeneralizationGuarantee) -> None:
     k, records = released.k, released.records
+    # Whoever knows that a patient has no code that is released looks among these.
     empty = int(np.sum(np.diff(records.offsets) == 0))
-    checks.require(not 0 < empty < k, _empty(k))
+    checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
     checks.require(promise.privacy is not None or released.m is not None, KNOWN)
     checks.require(released.terms.offsets.size > 1 and len(records) >= k, ENOUGH)
     if released.m is not None:
-        checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), _by_size(k, released.m))
+        by_size = f"every set of up to {released.m} terms is held by no record or by {k} or more"
+        checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), by_size)
     if promise.privacy is not None:
         wanted = _as_terms(released, promise.privacy)
         rare = has_rare_part(records.offsets, records.items, released.terms.offsets.size - 1, wanted, k)
-        checks.require(not rare, _by_policy(k))
+        by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
+        checks.require(not rare, by_policy)
 
 
 def _term_of(released: Generalization) -> dict[str, int]:
@@ -202,7 +239,7 @@ def _is_inside(released: Generalization, constraints: Sequence[frozenset[str]], 
     return True
 
 
-def _check_original(checks: Checks, released: Generalization, secret: Secret) -> None:
+def _check_original(checks: Checks, released: Generalization, secret: GeneralizationSecret) -> None:
     codes = secret.codes
     held = set(codes.items.tolist())
     occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)
@@ -221,6 +258,7 @@ def _check_original(checks: Checks, released: Generalization, secret: Secret) ->
             expected[record] == terms for record, terms in zip(secret.origin.tolist(), found, strict=True)
         )
     else:
+        # Which record became which is not known: only the records as a whole can be compared.
         same = sorted(expected[record] for record in kept) == sorted(found)
     checks.require(same, COMPARED[1])
 

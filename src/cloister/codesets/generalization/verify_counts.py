@@ -42,10 +42,13 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     InputError
         There are too many sets to look at.
     """
-    distinct = Counter(_tuples(offsets, items))
+    values = items.tolist()
+    bounds = pairwise(offsets.tolist())
+    distinct: Counter[Sequence[int]] = Counter(tuple(values[start:end]) for start, end in bounds)
     counting = _Counting.of(distinct, k)
     lengths = np.array([len(record) for record in distinct], dtype=np.int64)
     is_few = np.array(list(distinct.values()), dtype=np.int64) < k
+    # Every part of a record is held by k records if the record itself is: of a short one that is one count.
     is_short = is_few & (lengths <= m) if m >= MANY else np.zeros(len(lengths), dtype=np.bool_)
     short = (record for record, alone in zip(distinct, is_short.tolist(), strict=True) if alone and record)
     if any(counting.is_rare(record) for record in short):
@@ -139,6 +142,8 @@ class _Counting:
                 rare = self.is_rare((*begun, *tail))
                 if rare and len(tail) <= m:
                     return True
+                # Where k records hold all that follows as well, they hold every part of it: nothing rare is left in
+                # this record.
                 is_open[at] = rare
         return self.has_rare(_following(places, left), np.repeat(is_open, left), begun, m)
 
@@ -165,6 +170,7 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
         held = _held(bits, some)
         if np.any((held > 0) & (held < k)):
             return True
+        # A set that no record holds may still have a part that few hold.
         for terms in some[held == 0].tolist():
             parts = holders.parts([term for term in terms if term < n_terms], n_terms)
             if any(np.any(_held(bits, block) < k) for block in _at_a_time(parts)):
@@ -217,6 +223,7 @@ def _bits(offsets: Integers, items: Table, n_terms: int) -> NDArray[np.uint8]:
     record = np.repeat(np.arange(n_records), np.diff(offsets))
     bits = np.zeros((n_terms + 1, -(-n_records // BYTE)), dtype=np.uint8)
     np.bitwise_or.at(bits, (items, record // BYTE), np.uint8(128) >> (record % BYTE).astype(np.uint8))
+    # No term is a row of ones, which changes no intersection.
     bits[n_terms] = np.packbits(np.ones(n_records, dtype=np.bool_))
     return bits
 
@@ -227,9 +234,3 @@ def _held(bits: NDArray[np.uint8], sets: Table) -> Integers:
         common &= bits[column]
     held: Integers = np.bitwise_count(common).sum(axis=1, dtype=np.int64)
     return held
-
-
-def _tuples(offsets: Integers, items: Table) -> Iterator[Sequence[int]]:
-    bounds, values = offsets.tolist(), items.tolist()
-    for start, end in pairwise(bounds):
-        yield tuple(values[start:end])

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
-from cloister.hierarchy.icd import CodePath, load_classification
+from cloister.hierarchy.icd import load_classification
 
 from .data import Generalization
-from .stated import Stated
+from .recheck_settings import StatedSettings
 
 AGREEMENT = 1e-9
 """How far a loss may be from the one recomputed."""
@@ -23,7 +23,7 @@ TOP = 4
 """Height of the root of a classification: category, section, chapter, root."""
 
 
-class Sets(Protocol):
+class ConstraintSets(Protocol):
     """Disjoint sets of codes."""
 
     @property
@@ -41,6 +41,7 @@ def counts_of(released: Generalization, codes: int, suppressed: int) -> dict[str
     """
     terms = [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
     present = len(set().union(*terms))
+    # A code with released and suppressed occurrences counts among both.
     least, most = (max(present, suppressed) if released.repeats else present + suppressed), present + suppressed
     several = [term for term in terms if len(term) > 1]
     return {
@@ -95,15 +96,13 @@ def _height(released: Generalization, codes: Sequence[str], classification: str)
     paths = [tables.path(name) for name in names]
     if any(path is None for path in paths):
         return TOP
-    found = [_nodes(path) for path in paths if path is not None]
+    found = [(str(path.category), str(path.section), str(path.chapter)) for path in paths if path is not None]
     return next((height for height, nodes in enumerate(zip(*found, strict=True), start=1) if len(set(nodes)) == 1), TOP)
 
 
-def _nodes(path: CodePath) -> tuple[str, str, str]:
-    return str(path.category), str(path.section), str(path.chapter)
-
-
-def figures_agree(utility: dict[str, Any], asked: Stated, released: Generalization, policy: Sets | None) -> bool:
+def figures_agree(
+    utility: dict[str, Any], asked: StatedSettings, released: Generalization, policy: ConstraintSets | None
+) -> bool:
     """Return whether ``utility`` is as counted anew, and nothing is there that does not follow.
 
     Parameters
@@ -121,7 +120,9 @@ def figures_agree(utility: dict[str, Any], asked: Stated, released: Generalizati
     return bool(follows and whole) and _constraints_agree(utility, asked, released, policy)
 
 
-def _constraints_agree(utility: dict[str, Any], asked: Stated, released: Generalization, policy: Sets | None) -> bool:
+def _constraints_agree(
+    utility: dict[str, Any], asked: StatedSettings, released: Generalization, policy: ConstraintSets | None
+) -> bool:
     """Without a policy, and of frequent sets, nothing is told.
 
     Sets of which no code is released are satisfied. Each suppressed code may be all there is of one more set, and may
@@ -137,7 +138,11 @@ def _constraints_agree(utility: dict[str, Any], asked: Stated, released: General
         return False
     if policy is None:
         return True
-    constraints = _with_a_term(released, policy.constraints) if is_built(asked.policy) else policy.constraints
+    constraints = policy.constraints
+    if is_built(asked.policy):
+        # A builder makes sets of all codes of the original, but counts only those of which a code is released.
+        present = {plain_code(code, repeats=released.repeats) for term in released.named_terms() for code in term}
+        constraints = tuple(each for each in constraints if each & present)
     kept, whole = constraints_kept(released, constraints)
     unseen = sets - len(constraints)
     if unseen and is_built(asked.policy):
@@ -145,12 +150,6 @@ def _constraints_agree(utility: dict[str, Any], asked: Stated, released: General
     if released.suppressed.size:
         return bool(unseen == 0 and (satisfied, preserved) == (kept, whole))
     return bool(0 <= unseen <= asked.suppressed and satisfied == kept + unseen)
-
-
-def _with_a_term(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """Sets of which a code is released: of sets that a builder makes no others are counted."""
-    present = {plain_code(code, repeats=released.repeats) for term in released.named_terms() for code in term}
-    return tuple(each for each in constraints if each & present)
 
 
 def constraints_kept(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[int, int]:

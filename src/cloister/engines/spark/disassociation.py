@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, Figures, Safe
-from cloister.codesets.disassociation.encode_request import encode_request
-from cloister.codesets.disassociation.joined import join_parts
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import Secret, verify
-from cloister.codesets.disassociation.warm import load_kernels
+from cloister.codesets.disassociation.canonical import join_parts
+from cloister.codesets.disassociation.data import Disassociation, DisassociationFigures, DisassociationRequest, Safe
+from cloister.codesets.disassociation.partitioning import encode_request
+from cloister.codesets.disassociation.protect import disassociate, load_kernels
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease
 
@@ -46,7 +45,7 @@ class Parted:
     """
 
     released: Disassociation
-    figures: Figures
+    figures: DisassociationFigures
     parts: int
     crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
@@ -58,7 +57,7 @@ class _Part:
     number: int
     n_records: int
     supports: Integers
-    figures: Figures
+    figures: DisassociationFigures
     released: Disassociation
     ids: pl.Series | None
     cluster_of: Integers | None
@@ -178,7 +177,9 @@ def _protect(
     if not is_whole:
         check_others(codes, request)
     protected = disassociate(codes, request)
-    verdict = verify(protected.released, Secret(codes, protected.cluster_of, request.diversity), request.diversity)
+    verdict = verify(
+        protected.released, DisassociationSecret(codes, protected.cluster_of, request.diversity), request.diversity
+    )
     if not verdict.holds:
         raise InternalError(f"A part did not pass verification: {'; '.join(verdict.failures)}.")
     known = None if ids[0] is None else pl.concat(ids)
@@ -230,8 +231,8 @@ def _check_whole(blocks: Blocks, splits: Splits, parts: list[_Part]) -> None:
         raise InternalError("The parts that came back from Spark are not those that were sent.")
 
 
-def _figures(parts: list[_Part]) -> Figures:
-    return Figures(
+def _figures(parts: list[_Part]) -> DisassociationFigures:
+    return DisassociationFigures(
         occurrences=sum(part.figures.occurrences for part in parts),
         in_item_chunks=sum(part.figures.in_item_chunks for part in parts),
         repaired=sum(part.figures.repaired for part in parts),

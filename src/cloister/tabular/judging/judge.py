@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.kernels.classes import Grouping, distinct_rows, group
 from cloister.kernels.layout import CODE, Rows, Task
-from cloister.privacy import ClassRule, Histogram, Rule, TableRule
+from cloister.privacy import ClassRule, Histogram, PrivacyRule, TableRule
 
 from ..coding import Coded
 from .population import has_population, population_texts
@@ -30,7 +30,7 @@ class Judge:
 
     def __init__(
         self,
-        rules: Sequence[Rule],
+        rules: Sequence[PrivacyRule],
         task: Task,
         coded: Mapping[str, Coded],
         numbering: Numbering,

@@ -8,21 +8,21 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_text, from_native
 from cloister.io.header import listed
-from cloister.privacy import Rule
+from cloister.privacy import PrivacyRule
 
 
-def has_population(rule: Rule) -> bool:
+def has_population(rule: PrivacyRule) -> bool:
     """Whether a rule compares with a population table."""
     return getattr(rule, "needs", None) == "population"
 
 
-def in_sample(rule: Rule, n_records: int) -> Rule:
+def in_sample(rule: PrivacyRule, n_records: int) -> PrivacyRule:
     """Return a rule that knows how many records the table has, if it must."""
-    sampled: Rule = getattr(rule, "in_sample", lambda _: rule)(n_records)
+    sampled: PrivacyRule = getattr(rule, "in_sample", lambda _: rule)(n_records)
     return sampled
 
 
-def population_frame(rule: Rule) -> pl.DataFrame:
+def population_frame(rule: PrivacyRule) -> pl.DataFrame:
     """Return the population table of a rule.
 
     Raises
@@ -36,7 +36,7 @@ def population_frame(rule: Rule) -> pl.DataFrame:
     return from_native(population).frame
 
 
-def population_texts(rule: Rule, columns: Sequence[str]) -> dict[str, pl.Series]:
+def population_texts(rule: PrivacyRule, columns: Sequence[str]) -> dict[str, pl.Series]:
     """Return the quasi-identifiers of the population of a rule, as text.
 
     Raises

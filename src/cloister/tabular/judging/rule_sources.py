@@ -6,7 +6,7 @@ from typing import Any
 
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import read_table
-from cloister.privacy import Rule, parse_rule
+from cloister.privacy import PrivacyRule, parse_rule
 
 
 def read_rule(
@@ -16,7 +16,7 @@ def read_rule(
     missing: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
-) -> Rule:
+) -> PrivacyRule:
     """Return the rule that a text names, with the table or hierarchy that it names read.
 
     Parameters
@@ -37,5 +37,5 @@ def read_rule(
         )
     elif source is not None:
         rule = rule.with_hierarchy(parse_hierarchy(source, missing_as=missing_as))
-    read: Rule = rule
+    read: PrivacyRule = rule
     return read

@@ -13,8 +13,7 @@ from cloister.hierarchy import Ladder
 from cloister.io import as_text
 from cloister.results import SearchResult
 from cloister.search import search
-from cloister.search.problem import Problem
-from cloister.search.progress import Report
+from cloister.search.problem import Report, SearchProblem
 
 from ..data import FULL_DOMAIN, EncodedTable, TableRequest
 from .clustering import cluster
@@ -165,14 +164,14 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
     return bool(judge.holds(rows, classes, n_classes).all()) and judge.n_left_out(sizes) == 0
 
 
-def choose_policy(problem: Problem, request: TableRequest, report: Report | None = None) -> SearchResult:
+def choose_policy(problem: SearchProblem, request: TableRequest, report: Report | None = None) -> SearchResult:
     """Search the lattice, or measure the one policy that was fixed."""
     if request.levels is not None:
         return _fixed(problem, request.levels)
     return search(request.search_name, problem, threads=request.threads, time_limit=request.time_limit, report=report)
 
 
-def check_levels(problem: Problem, levels: Mapping[str, int]) -> None:
+def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
     """Refuse a policy that is none of the lattice.
 
     Raises
@@ -197,7 +196,7 @@ def check_levels(problem: Problem, levels: Mapping[str, int]) -> None:
             )
 
 
-def _fixed(problem: Problem, levels: Mapping[str, int]) -> SearchResult:
+def _fixed(problem: SearchProblem, levels: Mapping[str, int]) -> SearchResult:
     check_levels(problem, levels)
     candidate = problem.measure([levels[name] for name in problem.names])
     if not problem.is_safe(candidate):

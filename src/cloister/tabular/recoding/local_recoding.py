@@ -11,7 +11,7 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.layout import Rows, Threshold, make_task
 from cloister.results import SearchResult
-from cloister.search.problem import Problem
+from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
 from ..coding import costs_of
@@ -19,7 +19,7 @@ from ..judging.evaluate import PolicyEvaluator
 from .partition import Partition
 from .table_recoding import Recoding
 
-Search = Callable[[Problem, float | None], SearchResult]
+Search = Callable[[SearchProblem, float | None], SearchResult]
 """Chooses a policy within a number of seconds, or without a limit."""
 
 
@@ -105,7 +105,7 @@ def settled(recoding: Recoding, partition: Partition) -> Partition:
         partition = partition.without(suppressed)
 
 
-def _remaining(recoding: Recoding, rows: NDArray[np.int64]) -> Problem:
+def _remaining(recoding: Recoding, rows: NDArray[np.int64]) -> SearchProblem:
     """The problem of some of the rows by themselves; all of them may be suppressed, and no rule is about the table."""
     problem, task, loss = recoding.problem, recoding.problem.task, recoding.loss
     own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.kernels.ancestors import common_levels
-from cloister.search.problem import Problem, attribute_losses
+from cloister.search.problem import SearchProblem, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Loss
 
 from ..coding import Coded
@@ -31,7 +31,7 @@ class Recoding:
     """
 
     def __init__(
-        self, problem: Problem, coded: Sequence[Coded], judge: Judge, loss: Loss, weights: NDArray[np.float64]
+        self, problem: SearchProblem, coded: Sequence[Coded], judge: Judge, loss: Loss, weights: NDArray[np.float64]
     ) -> None:
         self.problem = problem
         self.coded = tuple(coded)

@@ -13,17 +13,14 @@ from tests.unit.codesets.disassociation.test_disassociation_clusters_file import
 
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.disassociation import verify_figures
-from cloister.codesets.disassociation.bounds import count_bounds
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.cover import count_ties
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.measure import lost_codes, measure_accuracy, measure_utility
-from cloister.codesets.disassociation.places import Places, constraints_counted_exactly
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.places import Places, constraints_counted_exactly, count_bounds
+from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.release import reconstruct
 from cloister.codesets.disassociation.verify_figures import item_chunk_share, ties_in, ties_of_repeats
-from cloister.codesets.measure import counted
-from cloister.codesets.workload import frequent_workload, parse_workload, random_workload
+from cloister.codesets.request import counted, frequent_workload, parse_workload, random_workload
 from cloister.errors import InputError
 from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
 

@@ -7,11 +7,10 @@ import pytest
 from tests.oracles.disassociation import unprotected, written
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.cover import count_ties
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.refine_paper import neighbour_tree
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.refining import neighbour_tree
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries
 
@@ -27,7 +26,7 @@ def protect(records, k=2, m=2, repeats=False, **settings):
     """What becomes of records; checked against the original."""
     codes = CodeSets.from_records([list(record) for record in records], repeats=repeats)
     protected = disassociate(codes, DisassociationRequest(k, m, **settings))
-    assert verify(protected.released, Secret(codes, protected.cluster_of)).failures == ()
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).failures == ()
     return protected
 
 
@@ -323,4 +322,4 @@ def test_many_codes_with_much_in_common_take_no_exponential_time(m):
     protected = disassociate(codes, DisassociationRequest(5, m, max_cluster_size=1000))
 
     assert protected.released.n_clusters == 1
-    assert verify(protected.released, Secret(codes, protected.cluster_of)).failures == ()
+    assert verify(protected.released, DisassociationSecret(codes, protected.cluster_of)).failures == ()

@@ -8,7 +8,7 @@ from tests.tampering import report_rewritten
 
 import cloister as cl
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
-from cloister.codesets.disassociation.reconstruct import reconstruct
+from cloister.codesets.disassociation.release import reconstruct
 from cloister.codesets.policy import parse_policy
 from cloister.errors import CloisterError, GuaranteeViolation, InputError
 from cloister.release_folder import json_bytes

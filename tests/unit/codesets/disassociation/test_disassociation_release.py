@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloister as cl
-from cloister.codesets.data_file import data_frame
+from cloister.codesets.data import data_frame
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release
-from cloister.codesets.measure import counted
+from cloister.codesets.request import counted
 from cloister.errors import InputError
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]

@@ -10,7 +10,7 @@ from tests.plain_clusters import Chunk, Plain, packed, unpack
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.disassociation.verify_chunks import rare_chunks
 
 A, B, C, D, E, F = range(6)
@@ -326,7 +326,7 @@ def protected():
     """Twelve records, released, with what is secret."""
     codes = CodeSets.from_records([list(record) for record in RECORDS])
     found = disassociate(codes, DisassociationRequest(2, 2, max_cluster_size=4))
-    return found.released, Secret(codes, found.cluster_of)
+    return found.released, DisassociationSecret(codes, found.cluster_of)
 
 
 def test_the_original_is_accepted(protected):
@@ -382,7 +382,7 @@ def test_a_moved_subrecord_is_refused(protected):
                 cluster_of = secret.cluster_of.copy()
                 cluster_of[[one, other]] = cluster_of[[other, one]]
                 tried += 1
-                assert not verify(released, Secret(secret.codes, cluster_of)).holds
+                assert not verify(released, DisassociationSecret(secret.codes, cluster_of)).holds
     assert tried > 10
 
 
@@ -403,7 +403,7 @@ def test_the_bound_on_sensitive_codes_is_checked(diversity, holds):
     plain = Plain(2, 2, ("a", "s"), [4], [Chunk(0, [0], [[0]] * 4)], [[1]], sensitive=(1,))
     codes = CodeSets.from_records([["a"], ["a"], ["a"], ["a", "s"]])
 
-    assert holds is verify(plain.pack(), Secret(codes, np.zeros(4, dtype=np.int32), diversity)).holds
+    assert holds is verify(plain.pack(), DisassociationSecret(codes, np.zeros(4, dtype=np.int32), diversity)).holds
 
 
 def test_a_chunk_of_very_many_short_subrecords():

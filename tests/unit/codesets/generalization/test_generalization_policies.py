@@ -9,12 +9,10 @@ import polars as pl
 import pytest
 
 from cloister import CodeSets, InputError, UtilityPolicy
-from cloister.codesets.generalization.closeness import icd_tree
-from cloister.codesets.generalization.data import GeneralizationRequest, Method, Status
-from cloister.codesets.generalization.outcomes import statuses
+from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, Status, named
+from cloister.codesets.generalization.losses import icd_tree
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
-from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.sets import named
+from cloister.codesets.generalization.protect import generalize, statuses
 from cloister.codesets.gwas import gwas_diseases
 
 RECORDS = [["250.01", "401.9", "V51"], ["250.01", "401.9"], ["401.9"], ["493.00"]]
@@ -149,7 +147,7 @@ def test_too_many_sets_are_refused():
 def test_apriori_needs_a_number_of_codes(codes):
     """It protects all sets of up to m codes, and no others."""
     with pytest.raises(InputError, match="apriori protects all sets of up to m codes"):
-        GeneralizationRequest(2, PrivacyPolicy.records(codes), Method.APRIORI)
+        GeneralizationRequest(2, PrivacyPolicy.records(codes), GeneralizationMethod.APRIORI)
     with pytest.raises(InputError, match="whole number from 1"):
         GeneralizationRequest(0, PrivacyPolicy.records(codes))
 

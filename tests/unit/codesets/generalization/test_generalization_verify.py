@@ -10,11 +10,10 @@ from tests.generalized import code_sets, request_for
 
 import cloister as cl
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationRequest, Uncovered
+from cloister.codesets.generalization.data import GeneralizationRequest, Sets, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.sets import Sets
-from cloister.codesets.generalization.verify import Promise, Secret, verify
+from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.codesets.generalization.verify_counts import has_rare_itemset
 
 RECORDS = [*["ab"] * 2, *["ac"] * 2, "bc", "bd", *["d"] * 3, "ef", "e", "f"]
@@ -35,17 +34,19 @@ def found(codes):
 
 def promised(codes):
     """What the request asked for."""
-    return Promise(PrivacyPolicy.all_combinations(codes, 2), UtilityPolicy.of({group: group for group in GROUPS}))
+    return GeneralizationGuarantee(
+        PrivacyPolicy.all_combinations(codes, 2), UtilityPolicy.of({group: group for group in GROUPS})
+    )
 
 
 def failures(codes, released, **parts):
     """What the verifier says of a release with some parts changed."""
-    return "; ".join(verify(replace(released, **parts), promised(codes), Secret(codes)).failures)
+    return "; ".join(verify(replace(released, **parts), promised(codes), GeneralizationSecret(codes)).failures)
 
 
 def test_a_release_passes(codes, found):
     """With its original, with the order of the records or without."""
-    assert verify(found.released, promised(codes), Secret(codes, found.origin)).holds
+    assert verify(found.released, promised(codes), GeneralizationSecret(codes, found.origin)).holds
     assert failures(codes, found.released) == ""
     assert max(map(len, found.released.named_terms())) > 1
 
@@ -68,8 +69,8 @@ def test_a_set_that_meets_only_after_generalization_is_refused():
     terms, merged = Sets.of([[0, 2], [1, 3]]), [[0], [0], [0], [0], [0, 1], [1], [1], [1], [1]]
     forged = replace(whole, terms=terms, records=Sets.of(merged), suppressed=np.empty(0, dtype=np.int32))
 
-    assert verify(whole, Promise(privacy), Secret(codes)).holds
-    assert verify(forged, Promise(privacy), Secret(codes)).failures == (
+    assert verify(whole, GeneralizationGuarantee(privacy), GeneralizationSecret(codes)).holds
+    assert verify(forged, GeneralizationGuarantee(privacy), GeneralizationSecret(codes)).failures == (
         "not so: every set of the privacy policy, and every part of one, is held by no record or by 2 or more",
     )
 
@@ -78,7 +79,7 @@ def test_terms_across_utility_constraints_are_refused(codes, found):
     """Definition 3.2; codes of no set may share a term only if that was asked for."""
     crossing = UtilityPolicy.of({"ab": "ab", "c": "c"})
     told = "not so: the codes of each term are in one set of the utility policy"
-    apart = Promise(promised(codes).privacy, UtilityPolicy.of({"d": "d"}), uncovered_together=False)
+    apart = GeneralizationGuarantee(promised(codes).privacy, UtilityPolicy.of({"d": "d"}), uncovered_together=False)
 
     assert told in verify(found.released, replace(promised(codes), utility=crossing)).failures
     assert told in verify(found.released, apart).failures
@@ -110,14 +111,18 @@ def test_records_that_are_not_the_originals_are_refused(codes, found):
 
     assert told in failures(codes, released, records=Sets.of(longer))
     assert "number of records" in failures(codes, released, records=Sets.of(records[1:]))
-    assert "the codes and the number" in "".join(verify(released, Promise(), Secret(code_sets(["ab"] * 12))).failures)
+    assert "the codes and the number" in "".join(
+        verify(released, GeneralizationGuarantee(), GeneralizationSecret(code_sets(["ab"] * 12))).failures
+    )
     same = np.zeros(len(records), dtype=np.int64)
-    assert told in "".join(verify(released, Promise(), Secret(codes, same)).failures)
+    assert told in "".join(verify(released, GeneralizationGuarantee(), GeneralizationSecret(codes, same)).failures)
 
 
 def test_without_a_policy_nothing_is_promised(codes, found):
     """A release that states no m needs the policy to be checked."""
-    assert "privacy policy is known" in "".join(verify(replace(found.released, m=None), Promise()).failures)
+    assert "privacy policy is known" in "".join(
+        verify(replace(found.released, m=None), GeneralizationGuarantee()).failures
+    )
 
 
 def test_numbered_occurrences_are_verified():
@@ -127,7 +132,12 @@ def test_numbered_occurrences_are_verified():
     privacy = PrivacyPolicy.of([["a", "b"], ["c"], ["a#2"]])
     found = generalize(codes, GeneralizationRequest(2, privacy, policy=policy))
 
-    assert verify(found.released, Promise(privacy, policy), Secret(codes, found.origin)).failures == ()
+    assert (
+        verify(
+            found.released, GeneralizationGuarantee(privacy, policy), GeneralizationSecret(codes, found.origin)
+        ).failures
+        == ()
+    )
     assert [codes.vocabulary[code] for code in found.released.suppressed] == ["c#1"]
 
 

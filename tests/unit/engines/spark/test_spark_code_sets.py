@@ -11,11 +11,11 @@ from tests.patients_with_codes import RECORDS, long, wide
 
 import cloister as cl
 from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest, Safe
-from cloister.codesets.disassociation.joined import join_parts
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import Secret, verify
+from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.spark.code_blocks import blocks_of
 from cloister.engines.spark.code_source import SparkFiles
@@ -59,7 +59,7 @@ def test_parts_keep_the_promise(spark, codes, ask, tmp_path):
     files = {"original": tmp_path / "codes.csv", "crosswalk": tmp_path / "crosswalk.csv"}
 
     assert release.custody.figures["parts"] > 3
-    assert verify(release.clusters, Secret(codes, cluster, 1)).failures == ()
+    assert verify(release.clusters, DisassociationSecret(codes, cluster, 1)).failures == ()
     assert verify_folder(tmp_path / "release", **files).holds
 
 

@@ -96,11 +96,6 @@ def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledSto
     ----------
     top : highest level of each attribute
     is_upward : whether coarser policies inherit the property; else finer ones do
-
-    Raises
-    ------
-    InputError
-        There is no such store.
     """
     if name not in STORES:
         hint = did_you_mean(name, STORES)
