@@ -142,28 +142,49 @@ def _reached(start: str, graph: dict[str, set[str]], seen: set[str]) -> Iterator
     yield start
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """What is counted, how much there is, and how much there may be."""
+@dataclass(frozen=True)
+class Measure:
+    """Something that is counted: how much there is, how much there may be today, and where it must arrive.
+
+    A test holds today's limit, which is lowered whenever the house has become smaller.
+    """
+
+    what: str
+    found: float
+    limit: float
+    goal: float
+    is_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether today's limit is kept."""
+        return self.found >= self.limit if self.is_least else self.found <= self.limit
+
+
+def measures() -> list[Measure]:
+    """Count everything."""
     files, tests = sources(SRC), sources(ROOT / "tests")
     code = sum(file.code() for file in files)
     text = "\n".join(file.text for file in files)
     where = [file for file in files if file.path.startswith(INVARIANTS) or "verif" in file.path]
     comments = 100 * sum(file.comments() for file in where) / sum(file.code() for file in where)
     any_count = sum(isinstance(node, ast.Name) and node.id == "Any" for file in files for node in ast.walk(file.tree))
+    named = sum(SETTING in file.text for file in files)
+    lines_of_tests = sum(file.lines for file in tests)
     return [
-        ("lines of src", f"{sum(file.lines for file in files):,}", "50,000"),
-        ("lines of code", f"{code:,}", "35,000"),
-        ("files", f"{len(files):,}", "250"),
-        ("lines that verify, or say what a manifest may hold", f"{_lines(files, CHECKS):,}", "4,500"),
-        ("lines of cli/", f"{_lines(files, re.compile('^cli/')):,}", "2,300"),
-        (f"files that name {SETTING}", f"{sum(SETTING in file.text for file in files)}", "4"),
-        ("Any", f"{any_count:,}", "120"),
-        ("access to a manifest by string key", f"{len(MANIFESTS.findall(text)):,}", "0"),
-        ("private helpers of three lines with one caller", f"{lonely_helpers(files)}", "60"),
-        ("class names of several classes", f"{shared_names(files)}", "5"),
-        ("import circles", f"{circles(files)}", "0"),
-        ("comments for 100 lines of search, kernels, verifiers", f"{comments:.1f}", "at least 3"),
-        ("test lines for a line of code", f"{sum(file.lines for file in tests) / code:.2f}", "at least 0.8"),
+        Measure("lines of src", sum(file.lines for file in files), 73_500, 50_000),
+        Measure("lines of code", code, 46_100, 35_000),
+        Measure("files", len(files), 590, 250),
+        Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 10_800, 4_500),
+        Measure("lines of cli/", _lines(files, re.compile("^cli/")), 6_200, 2_300),
+        Measure(f"files that name {SETTING}", named, 12, 4),
+        Measure("Any", any_count, 620, 120),
+        Measure("access to a manifest by string key", len(MANIFESTS.findall(text)), 570, 0),
+        Measure("private helpers of three lines with one caller", lonely_helpers(files), 340, 60),
+        Measure("class names of several classes", shared_names(files), 55, 5),
+        Measure("import circles", circles(files), 4, 0),
+        Measure("comments for 100 lines of search, kernels, verifiers", comments, 0.2, 3, is_least=True),
+        Measure("test lines for a line of code", lines_of_tests / code, 0.8, 0.8, is_least=True),
     ]
 
 
@@ -171,6 +192,11 @@ def _lines(files: list[Source], name: re.Pattern[str]) -> int:
     return sum(file.lines for file in files if name.search(file.path))
 
 
+def _text(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.1f}"
+
+
 if __name__ == "__main__":
-    for what, found, limit in rows():
-        print(f"{what:<54} {found:>8}   {limit}")
+    for one in measures():
+        word = "at least" if one.is_least else "at most"
+        print(f"{one.what:<54} {_text(one.found):>8}   {word} {_text(one.limit):>6}, to become {_text(one.goal)}")
