@@ -156,7 +156,7 @@ def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
 
 
 def _in_our_words(make: Callable[[], object], file: str) -> None:
-    """Do something there, or say in our words why it cannot be done; its own words quote values."""
+    """Run something there, or raise an error in our words, as its own quote values."""
     state: str | None = ""
     try:
         make()
