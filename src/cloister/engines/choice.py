@@ -1,4 +1,4 @@
-"""Which engine counts a table: the one whose word was asked for, or that which fits its size and where it is."""
+"""Which engine counts a table: the one that was asked for by its word, or the one that fits size and place."""
 
 import re
 import zlib
@@ -86,7 +86,7 @@ def check_memory_or_spark(word: str) -> None:
 
 
 def name_of_table(folder: str) -> str:
-    """Return what a protected table is called unless it was given a name: as the folder of the release.
+    """Return the default name of a protected table: that of the folder of the release.
 
     Examples
     --------

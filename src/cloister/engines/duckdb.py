@@ -1,4 +1,4 @@
-"""DuckDB: over a file, whose records are counted as they are read, or a database, in which the protected table is made.
+"""DuckDB over a file, whose records are counted as they are read, or a database, where the protected table is made.
 
 A file of text or Parquet may be larger than memory. Of a database only counts leave it, all in one transaction.
 """
@@ -139,7 +139,7 @@ def _by_bytes(name: str, kind: str, query: Query) -> str:
 
 
 def _in_our_words(ask: Any, file: str) -> Any:
-    """What DuckDB answers, or in our words why it does not; its own words quote values."""
+    """The answer of DuckDB, or an error in our words, as its own quote values."""
     reason = ""
     try:
         return ask()
@@ -273,7 +273,7 @@ def _check_names(names: Sequence[str], shown: str) -> None:
 
 
 def _pattern(path: Path) -> str:
-    """The pattern that means this path alone."""
+    """The pattern that matches this path alone."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 

@@ -1,4 +1,4 @@
-"""A protected table made where the rows are: statements that make it, counts by which it is checked, what is loaded."""
+"""A protected table made where the rows are: statements that make it, and counts that check it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -61,11 +61,12 @@ class PostgreSQL:
         """Return the rows of a query."""
         sql = query.sql(dialect=self.dialect)
         self.call.doing = "fetch"
-        return self._waited(lambda: answer_of(self.query, self.cursor, self.call, lambda: self._fetched(sql)))
 
-    def _fetched(self, sql: str) -> pl.DataFrame:
-        self.cursor.execute(sql)
-        return plain_columns(fetched(self.cursor, self.query), self.file)
+        def ask() -> pl.DataFrame:
+            self.cursor.execute(sql)
+            return plain_columns(fetched(self.cursor, self.query), self.file)
+
+        return self._waited(lambda: answer_of(self.query, self.cursor, self.call, ask))
 
     def run(self, statement: Any) -> None:
         """Run a statement inside the transaction."""
@@ -155,7 +156,7 @@ def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
 
 
 def _in_our_words(make: Callable[[], object], file: str) -> None:
-    """Do something there, or say in our words why it cannot be done; its own words quote values."""
+    """Run something there, or raise an error in our words, as its own quote values."""
     state: str | None = ""
     try:
         make()

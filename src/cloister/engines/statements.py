@@ -1,4 +1,4 @@
-"""The SQL of a protected table, as trees of expressions that are written in the dialect of each engine; and its counts.
+"""The SQL of counts and protected tables, as trees of expressions that are written in the dialect of each engine.
 
 Columns are called by their place, c0, c1 and so on, inside every statement: any name may be that of another column.
 """

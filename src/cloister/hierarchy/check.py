@@ -1,4 +1,4 @@
-"""Looking at a hierarchy before it is used: is a file of one legal, and what does it do to a column?
+"""Hierarchies before they are used: whether a file is a legal one, and what each level does to a column.
 
 Legal is every value once, levels that nest, one root. Answers are in line numbers, not labels; a preview shows labels,
 for the owner's eyes.

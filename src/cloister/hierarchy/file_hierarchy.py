@@ -113,7 +113,9 @@ class FileHierarchy:
         surplus = self._surplus(texts, missing)
         counts = np.ones((len(paths), len(values)), dtype=np.int64)
         for level in range(1, len(paths)):
-            counts[level] = self._covered(level, paths[level], surplus)
+            sizes = self._group_sizes[level]
+            of_missing = None if self._missing_row is None else self.rows[self._missing_row][level]
+            counts[level] = [sizes[label] + surplus * (label == of_missing) for label in paths[level]]
         counts.flags.writeable = False
         return Ladder(column, values, (values, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1))
 
@@ -122,11 +124,6 @@ class FileHierarchy:
         if self._missing_row is None:
             return 0
         return missing + (self.rows[self._missing_row][0] in texts) - 1
-
-    def _covered(self, level: int, labels: Sequence[str], surplus: int) -> list[int]:
-        sizes = self._group_sizes[level]
-        missing = None if self._missing_row is None else self.rows[self._missing_row][level]
-        return [sizes[label] + surplus * (label == missing) for label in labels]
 
 
 def read_hierarchy_file(

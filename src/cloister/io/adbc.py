@@ -140,7 +140,7 @@ def unreachable(said: str, query: Query) -> str:
 
 
 def answer_of(query: Query, cursor: Any, call: Call, ask: Callable[[], T]) -> T:
-    """What the database answers, or in our words why it does not; its own words quote values."""
+    """The answer of the database, or an error in our words, as its own quote values."""
     state: str | None = None
     try:
         return ask()

@@ -181,7 +181,7 @@ def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
 
 
 def _notes(found: CodeColumns, wanted: CodeColumns, rest: Sequence[str]) -> tuple[str, ...]:
-    """What a user should know of what was taken for what."""
+    """Notes on the columns that were recognised by name, and on those that are not released."""
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
     notes = taken_as(roles)
     if found.id is None:

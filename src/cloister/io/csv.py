@@ -247,7 +247,7 @@ def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
 
 
 def _stray_return(data: bytes, delimiter: str, file: str) -> InputError:
-    """Polars takes a carriage return alone now for a part of the cell, now for nothing."""
+    """The refusal of a lone carriage return, which Polars sometimes keeps in the cell and sometimes drops."""
     marked = _marked(data, delimiter)
     found = re.search(rb"\r(?!\n)", marked)
     assert found

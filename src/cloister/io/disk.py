@@ -1,4 +1,4 @@
-"""Files for their owner alone, whole or not there: writing, renaming in one step of the system, letting stops wait."""
+"""Files for their owner alone, whole or not there: writing, renaming in one system call, delaying requests to stop."""
 
 import ctypes
 import errno
@@ -136,7 +136,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two places change what stands in them; False where the system cannot, and nothing was done.
+    """Exchange two paths in one step; False, with nothing done, where the system cannot.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Rename ``source``, and replace nothing; where the system cannot see to that, as far as one can look before.
+    """Rename ``source`` and replace nothing; where the system cannot guarantee that, ``target`` is looked for before.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
 
 @contextmanager
 def stops_wait() -> Iterator[None]:
-    """Let an interruption or a request to end, if one comes during the block, have its effect after it.
+    """Delay interruptions and requests to end that come during the block until it is left.
 
     Other threads than the main one are never interrupted, and nothing is done there.
     """

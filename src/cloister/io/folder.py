@@ -178,7 +178,7 @@ def _undo(move: _Move) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a folder from another one of its name; None where there is none."""
+    """Device and inode, which tell a folder from another one of its name; None where there is none."""
     if not os.path.lexists(path):
         return None
     found = path.lstat()

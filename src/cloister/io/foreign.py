@@ -1,4 +1,4 @@
-"""Other people's code: its error messages quote the data, and whoever interrupts should not have to wait for it."""
+"""Calls into other libraries: their error messages quote the data, and they must stay interruptible."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -39,7 +39,7 @@ def call_foreign(action: Callable[[], Result], refusal: InputError) -> Result:
 
 
 def waited_for(work: Callable[[], T], cancel: Callable[[], None]) -> T:
-    """Return what ``work`` returns, done in a thread of its own; whoever interrupts need not wait until it ends.
+    """Return what ``work`` returns; it runs in a thread of its own, so that an interruption need not wait for it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The columns of a file: how messages name them, as its first line may be a patient's record; usual names of codes."""
+"""The columns of a file: how messages may name them, as the first line may be a record, and usual names of codes."""
 
 import re
 from collections.abc import Sequence
@@ -138,7 +138,7 @@ def text_of_codes(column: pl.Series, file: str) -> pl.Series:
 
 
 def taken_as(roles: Sequence[tuple[str, str | None, str | None]]) -> list[str]:
-    """Return notes on what was taken for what: for each role the column found, and the one asked for."""
+    """Return notes on columns recognised by name, from each role, the column found and the one asked for."""
     return [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
 
 

@@ -125,7 +125,7 @@ def _is_ours(opened: int) -> bool:
 
 
 def _remove_if_dead(path: Path, target: Path, opened: int) -> bool:
-    """Whether it was; works on the open folder, not on its name, which may lead elsewhere meanwhile."""
+    """Remove the folder of a dead run, else return False; works on the open folder, as its name may lead elsewhere."""
     lock = os.open(_RECORD, os.O_RDWR | _FLAGS, dir_fd=opened)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

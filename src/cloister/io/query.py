@@ -112,7 +112,7 @@ def is_address(text: str) -> bool:
 
 
 def check_address(url: str, name: str) -> None:
-    """Refuse what is no address, or holds a secret; nothing of it is shown."""
+    """Refuse a text that is no address or holds a secret; messages show nothing of it."""
     if not is_address(url) or not url.isprintable():
         raise InputError(
             f"The url of {name} names no database. It can be postgresql://host:port/database, duckdb:PATH, sqlite:PATH "

@@ -163,7 +163,7 @@ def _coded(resource: Resource, systems: Sequence[str]) -> CodedResource:
 def _made(
     found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
 ) -> SourceRecords:
-    """Claims; those that refer to what is another patient's are refused."""
+    """Claims; refused are those that refer to a resource of another patient."""
     encounters = once(found["Encounter"])
     by_id = [{name: one for one in each if (name := id_of(one.resource))} for each in (had, done)]
     rows = (_claim(one, encounters, *by_id) for one in found["Claim"])
@@ -208,7 +208,7 @@ def _claim(
 
 @dataclass(frozen=True)
 class Entry:
-    """A diagnosis or procedure of a claim: its code, and, where it was referred to, whose it is."""
+    """A diagnosis or procedure of a claim: its code and, where given by reference, its patient."""
 
     code: str | None
     by_id: bool = False
@@ -216,7 +216,7 @@ class Entry:
 
 
 def _entries(content: Row, name: str, known: Mapping[str, CodedResource], systems: Sequence[str]) -> list[Entry]:
-    """The diagnoses or procedures of a claim, in their sequence, told or referred to."""
+    """The diagnoses or procedures of a claim, in their sequence, given as codes or by reference."""
 
     def place(entry: Any) -> float:
         number = at(entry, "sequence")

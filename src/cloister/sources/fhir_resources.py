@@ -1,4 +1,4 @@
-"""Resources of FHIR: read from lines of JSON, what stands in their elements, and which of them become records."""
+"""Resources of FHIR: reading them from lines of JSON, their elements, and which of them become records."""
 
 import json
 import math
@@ -156,7 +156,7 @@ def _refuse(lines: Sequence[int], what: str, advice: str, member: Member) -> Non
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    """The object in a line; None where it is no whole one. What the parser says of it quotes it, and is forgotten."""
+    """The object in a line; None where it is no whole one. The parser's message quotes the line and is dropped."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
@@ -206,7 +206,7 @@ def subject_of(resource: Resource, element: str = "subject") -> Subject:
 
 
 def named_in(reference: str | None) -> str | None:
-    """Who is referred to, be it by an identifier: ``Organization?identifier=SYSTEM|NUMBER``."""
+    """The person or organisation referred to, be it by an identifier: ``Organization?identifier=SYSTEM|NUMBER``."""
     if reference is None:
         return None
     found = reference.rsplit("|", 1)[-1].split("/_history/")[0]
@@ -214,7 +214,7 @@ def named_in(reference: str | None) -> str | None:
 
 
 def years_in(age: Any) -> int | None:
-    """The completed years that an age tells; None where it is in other units, or not told as one number."""
+    """The completed years of an age; None where it has other units, or is not one number."""
     value, units = at(age, "value"), (text_at(age, "code"), text_at(age, "unit"))
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not is_number or at(age, "comparator") is not None or not 0 <= value <= OLDEST:
@@ -286,7 +286,7 @@ def once(found: Sequence[Resource]) -> dict[str, Resource]:
 
 
 def not_a_patient(whose: Subject) -> str | None:
-    """Why a resource is left out that is not of a patient."""
+    """Why a resource that belongs to no patient is left out."""
     return "of a group, a device or another that is no patient" if whose.is_other else None
 
 

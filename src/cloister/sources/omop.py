@@ -192,7 +192,7 @@ def _with_specialty(visits: pl.DataFrame, files: Files) -> pl.DataFrame:
 
 
 def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:
-    """CONCEPT: an id each, and what is told of it; the concept that stands for none is left out."""
+    """CONCEPT: each id with one of its columns; the concept that stands for none is left out."""
     take = files.table if needed else files.table_if_there
     found = take("concept", ("concept_id", wanted))
     if found is None:
@@ -202,7 +202,7 @@ def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFram
 
 
 def _with(frame: pl.DataFrame, concepts: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """``frame`` with what is told of the concepts in ``column``, as the column ``name``."""
+    """``frame`` joined with the values of the concepts in ``column``, as the column ``name``."""
     names = concepts.rename({concepts.columns[0]: column, concepts.columns[1]: name})
     return frame.join(names, on=column, how="left", maintain_order="left")
 

@@ -1,4 +1,4 @@
-"""A file, a query or a collection of files -> the input of a shape. Collections are named so: ``omop:cdm.zip``."""
+"""A file, a query or a collection of files -> the input of a shape. ``omop:cdm.zip`` names a collection."""
 
 import os
 import re

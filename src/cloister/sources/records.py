@@ -65,7 +65,7 @@ class SourceRecords:
         )
 
     def dated(self, column: str) -> pl.DataFrame:
-        """The dates of a column, as `dates.parsed` returns them."""
+        """The dates of a column, as `parsed` returns them."""
         dates = parsed(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
@@ -97,7 +97,7 @@ class People(SourceRecords):
     """Records of people, one each: with `SEX` and `BIRTH`, a date to the day, the month or the year."""
 
     def checked(self) -> "People":
-        """These, if each has an id, and another one."""
+        """These records, if each has an id of its own."""
         if not self.frame.height:
             raise InputError("There are no patients, so there is nothing to release.")
         ids = self.frame[ID]

@@ -37,7 +37,7 @@ CLUSTER_SHARES = {
 """Patients with a cluster of conditions, by bands of ages."""
 
 INSIDE, OUTSIDE = 1.9, 0.5
-"""How much more, or less, common a condition is in who has its cluster, or has not."""
+"""How much more common a condition is in patients with its cluster, and how much less in others."""
 
 HEART_IF_METABOLIC = 1.5
 FRAILTY = (0.35, 0.7, 1.0, 1.4, 2.2)
@@ -181,7 +181,7 @@ def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares
 
 
 def _with_healthy(people: MadePeople, found: list[Whole]) -> list[Whole]:
-    """Give those who have nothing an examination."""
+    """Give patients without a condition an examination."""
     has = np.zeros(people.n, dtype=bool)
     for own in found:
         has[own] = True

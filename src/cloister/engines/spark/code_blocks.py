@@ -107,7 +107,7 @@ def read_blocks(frame: Any, reading: BlockReading) -> Blocks:
 
 
 def _read(blocks: Any, reading: BlockReading) -> Blocks:
-    """Add up what the workers tell of their blocks."""
+    """Add up the figures that the workers return of their blocks."""
     with_heads = blocks.filter("length(head) > 0").selectExpr("part", "kind", "head", "cast('' as binary) as body")
     heads = [unpack(row.head) for row in collected(with_heads)]
     form, column = reading.form, reading.form.columns.codes or reading.form.columns.code

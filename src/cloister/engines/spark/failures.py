@@ -1,4 +1,4 @@
-"""What Spark says when something fails quotes rows and Java: none of it is shown. It would wait for ever; we do not."""
+"""Failures of Spark: its messages quote rows and Java and are never shown; a cluster without workers is given up."""
 
 import logging
 import os

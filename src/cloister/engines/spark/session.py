@@ -268,18 +268,14 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.task.maxFailures": "2",
     }
     if re.match(r"local\b", master):
+        memory_mib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20)
+        least, most = MEMORY_MIB
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         settings |= {
             "spark.local.dir": str(folder),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": f"{_memory_mib()}m",
+            "spark.driver.memory": f"{min(most, max(least, memory_mib // SHARE_OF_MEMORY))}m",
             "spark.sql.shuffle.partitions": str(2 * cores),
         }
     return settings
-
-
-def _memory_mib() -> int:
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20)
-    low, high = MEMORY_MIB
-    return min(high, max(low, total // SHARE_OF_MEMORY))

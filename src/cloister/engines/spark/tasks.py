@@ -119,7 +119,7 @@ def forget(frame: Any) -> None:
 
 
 def failed(row: Row) -> CloisterError:
-    """Return the error that a row tells of."""
+    """Return the error that a row stands for."""
     return _error(*unpack(row.head))
 
 
