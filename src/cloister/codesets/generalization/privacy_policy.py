@@ -182,8 +182,8 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     apart = distinct.chosen(~occurs)
     required = distinct.chosen(occurs)
     if len(apart):
-        holders = CodePostings.of(_records(codes), codes.n_codes)
-        parts = joined([maximal_parts(apart.members(number), holders) for number in range(len(apart))])
+        postings = CodePostings.of(_records(codes), codes.n_codes)
+        parts = joined([maximal_parts(apart.members(number), postings) for number in range(len(apart))])
         required = maximal(required.joined(parts))
     return PrivacyConstraints(given, required, apart)
 
