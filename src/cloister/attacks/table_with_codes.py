@@ -37,7 +37,6 @@ class InClasses:
     Attributes
     ----------
     classes : the classes that have codes, one group each
-    chunks : the clusters in them
     place : (n_patients,) the patient's place among those with codes
     """
 

@@ -125,7 +125,6 @@ class ByCodes:
 
     Attributes
     ----------
-    among : the sequences
     codes : of each patient the distinct codes
     """
 

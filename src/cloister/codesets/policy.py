@@ -54,7 +54,6 @@ class SupportAsked:
     Attributes
     ----------
     percent : of the patients, at least
-    n_records : patients
     """
 
     percent: float

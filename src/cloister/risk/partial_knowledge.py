@@ -237,7 +237,6 @@ def partial_knowledge(
     ----------
     offsets : (n_records + 1,) where the items of each record begin; every record has some
     items : numbers of items, ascending within a record; an item may be anything that an attacker can know
-    known : numbers of items
     k : at least 2
     seed : of what is sampled
     """

@@ -92,7 +92,6 @@ def bfs(
         discarded by its own bound when its turn comes
     store : how transformations of insufficient quality are kept, see `search.stores`
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

@@ -112,7 +112,6 @@ class Course:
     Parameters
     ----------
     time_limit : seconds from now
-    report : called now and then
     """
 
     def __init__(self, problem: SearchProblem, time_limit: float | None = None, report: Report | None = None) -> None:

@@ -62,7 +62,6 @@ def datafly(
     variant : ``original`` generalizes the attribute with the most distinct values, ``arx`` the one with the fewest;
         ties by the order of the attributes
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

@@ -24,7 +24,6 @@ def exhaustive(
     Parameters
     ----------
     time_limit : seconds after which the best transformation so far is returned, not proven optimal
-    report : called now and then with the progress made
 
     Raises
     ------

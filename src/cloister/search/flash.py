@@ -147,7 +147,6 @@ def flash(
         a flag for each transformation of the lattice
     store : how implicit properties are kept, see `search.stores`
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

@@ -37,7 +37,6 @@ class Frontier(Generic[Waiting]):
 
     Parameters
     ----------
-    problem : the whole problem
     first : a safe transformation; None if none is known
     """
 

@@ -30,7 +30,6 @@ def igreedy(
     variant : how ties are decided: ``original`` by generalizing the attribute with the most distinct values, ``arx``
         by what leaves the attribute with the most distinct values largest; then by the order of the attributes
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

@@ -95,7 +95,6 @@ def incognito(problem: SearchProblem, *, time_limit: float | None = None, report
     Parameters
     ----------
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

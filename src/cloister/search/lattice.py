@@ -53,12 +53,7 @@ class Properties(Protocol):
 
 
 class ImplicitProperties:
-    """Inherited properties in stores: memory grows with what was found, not with the lattice.
-
-    Parameters
-    ----------
-    store : name of the store, see `search.stores`
-    """
+    """Inherited properties in stores: memory grows with what was found, not with the lattice."""
 
     def __init__(self, problem: SearchProblem, store: str) -> None:
         top = problem.top

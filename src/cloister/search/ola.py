@@ -103,7 +103,6 @@ def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Repo
     Parameters
     ----------
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

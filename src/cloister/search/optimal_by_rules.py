@@ -148,7 +148,6 @@ def optimal_by_rules(
     ----------
     problem : its loss a mean of attribute losses
     time_limit : seconds; overrun by some tenths of a second
-    report : called now and then with the progress made
 
     Raises
     ------

@@ -74,7 +74,6 @@ class SearchProblem:
 
     Attributes
     ----------
-    names : names of the attributes
     task : the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
     aggregate : loss of a release from the losses of its attributes
     lowest, highest : (n_attributes,) levels that a transformation may have
@@ -176,7 +175,6 @@ def attribute_losses(task: Task, leaves: Sequence[int], suppressed: int) -> tupl
     Parameters
     ----------
     leaves : what the records kept lose in each attribute, in leaves
-    suppressed : records
     """
     n = task.threshold.n_records
     return tuple(

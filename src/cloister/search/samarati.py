@@ -68,7 +68,6 @@ def samarati(problem: SearchProblem, *, time_limit: float | None = None, report:
     Parameters
     ----------
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------

@@ -189,12 +189,7 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
 
 
 def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None) -> PrivacyPolicy:
-    """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file.
-
-    Parameters
-    ----------
-    read_as : how a file of visits is read
-    """
+    """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file."""
     kind, colon, rest = spec.partition(":")
     if spec == RECORDS:
         return PrivacyPolicy.records(codes)

@@ -66,7 +66,6 @@ class _Counting:
     items, ends, weights : of each place: the term, where its record ends, how many records are like it
     bits : (n_terms + 1, n_bytes) records of each term
     likes : (n_distinct,) how many records are like each
-    k : what is promised
     steps : itemsets that were continued
     """
 
