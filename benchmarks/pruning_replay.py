@@ -21,7 +21,7 @@ from cloister.kernels.antichain import HITS, LIST, SIZE, Antichain, make_anticha
 from cloister.search import lattice
 from cloister.search.course import Course
 from cloister.search.flash import _Flash
-from cloister.search.lattice import PROTECTION, QUALITY, SAFE, ImplicitProperties, Policy
+from cloister.search.lattice import PROTECTION, QUALITY, SAFE, ImplicitProperties, Transformation
 from cloister.search.problem import SearchProblem
 from cloister.search.stores import STORES
 from pruning_runs import Place, compile_kernels, problem_of
@@ -69,7 +69,7 @@ class _Recorded(ImplicitProperties):
         self.logs = {name: _Log(len(problem.names)) for name in PROPERTIES}
         self._log_of = {id(store.antichain.counts): self.logs[name] for name, store in self._stores.items()}
 
-    def note(self, levels: Policy, properties: int) -> None:
+    def note(self, levels: Transformation, properties: int) -> None:
         for name, log in self.logs.items():
             if properties & name:
                 log.add(levels, is_insert=True)
@@ -116,7 +116,7 @@ def _replay(store, inserts, policies):
             antichain.inherits(store, policies[i])
 
 
-def _with_room(kind: int, top: Policy, recording: Recording, *, is_upward: bool) -> Antichain:
+def _with_room(kind: int, top: Transformation, recording: Recording, *, is_upward: bool) -> Antichain:
     """An empty store that need not grow."""
     store = make_antichain(kind, np.array(top, dtype=np.int64), is_upward)
     room = int(recording.inserts.sum()) + 1

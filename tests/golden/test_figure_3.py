@@ -46,4 +46,4 @@ def test_the_query_of_the_figure_is_positive(name):
     assert not store.covers((1, 2, 0))
     assert not store.covers((2, 2, 0))
     assert PropertyStatistics(inserts=3, queries=3, hits=1, largest=3) == store.statistics
-    assert sorted(FOUND) == sorted(store.policies())
+    assert sorted(FOUND) == sorted(store.transformations())

@@ -101,7 +101,7 @@ def test_one_policy_is_a_partition_of_equal_levels(case):
     recoded = recoding(case)
     if case.loss == "dm_star":  # counts classes that are suppressed, which a partition has as one
         return
-    for levels in list(recoded.problem.policies())[:20]:
+    for levels in list(recoded.problem.transformations())[:20]:
         partition = recoded.full_domain(levels, recoded.problem.kept_rows(levels))
         measured = recoded.problem.measure(levels)
         if not measured.kept:

@@ -67,7 +67,7 @@ def test_policies_are_measured_as_defined(ruled):
 def test_what_is_declared_of_a_problem_is_true(ruled):
     """Bounds rise with policies; where rules are monotone, finer policies suppress no less; nested ones keep more."""
     problem = ruled.problem()
-    measured = {levels: problem.measure(levels) for levels in problem.policies()}
+    measured = {levels: problem.measure(levels) for levels in problem.transformations()}
     for levels, fine in measured.items():
         for j, level in enumerate(levels):
             coarse = measured.get((*levels[:j], level + 1, *levels[j + 1 :]))
@@ -90,7 +90,7 @@ def test_column_order_does_not_matter_under_rules_about_the_table(ruled, about_t
     ruled = replace(ruled, table_rules=[about_table])
     frame = ruled.frame()
     problem, turned = ruled.problem(), encode(frame.select(reversed(frame.columns)), ruled.request()).problem
-    for levels in problem.policies():
+    for levels in problem.transformations():
         kept, kept_turned = (one.kept_rows(levels)[one.row_of_record].tolist() for one in (problem, turned))
 
         assert kept == kept_turned

@@ -96,12 +96,7 @@ A_FURTHER_CODE = "a further code"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FurtherCode:
-    """Released records, or reconstructed ones, from which a code is guessed that stands with known ones.
-
-    Attributes
-    ----------
-    among : the records
-    """
+    """Released records, or reconstructed ones, from which a code is guessed that stands with known ones."""
 
     among: TermRecords
 

@@ -42,7 +42,6 @@ class Sensitive:
 
     Attributes
     ----------
-    column : its name
     truth : (n_patients,) text
     groups : (n_records,) group of each released record
     told : (n_records,) text
@@ -201,7 +200,6 @@ def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> A
 
     Parameters
     ----------
-    opened : a release and what it was made from
     budget : patients looked for; a random sample where there are more
     seed : of the sample, and of what is known of each target
     """

@@ -37,7 +37,6 @@ class InClasses:
     Attributes
     ----------
     classes : the classes that have codes, one group each
-    chunks : the clusters in them
     place : (n_patients,) the patient's place among those with codes
     """
 
@@ -61,18 +60,18 @@ class BesideRows:
     Attributes
     ----------
     table : the records by their quasi-identifiers; its groups are of those alone
-    holders : the records that have codes
+    with_codes : the records that have codes
     place, records : (n_patients,) the patient's place among these, and the patient at each place
     """
 
     table: Labelled
-    holders: TermRecords
+    with_codes: TermRecords
     place: Integers
     records: Integers
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
-        held = self.records[self.holders.groups(int(self.place[target]), known)]
+        held = self.records[self.with_codes.groups(int(self.place[target]), known)]
         alike = held[self.table.own[held] == self.table.own[target]]
         return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)
 

@@ -125,7 +125,6 @@ class ByCodes:
 
     Attributes
     ----------
-    among : the sequences
     codes : of each patient the distinct codes
     """
 
@@ -168,6 +167,7 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         _always,
     )
     side = read_side(folder, manifest)
+    lists = {} if side is None else {name: side.select(pl.concat_list(name)).to_series() for name in side.columns}
     return OpenedRelease(
         shape="trajectories",
         method=str(manifest["method"]),
@@ -178,7 +178,7 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         adversaries=(by_codes, by_pairs),
         sensitive=_sensitive(asked, original, side, groups, by_pairs),
         ids=None if theirs.ids is None else ids,
-        traces=Traces(ByPairs(released), by_pairs, groups, _lists(side), rows),
+        traces=Traces(ByPairs(released), by_pairs, groups, lists, rows),
     )
 
 
@@ -206,12 +206,6 @@ def read_side(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
     if WITH_SIDE not in manifest:
         return None
     return read_data(folder / SIDE, delimiter_told(manifest) or ",").cast(pl.String).drop(ID)
-
-
-def _lists(side: pl.DataFrame | None) -> dict[str, pl.Series]:
-    if side is None:
-        return {}
-    return {column: side.select(pl.concat_list(column)).to_series() for column in side.columns}
 
 
 def _sensitive(

@@ -4,13 +4,18 @@ Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Bi
 and 6.1. Deviations: similarity-based constraints are consecutive blocks in the order of the classification, across
 parents, because no parent of ICD-9-CM has 25 or 100 children; frequent itemsets overlap, so that maximal ones are taken
 by support and codes that are used already are left out.
+
+The 18 diseases that genome-wide association studies look into are from Loukides, Gkoulalas-Divanis, Malin (2010), IEEE
+ITAB, Tables I and II; where their ICD-9-CM codes come from is told in ``diseases/README.md``.
 """
 
+import csv
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,17 @@ from cloister.utility import frequent_itemsets, maximal
 
 from .data import CodeSets
 from .encode import plain_code
-from .gwas import gwas_diseases
+
+
+@lru_cache(maxsize=1)
+def gwas_diseases() -> dict[str, tuple[str, ...]]:
+    """Return the beginnings of the ICD-9-CM codes of each disease, without dot."""
+    from importlib.resources import files  # slow to import, and only this policy needs it
+
+    text = files("cloister.codesets").joinpath("diseases", "gwas_diseases.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {row["disease"]: tuple(row["prefixes"].replace(".", "").split()) for row in rows}
+
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
 BUILDERS, GWAS = ("level", "sim", "sup"), "gwas"
@@ -39,7 +54,6 @@ class SupportAsked:
     Attributes
     ----------
     percent : of the patients, at least
-    n_records : patients
     """
 
     percent: float

@@ -21,8 +21,8 @@ class AverageRisk:
     record; some classes may have one record only, so combine the rule with k-anonymity. Cost: one pass over the class
     sizes.
 
-    Monotone: classes joined are fewer and hold the same records, so what a coarser policy keeps is at least as much.
-    Closed: without suppression the number of classes falls and that of records stays.
+    Monotone: classes joined are fewer and hold the same records, so what a coarser transformation keeps is at least as
+    much. Closed: without suppression the number of classes falls and that of records stays.
 
     Parameters
     ----------

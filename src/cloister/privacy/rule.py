@@ -41,7 +41,7 @@ class Histogram:
 
 
 class EquivalenceClasses(Protocol):
-    """The equivalence classes of a table at one policy, as far as rules may see them."""
+    """The equivalence classes of a table at one transformation, as far as rules may see them."""
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -61,9 +61,10 @@ class EquivalenceClasses(Protocol):
 class PrivacyRule(Protocol):
     """What all rules say of themselves.
 
-    ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser policy
-    never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser policy never
-    violates it where a finer one satisfies it *without suppression*. The search prunes by nothing else.
+    ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser
+    transformation never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser
+    transformation never violates it where a finer one satisfies it *without suppression*. The search prunes by nothing
+    else.
     """
 
     model: ClassVar[str]

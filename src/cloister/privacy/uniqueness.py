@@ -23,7 +23,7 @@ class SampleUniqueness:
     released records. Not promised: anything about classes of two or three; combine the rule with others. Cost: one pass
     over the classes of one record.
 
-    Monotone and closed: a record alone at a coarser policy is alone at a finer one.
+    Monotone and closed: a record alone at a coarser transformation is alone at a finer one.
 
     Parameters
     ----------

@@ -44,7 +44,6 @@ class OfPatients:
 
     Attributes
     ----------
-    quasi_identifiers : columns
     prosecutor : risk from somebody who knows them, and that the patient is in the data
     alone : patients that nobody else equals
     """

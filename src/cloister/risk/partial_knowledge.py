@@ -55,15 +55,15 @@ def exactly(value: float) -> Estimate:
     return Estimate(value, value, value)
 
 
-def sample_chances(sets: ItemSets, holders: Holders, m: int, k: int, random: Random) -> tuple[Estimate, Estimate]:
+def sample_chances(sets: ItemSets, postings: Holders, m: int, k: int, random: Random) -> tuple[Estimate, Estimate]:
     """Return the mean share of records' sets of ``m`` items, or of all items if fewer, in one record or below k."""
     records = random.integers(0, sets.offsets.size - 1, DRAWS)
-    found = _supports_of_draws(sets, holders, records, m, random)
+    found = _supports_of_draws(sets, postings, records, m, random)
     return share_of(int((found == 1).sum()), DRAWS), share_of(int((found < k).sum()), DRAWS)
 
 
 def sample_distinct(
-    sets: ItemSets, holders: Holders, m: int, k: int, random: Random
+    sets: ItemSets, postings: Holders, m: int, k: int, random: Random
 ) -> tuple[Estimate, Estimate] | None:
     """Return the share of the distinct sets of ``m`` items in one record, or below k; None if no record has so many.
 
@@ -76,12 +76,12 @@ def sample_distinct(
         return None
     weight = np.cumsum(np.exp(logs - logs.max()))
     records = np.searchsorted(weight, random.random(DRAWS) * weight[-1], side="right")
-    found = _supports_of_draws(sets, holders, np.minimum(records, sizes.size - 1), m, random)
+    found = _supports_of_draws(sets, postings, np.minimum(records, sizes.size - 1), m, random)
     return _ratio(found, 2), _ratio(found, k)
 
 
 def sample_worst(
-    sets: ItemSets, holders: Holders, m: int, open_records: Integers, enough: int, random: Random
+    sets: ItemSets, postings: Holders, m: int, open_records: Integers, enough: int, random: Random
 ) -> tuple[Estimate, int]:
     """Return the share of these records with a set of ``m`` items that at most ``enough`` records hold.
 
@@ -95,7 +95,7 @@ def sample_worst(
     hits = undecided = 0
     for record in looked_at.tolist():
         size = min(m, int(sets.offsets[record + 1] - sets.offsets[record]))
-        least = least_of(sets, holders, record, size, enough, WORK)
+        least = least_of(sets, postings, record, size, enough, WORK)
         hits += least.records <= enough
         undecided += least.records > enough and not least.proven
     n = looked_at.size
@@ -130,16 +130,16 @@ def _ratio(found: Integers, below: int) -> Estimate:
     return Estimate(share, max(0.0, min(share - half, plain.low)), min(1.0, max(share + half, plain.high)))
 
 
-def _supports_of_draws(sets: ItemSets, holders: Holders, records: Integers, m: int, random: Random) -> Integers:
+def _supports_of_draws(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
     """Records that hold a set of ``m`` items, or all, drawn from each of some records."""
     parts = [
-        _some_supports(sets, holders, records[start : start + AT_ONCE], m, random)
+        _some_supports(sets, postings, records[start : start + AT_ONCE], m, random)
         for start in range(0, records.size, AT_ONCE)
     ]
     return np.concatenate(parts)
 
 
-def _some_supports(sets: ItemSets, holders: Holders, records: Integers, m: int, random: Random) -> Integers:
+def _some_supports(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
     sizes = sets.offsets[records + 1] - sets.offsets[records]
     order = random.random((records.size, int(sizes.max())))
     order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
@@ -147,7 +147,7 @@ def _some_supports(sets: ItemSets, holders: Holders, records: Integers, m: int, 
     there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
     wanted = sets.items[np.where(there, taken + sets.offsets[records][:, None], 0)][there]
     offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
-    return supports(sets, holders, offsets, wanted)
+    return supports(sets, postings, offsets, wanted)
 
 
 MOST_KNOWN = 20
@@ -237,7 +237,6 @@ def partial_knowledge(
     ----------
     offsets : (n_records + 1,) where the items of each record begin; every record has some
     items : numbers of items, ascending within a record; an item may be anything that an attacker can know
-    known : numbers of items
     k : at least 2
     seed : of what is sampled
     """
@@ -250,16 +249,16 @@ def partial_knowledge(
     if not sizes.size or not sizes.all():
         raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
-    holders = holders_of(sets, n_items)
+    postings = holders_of(sets, n_items)
     levels: list[_CountedSets] = []
     risks: dict[int, KnowledgeRisk] = {}
     for m in range(1, max(known) + 1):
         counted = m <= LARGEST and len(levels) == m - 1 and (m == 1 or _is_countable(sizes, m, n_items))
         if counted:
-            levels.append(_counted(sets, holders, sizes, m, k, levels))
+            levels.append(_counted(sets, postings, sizes, m, k, levels))
         if m in known:
-            risks[m] = _exact(levels[-1], k) if counted else _sampled(sets, holders, m, k, levels[-1], seed)
-    occurring = int(np.count_nonzero(np.diff(holders.offsets)))
+            risks[m] = _exact(levels[-1], k) if counted else _sampled(sets, postings, m, k, levels[-1], seed)
+    occurring = int(np.count_nonzero(np.diff(postings.offsets)))
     return PartialKnowledge(sizes.size, occurring, k, seed, tuple(risks[m] for m in sorted(risks)))
 
 
@@ -271,11 +270,11 @@ def _is_countable(sizes: Integers, m: int, n_items: int) -> bool:
 
 
 def _counted(
-    sets: ItemSets, holders: Holders, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
+    sets: ItemSets, postings: Holders, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
 ) -> _CountedSets:
     """Count the sets of ``m`` items; records with fewer items keep what their whole set told."""
     if m == 1:
-        support = np.diff(holders.offsets)
+        support = np.diff(postings.offsets)
         each, start = support[sets.items], sets.offsets[:-1]
         present = support[support > 0]
         distinct = np.array([present.size, (present == 1).sum(), (present < k).sum()])
@@ -310,7 +309,7 @@ def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     )
 
 
-def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
+def _sampled(sets: ItemSets, postings: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
     """Sample what sets of ``m`` items tell, beyond what sets of fewer told."""
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m
@@ -318,13 +317,13 @@ def _sampled(sets: ItemSets, holders: Holders, m: int, k: int, level: _CountedSe
     for enough in (1, k - 1):
         settled = int((level.least <= enough).sum())
         open_records = np.flatnonzero(more & (level.least > enough))
-        found, undecided = sample_worst(sets, holders, m, open_records, enough, random)
+        found, undecided = sample_worst(sets, postings, m, open_records, enough, random)
         # Some records are known to be found, and of the open ones a share is.
         shares = (found.value, found.low, found.high)
         worst.append(Estimate(*((settled + open_records.size * share) / level.least.size for share in shares)))
         given_up += undecided
-    chances = sample_chances(sets, holders, m, k, random)
-    distinct = sample_distinct(sets, holders, m, k, random)
+    chances = sample_chances(sets, postings, m, k, random)
+    distinct = sample_distinct(sets, postings, m, k, random)
     return KnowledgeRisk(
         m=m,
         exact=False,

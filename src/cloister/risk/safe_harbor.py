@@ -103,7 +103,6 @@ class IdentifierSign:
 
     Attributes
     ----------
-    column : its name
     letter : of the class of 45 CFR 164.514(b)(2)(i), A to R
     what : what was found, in words and never in values
     records : records with a value of that kind; all with a value, where the name of the column is the sign

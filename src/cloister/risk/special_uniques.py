@@ -36,7 +36,6 @@ class Separation:
 
     Attributes
     ----------
-    columns : their names
     classes : combinations of their values that occur
     distinction : classes / records, in (0, 1]
     separation : share of the pairs of records that differ in some of them, in [0, 1]; 0 for a single record

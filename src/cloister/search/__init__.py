@@ -1,4 +1,4 @@
-"""Which policy to try next. Searches see candidates, their losses and bounds; never rows."""
+"""Which transformation to try next. Searches see candidates, their losses and bounds; never rows."""
 
 from collections.abc import Callable
 from functools import partial
@@ -82,7 +82,7 @@ def search(
         There is no such search, or it cannot be used with these rules, or the lattice is too large to search it to the
         end.
     NoSafeRelease
-        No safe policy exists, or none was found in time.
+        No safe transformation exists, or none was found in time.
     """
     check_search(name)
     if time_limit is None and name not in GREEDY and problem.lattice > MOST_POLICIES:

@@ -1,10 +1,10 @@
-"""Best-first branch and bound: from the finest policy upwards, always on from the policy that loses least.
+"""Best-first branch and bound: from the finest transformation upwards, always on from the one that loses least.
 
 References
 ----------
 Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, "Effective pruning in large search
-spaces". Deviations: what could still tie with the best policy is not pruned, so that ties are decided as everywhere in
-cloister, and a search that is stopped says what it has proven.
+spaces". Deviations: what could still tie with the best transformation is not pruned, so that ties are decided as
+everywhere in cloister, and a search that is stopped says what it has proven.
 """
 
 import heapq
@@ -13,15 +13,15 @@ import math
 from cloister.results import SearchResult, SearchStatistics
 
 from .course import Course
-from .lattice import Policy, direct_generalizations
+from .lattice import Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
 from .stores import CompiledStore, make_store
 
 
 class _Queue:
-    """Policies to go on from, by the loss that was measured; and which were ever put into it.
+    """Transformations to go on from, by the loss that was measured; and which were ever put into it.
 
-    A policy is kept as one number: a search that proves its answer on many attributes holds millions of them.
+    A transformation is kept as one number: a search that proves its answer on many attributes holds millions of them.
     """
 
     def __init__(self, problem: SearchProblem) -> None:
@@ -33,22 +33,22 @@ class _Queue:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def has_seen(self, levels: Policy) -> bool:
-        """Whether a policy was ever put into the queue."""
+    def has_seen(self, levels: Transformation) -> bool:
+        """Whether a transformation was ever put into the queue."""
         return self._number(levels) in self._seen
 
     def push(self, candidate: Candidate) -> None:
-        """Add a policy that was measured."""
+        """Add a transformation that was measured."""
         number = self._number(candidate.levels)
         self._seen.add(number)
         heapq.heappush(self._waiting, (candidate.loss, number, candidate.bound))
 
-    def pass_over(self, levels: Policy) -> None:
-        """Note a policy that was measured and is not gone on from."""
+    def pass_over(self, levels: Transformation) -> None:
+        """Note a transformation that was measured and is not gone on from."""
         self._seen.add(self._number(levels))
 
-    def pop(self) -> tuple[Policy, float]:
-        """Take the policy of least loss; return it with its bound."""
+    def pop(self) -> tuple[Transformation, float]:
+        """Take the transformation of least loss; return it with its bound."""
         _, number, bound = heapq.heappop(self._waiting)
         return self._levels(number), bound
 
@@ -56,14 +56,14 @@ class _Queue:
         """Least bound of what is left."""
         return min((bound for _, _, bound in self._waiting), default=math.inf)
 
-    def _number(self, levels: Policy) -> int:
+    def _number(self, levels: Transformation) -> int:
         number = 0
         for level, low, height in zip(levels, self._lowest, self._heights, strict=True):
-            # Mixed radix: different policies have different numbers.
+            # Mixed radix: different transformations have different numbers.
             number = number * height + level - low
         return number
 
-    def _levels(self, number: int) -> Policy:
+    def _levels(self, number: int) -> Transformation:
         levels = []
         for low, height in zip(reversed(self._lowest), reversed(self._heights), strict=True):
             number, level = divmod(number, height)
@@ -79,31 +79,32 @@ def bfs(
     time_limit: float | None = None,
     report: Report | None = None,
 ) -> SearchResult:
-    """Best policy of the lattice, proven, by best-first branch and bound; good policies early on.
+    """Best transformation of the lattice, proven, by best-first branch and bound; good transformations early on.
 
-    *Guarantee*: without a time limit, the policy that exhaustive search returns, for all rules and losses. With one,
-    the best policy measured, and a bound that no safe policy undercuts. Cost: each policy whose bound does not pass
-    the best loss is measured, and those directly above them; memory grows with what was measured.
+    *Guarantee*: without a time limit, the transformation that exhaustive search returns, for all rules and losses. With
+    one, the best transformation measured, and a bound that no safe transformation undercuts. Cost: each transformation
+    whose bound does not pass the best loss is measured, and those directly above them; memory grows with what was
+    measured.
 
     Parameters
     ----------
-    prediction : whether a policy above one of insufficient quality is passed over; without, it is measured, and
+    prediction : whether a transformation above one of insufficient quality is passed over; without, it is measured, and
         discarded by its own bound when its turn comes
-    store : how policies of insufficient quality are kept, see `search.stores`
+    store : how transformations of insufficient quality are kept, see `search.stores`
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        No policy measured is safe.
+        No transformation measured is safe.
 
     Notes
     -----
-    The bound of a search that is stopped: any policy has a chain from the finest policy up to it. Take the last policy
-    of that chain that was measured. Either it was passed over or discarded, because its bound passes the best loss; or
-    it is still in the queue, or being worked on. Bounds rise along the chain, so the least of the bounds in the queue,
-    of the policy being worked on and of the best loss is a bound on every policy.
+    The bound of a search that is stopped: any transformation has a chain from the finest transformation up to it. Take
+    the last transformation of that chain that was measured. Either it was passed over or discarded, because its bound
+    passes the best loss; or it is still in the queue, or being worked on. Bounds rise along the chain, so the least of
+    the bounds in the queue, of the transformation being worked on and of the best loss is a bound on every
+    transformation.
     """
     course = Course(problem, time_limit, report)
     dear = make_store(store, problem.top, is_upward=True) if prediction else None
@@ -116,15 +117,15 @@ def bfs(
             if dear is not None:
                 dear.insert(levels)
         elif course.is_over or not _expand(levels, course, queue, dear):
-            # What was not measured is above this policy or above one in the queue: see the notes.
+            # What was not measured is above this transformation or above one in the queue: see the notes.
             open_bound = min(bound, queue.least_bound())
     complete = math.isinf(open_bound)
     kept = SearchStatistics() if dear is None else SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)
     return course.result(complete=complete, bound=None if complete else open_bound, statistics=kept)
 
 
-def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore | None) -> bool:
-    """Measure what is directly above a policy and new; False if the time ended before all of it was."""
+def _expand(levels: Transformation, course: Course, queue: _Queue, dear: CompiledStore | None) -> bool:
+    """Measure what is directly above a transformation and new; False if the time ended before all of it was."""
     for above in direct_generalizations(levels, course.problem.top):
         if queue.has_seen(above) or (dear is not None and dear.covers(above)):
             continue
@@ -134,7 +135,7 @@ def _expand(levels: Policy, course: Course, queue: _Queue, dear: CompiledStore |
         if not course.is_too_dear(candidate.bound):
             queue.push(candidate)
             continue
-        # Every coarser policy loses at least this bound, so none has to be reached through this one.
+        # Every coarser transformation loses at least this bound, so none has to be reached through this one.
         queue.pass_over(above)
         if dear is not None:
             dear.insert(above)

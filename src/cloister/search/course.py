@@ -1,7 +1,8 @@
-"""The course of a search that measures policy by policy: what was measured, what may win, and the time it took.
+"""The course of a search that measures one transformation at a time: what may win, and the time it took.
 
-Policies are measured from rows that are already grouped at a finer policy (rollup). Groupings of policies measured
-before are kept, those used last. Of the ones at or below a policy the one with fewest rows is grouped further.
+Transformations are measured from rows that are already grouped at a finer transformation (rollup). Groupings of
+transformations measured before are kept, those used last. Of the ones at or below a transformation the one with fewest
+rows is grouped further.
 
 References
 ----------
@@ -22,7 +23,7 @@ from cloister.kernels.bounds import NOISE, TOLERANCE
 from cloister.kernels.rollup import Grouped, measure_grouped, roll_up
 from cloister.results import Levels, SearchResult, SearchStatistics
 
-from .exhaustive import no_safe_policy
+from .exhaustive import no_safe_transformation
 from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 MOST_GROUPINGS = 512
@@ -34,7 +35,7 @@ WORTH_KEEPING = 0.6
 
 
 class RollUp:
-    """Measures policies as the problem does, with the same results."""
+    """Measures transformations as the problem does, with the same results."""
 
     def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
@@ -47,7 +48,7 @@ class RollUp:
         self._clock = 0
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one policy, and say what that loses."""
+        """Suppress what violates a rule under one transformation, and say what that loses."""
         task = self._problem.task
         at = np.array(levels, dtype=np.int64)
         base = self._smallest(at)
@@ -58,7 +59,7 @@ class RollUp:
         return self._problem.candidate(levels, measure_grouped(grouped, task.costs, task.threshold.k))
 
     def _smallest(self, at: NDArray[np.int64]) -> Grouped:
-        """Grouping of fewest rows at or below a policy."""
+        """Grouping of fewest rows at or below a transformation."""
         self._clock += 1
         n = len(self._kept)
         below = np.flatnonzero((self._levels[:n] <= at).all(axis=1))
@@ -102,16 +103,15 @@ def _n_bytes(grouped: Grouped) -> int:
 
 
 REPORT_EVERY = 64
-"""Policies measured between two reports of progress."""
+"""Transformations measured between two reports of progress."""
 
 
 class Course:
-    """Measures policies for a search, and keeps those that may win.
+    """Measures transformations for a search, and keeps those that may win.
 
     Parameters
     ----------
     time_limit : seconds from now
-    report : called now and then
     """
 
     def __init__(self, problem: SearchProblem, time_limit: float | None = None, report: Report | None = None) -> None:
@@ -137,7 +137,7 @@ class Course:
         return time.perf_counter() > self._deadline
 
     def measure(self, levels: Sequence[int], *, is_allowed: bool = True) -> Candidate:
-        """Measure a policy, and keep it if it is allowed and safe and may win."""
+        """Measure a transformation, and keep it if it is allowed and safe and may win."""
         candidate = self._measure(levels)
         self.checked += 1
         if is_allowed and self.problem.is_safe(candidate):
@@ -180,12 +180,13 @@ class Course:
         statistics: SearchStatistics | None = None,
         minimal: tuple[Levels, ...] = (),
     ) -> SearchResult:
-        """Return the best policy.
+        """Return the best transformation.
 
         Parameters
         ----------
         complete : whether the search has come to its end
-        bound : proven lower bound on the loss of any safe policy; None where the best policy is proven to be the best
+        bound : proven lower bound on the loss of any safe transformation; None where the best transformation is proven
+            to be the best
         among : candidates to choose from; all that were measured and are safe if not given
 
         Raises
@@ -195,7 +196,7 @@ class Course:
         """
         candidates = self._winners if among is None else among
         if not candidates:
-            raise no_safe_policy(self.problem, complete)
+            raise no_safe_transformation(self.problem, complete)
         best = best_of(candidates)
         return SearchResult(
             levels=self.problem.by_name(best.levels),
@@ -211,7 +212,7 @@ class Course:
         )
 
     def best_minimal(self, found: Sequence[Candidate], statistics: SearchStatistics | None = None) -> SearchResult:
-        """Return the best of all minimal safe policies; optimal where coarser safe policies never lose less.
+        """Return the best of all minimal safe transformations; optimal where coarser safe ones never lose less.
 
         Raises
         ------
@@ -219,7 +220,7 @@ class Course:
             There is none.
         """
         by_levels = sorted(found, key=lambda candidate: candidate.levels)
-        # Every safe policy is at or above a minimal one, and the bound of that holds for all above it.
+        # Every safe transformation is at or above a minimal one, and the bound of that holds for all above it.
         bound = None if self.problem.has_monotone_loss else min((c.bound for c in found), default=0.0)
         minimal = tuple(self.problem.by_name(candidate.levels) for candidate in by_levels)
         return self.result(complete=True, bound=bound, among=by_levels, statistics=statistics, minimal=minimal)

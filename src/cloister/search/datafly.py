@@ -1,6 +1,7 @@
 """Datafly: generalize the attribute with the most distinct values until the table is safe.
 
-The walk from the finest policy upwards, one level at a time, until a policy is safe, is that of `igreedy`, too.
+The walk from the finest transformation upwards, one level at a time, until a transformation is safe, is that of
+`igreedy`, too.
 
 References
 ----------
@@ -15,15 +16,15 @@ from cloister.errors import InputError
 from cloister.results import SearchResult
 
 from .course import Course
-from .exhaustive import no_safe_policy
+from .exhaustive import no_safe_transformation
 from .problem import Candidate, Report, SearchProblem
 
 Step = Callable[[Candidate], Candidate | None]
-"""The next policy after one that is not safe; None at the top, or where the time is up."""
+"""The next transformation after one that is not safe; None at the top, or where the time is up."""
 
 
 def first_safe(course: Course, step: Step) -> SearchResult:
-    """Take steps from the finest policy until one is safe.
+    """Take steps from the finest transformation until one is safe.
 
     Raises
     ------
@@ -32,14 +33,14 @@ def first_safe(course: Course, step: Step) -> SearchResult:
     """
     current: Candidate | None = course.measure(tuple(course.problem.lowest.tolist()))
     assert current is not None
-    # Every policy is coarser than the finest, so that the bound of this one holds for all.
+    # Every transformation is coarser than the finest, so that the bound of this one holds for all.
     bound, last = current.bound, current.levels
     while current is not None and not course.problem.is_safe(current):
         last = current.levels
         current = None if course.is_over else step(current)
     if current is None:
-        # Only at the top is it known that no policy is safe; elsewhere the time was up.
-        raise no_safe_policy(course.problem, complete=last == course.problem.top)
+        # Only at the top is it known that no transformation is safe; elsewhere the time was up.
+        raise no_safe_transformation(course.problem, complete=last == course.problem.top)
     return course.result(complete=True, bound=bound, among=[current])
 
 
@@ -51,21 +52,21 @@ Choose = Callable[..., int]
 def datafly(
     problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """A safe policy, fast: one path upwards.
+    """A safe transformation, fast: one path upwards.
 
-    *Guarantee*: the policy is safe; nothing is proven about its loss. Cost: one measurement for each level risen.
+    *Guarantee*: the transformation is safe; nothing is proven about its loss. Cost: one measurement for each level
+    risen.
 
     Parameters
     ----------
     variant : ``original`` generalizes the attribute with the most distinct values, ``arx`` the one with the fewest;
         ties by the order of the attributes
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        The path has come to the coarsest policy, or the time was up.
+        The path has come to the coarsest transformation, or the time was up.
     InputError
         There is no such variant.
     """

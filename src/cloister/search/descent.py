@@ -1,8 +1,8 @@
-"""Good policies fast, unproven: greedy descents from the top, some with one attribute held at a level.
+"""Good transformations fast, unproven: greedy descents from the top, some with one attribute held at a level.
 
-A descent lowers one attribute at a time, the one whose generalization costs most first, as long as the policy stays
-safe and loses less. Alone it ends some percent above the optimum; repeated from its own result with each attribute
-held at each of its levels in turn, it comes within a percent on clinical tables of 15 attributes in seconds.
+A descent lowers one attribute at a time, the one whose generalization costs most first, as long as the transformation
+stays safe and loses less. Alone it ends some percent above the optimum; repeated from its own result with each
+attribute held at each of its levels in turn, it comes within a percent on clinical tables of 15 attributes in seconds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,11 @@ import numpy as np
 
 from .problem import Candidate, SearchProblem
 
-Policy = tuple[int, ...]
+Transformation = tuple[int, ...]
 
 
 def descents(problem: SearchProblem) -> Iterator[Candidate]:
-    """Yield safe policies, each the end of one descent.
+    """Yield safe transformations, each the end of one descent.
 
     The first is the plain descent. Then come rounds from its result that take every improvement at once, and rounds
     that take the best improvement of all, which ends elsewhere and often lower.
@@ -42,12 +42,12 @@ def descents(problem: SearchProblem) -> Iterator[Candidate]:
             base = best
 
 
-def _neighbours(problem: SearchProblem, levels: Policy) -> Iterator[tuple[Policy, int]]:
-    """Policies with one attribute at another level, and that attribute; the others at the top if it was lowered."""
+def _neighbours(problem: SearchProblem, levels: Transformation) -> Iterator[tuple[Transformation, int]]:
+    """Transformations with one attribute at another level, and which; the others at the top if it was lowered."""
     for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
         for level in range(low, high + 1):
             if level != levels[j]:
-                # A lowered attribute may make the policy unsafe: the others start again from the top.
+                # A lowered attribute may make the transformation unsafe: the others start again from the top.
                 others = problem.top if level < levels[j] else levels
                 yield (*others[:j], level, *others[j + 1 :]), j
 
@@ -57,11 +57,11 @@ class _Descent:
 
     def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
-        self._safe: dict[Policy, Candidate] = {}
+        self._safe: dict[Transformation, Candidate] = {}
         self._unsafe = np.empty((0, len(problem.names)), dtype=np.int64)
 
-    def measure(self, levels: Policy) -> Candidate | None:
-        """Measure a policy; None if it is not safe. Below an unsafe policy nothing is safe."""
+    def measure(self, levels: Transformation) -> Candidate | None:
+        """Measure a transformation; None if it is not safe. Below an unsafe transformation nothing is safe."""
         if levels in self._safe:
             return self._safe[levels]
         if (self._unsafe >= np.array(levels)).all(axis=1).any():
@@ -85,7 +85,8 @@ class _Descent:
                     continue
                 lowered = self.measure((*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :]))
                 if lowered is None:
-                    # Later policies of this descent are finer, and below an unsafe policy nothing is safe.
+                    # Later transformations of this descent are finer, and below an unsafe transformation nothing is
+                    # safe.
                     closed.add(j)
                 elif lowered.loss < current.loss:
                     current = lowered

@@ -1,4 +1,4 @@
-"""Exhaustive search: every policy is measured. The oracle of all others; for small lattices."""
+"""Exhaustive search: every transformation is measured. The oracle of all others; for small lattices."""
 
 import math
 import time
@@ -10,33 +10,32 @@ from cloister.results import SearchResult
 from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 REPORT_EVERY = 256
-"""Policies measured between two reports of progress."""
+"""Transformations measured between two reports of progress."""
 
 
 def exhaustive(
     problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """Best policy of the whole lattice, by measuring each.
+    """Best transformation of the whole lattice, by measuring each.
 
-    *Guarantee*: the policy of least loss among all policies that suppress no more than the limit, ties decided as
-    described at `best_of`. Cost: policies x distinct rows x attributes.
+    *Guarantee*: the transformation of least loss among all transformations that suppress no more than the limit, ties
+    decided as described at `best_of`. Cost: transformations x distinct rows x attributes.
 
     Parameters
     ----------
-    time_limit : seconds after which the best policy so far is returned, not proven optimal
-    report : called now and then with the progress made
+    time_limit : seconds after which the best transformation so far is returned, not proven optimal
 
     Raises
     ------
     NoSafeRelease
-        No policy measured is safe.
+        No transformation measured is safe.
     """
     started = time.perf_counter()
     safe: list[Candidate] = []
     least = math.inf
     checked = 0
     complete = True
-    for levels in problem.policies():
+    for levels in problem.transformations():
         if time_limit is not None and time.perf_counter() - started > time_limit:
             complete = False
             break
@@ -49,7 +48,7 @@ def exhaustive(
         if report is not None and checked % REPORT_EVERY == 0:
             report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))
     if not safe:
-        raise no_safe_policy(problem, complete)
+        raise no_safe_transformation(problem, complete)
     best = best_of(safe)
     return SearchResult(
         levels=problem.by_name(best.levels),
@@ -63,7 +62,7 @@ def exhaustive(
     )
 
 
-def no_safe_policy(problem: SearchProblem, complete: bool) -> NoSafeRelease:
+def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRelease:
     """Say why nothing can be released."""
     n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:

@@ -1,15 +1,15 @@
-"""Flash: greedy paths upwards through what is undecided, binary search along them, then every safe policy that may win.
+"""Flash: greedy paths upwards through what is undecided, binary search along them, then all safe ones that may win.
 
-From each undecided policy, lowest ranks first, a greedy path goes upwards. Binary search along it finds where it
-becomes safe, since "not safe" is inherited by finer policies. Generalizing can save records from suppression, so a
-second phase measures all safe policies above that are not excluded by their bound.
+From each undecided transformation, lowest ranks first, a greedy path goes upwards. Binary search along it finds where
+it becomes safe, since "not safe" is inherited by finer transformations. Generalizing can save records from suppression,
+so a second phase measures all safe transformations above that are not excluded by their bound.
 
 References
 ----------
 Kohlmayer, Prasser, Eckert, Kemper, Kuhn (2012), "Flash: Efficient, stable and optimal k-anonymity", PASSAT: paths and
-order of policies. Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49: the properties,
-and keeping them implicitly. Deviations: what could still tie with the best policy is not excluded; where "not safe" is
-not inherited, each policy of a path is measured.
+order of transformations. Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49: the
+properties, and keeping them implicitly. Deviations: what could still tie with the best transformation is not excluded;
+where "not safe" is not inherited, each transformation of a path is measured.
 """
 
 import heapq
@@ -18,7 +18,16 @@ from cloister.errors import InputError, did_you_mean
 from cloister.results import SearchResult
 
 from .course import Course
-from .lattice import PROTECTION, QUALITY, SAFE, ExplicitProperties, ImplicitProperties, Lattice, Policy, Properties
+from .lattice import (
+    PROTECTION,
+    QUALITY,
+    SAFE,
+    ExplicitProperties,
+    ImplicitProperties,
+    Lattice,
+    Properties,
+    Transformation,
+)
 from .problem import Report, SearchProblem
 
 REPRESENTATIONS = ("implicit", "explicit")
@@ -35,15 +44,15 @@ class _Flash:
         self._course = course
 
     def run(self) -> bool:
-        """Decide all policies, rank by rank."""
+        """Decide all transformations, rank by rank."""
         for rank in range(self._lattice.n_ranks):
-            for levels in self._lattice.open_policies(rank, EXCLUDED):
+            for levels in self._lattice.open_transformations(rank, EXCLUDED):
                 if not self._properties.is_measured(levels) and not self._decide_from(levels):
                     return False
         return True
 
-    def _decide_from(self, start: Policy) -> bool:
-        """Follow paths from a policy, and from those above the policies on them that are not safe."""
+    def _decide_from(self, start: Transformation) -> bool:
+        """Follow paths from a transformation, and from those above the transformations on them that are not safe."""
         waiting = [self._lattice.key(start)]
         while waiting:
             levels = heapq.heappop(waiting)[-1]
@@ -57,11 +66,11 @@ class _Flash:
                 return False
         return True
 
-    def _decide_path(self, start: Policy, waiting: list[tuple[float, float, float, Policy]]) -> bool:
-        """Find where the path from a policy becomes safe."""
+    def _decide_path(self, start: Transformation, waiting: list[tuple[float, float, float, Transformation]]) -> bool:
+        """Find where the path from a transformation becomes safe."""
         path = self._lattice.path(start, EXCLUDED | SAFE)
         if not self._problem.is_monotone:
-            # Binary search needs that nothing below an unsafe policy is safe.
+            # Binary search needs that nothing below an unsafe transformation is safe.
             return all(self._decide(levels) is not None for levels in path)
         low, high, first = 0, len(path) - 1, None
         while low <= high:
@@ -71,7 +80,7 @@ class _Flash:
                 return False
             if found & PROTECTION:
                 low = middle + 1
-                # An unsafe policy says nothing of what branches off above it: that waits for paths of its own.
+                # An unsafe transformation says nothing of what branches off above it: that waits for paths of its own.
                 for above in self._lattice.open_above(path[middle], EXCLUDED | SAFE):
                     heapq.heappush(waiting, self._lattice.key(above))
             else:
@@ -79,8 +88,8 @@ class _Flash:
                 first = path[middle]
         return first is None or self._decide_above(first)
 
-    def _decide_above(self, start: Policy) -> bool:
-        """Measure a safe policy and all above it that are not excluded, depth first."""
+    def _decide_above(self, start: Transformation) -> bool:
+        """Measure a safe transformation and all above it that are not excluded, depth first."""
         waiting, seen = [start], {start}
         while waiting:
             levels = waiting.pop()
@@ -88,13 +97,13 @@ class _Flash:
             if found is None:
                 return False
             if not found & EXCLUDED:
-                above = [policy for policy in self._lattice.above(levels) if policy not in seen]
+                above = [one for one in self._lattice.above(levels) if one not in seen]
                 seen.update(above)
                 waiting += sorted(above, key=self._lattice.key, reverse=True)
         return True
 
-    def _decide(self, levels: Policy) -> int | None:
-        """Return what is known to exclude a policy, by measuring it if need be; None if the time is up."""
+    def _decide(self, levels: Transformation) -> int | None:
+        """Return what is known to exclude a transformation, by measuring it if need be; None if the time is up."""
         for excluding in (PROTECTION, QUALITY):
             if self._lattice.is_known(levels, excluding):
                 return excluding
@@ -106,13 +115,13 @@ class _Flash:
         if self._problem.is_monotone:
             found = SAFE if self._problem.is_safe(candidate) else PROTECTION
         else:
-            # Finer policies inherit only what all of them suppress: classes too small for any rule.
+            # Finer transformations inherit only what all of them suppress: classes too small for any rule.
             found = PROTECTION if candidate.least_suppressed > self._problem.limit else 0
         if self._course.is_too_dear(candidate.bound):
             found |= QUALITY
         self._properties.note(levels, found)
         if not found & EXCLUDED:
-            # No property in the stores tells that this policy was measured, as one does of those excluded.
+            # No property in the stores tells that this transformation was measured, as one does of those excluded.
             self._properties.note_measured(levels)
         return found & EXCLUDED
 
@@ -125,24 +134,24 @@ def flash(
     time_limit: float | None = None,
     report: Report | None = None,
 ) -> SearchResult:
-    """Best policy of the lattice, proven, by the Flash algorithm.
+    """Best transformation of the lattice, proven, by the Flash algorithm.
 
-    *Guarantee*: without a time limit, the policy that exhaustive search returns, for all rules and losses. With one,
-    the best policy measured; nothing is proven about the others. Cost: measurements of a small share of the policies,
-    and a question about each; memory grows with what was measured (implicit), or is a byte for each policy (explicit).
+    *Guarantee*: without a time limit, the transformation that exhaustive search returns, for all rules and losses. With
+    one, the best transformation measured; nothing is proven about the others. Cost: measurements of a small share of
+    the transformations, and a question about each; memory grows with what was measured (implicit), or is a byte for
+    each transformation (explicit).
 
     Parameters
     ----------
-    representation : ``implicit`` keeps properties of policies by those at which they were found, ``explicit`` by a
-        flag for each policy of the lattice
+    representation : ``implicit`` keeps properties of transformations by those at which they were found, ``explicit`` by
+        a flag for each transformation of the lattice
     store : how implicit properties are kept, see `search.stores`
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        No policy measured is safe.
+        No transformation measured is safe.
     InputError
         The lattice is too large to be kept explicitly, or there is no such representation or store.
     """

@@ -1,4 +1,4 @@
-"""The boxes of policies that a search has still to decide, and the policies that may win.
+"""The boxes of transformations that a search has still to decide, and the transformations that may win.
 
 A box is searched as far as class sizes go, with more memory where there is no progress.
 """
@@ -22,7 +22,7 @@ from .problem import Candidate, SearchProblem, best_of, distinct_levels, restric
 
 
 class Bounded(Protocol):
-    """Some policies, and what each of them loses at least."""
+    """Some transformations, and what each of them loses at least."""
 
     @property
     def bound(self) -> float:
@@ -33,12 +33,11 @@ Waiting = TypeVar("Waiting", bound=Bounded)
 
 
 class Frontier(Generic[Waiting]):
-    """Boxes waiting, lowest bound first; the policies that may win; and what was counted.
+    """Boxes waiting, lowest bound first; the transformations that may win; and what was counted.
 
     Parameters
     ----------
-    problem : the whole problem
-    first : a safe policy; None if none is known
+    first : a safe transformation; None if none is known
     """
 
     def __init__(self, problem: SearchProblem, first: Candidate | None) -> None:
@@ -54,7 +53,7 @@ class Frontier(Generic[Waiting]):
 
     @property
     def whole(self) -> Box:
-        """The box of all policies."""
+        """The box of all transformations."""
         heights = self.task.ladders.heights
         return Box(np.zeros_like(heights), heights - 1, 0.0, 0)
 
@@ -63,7 +62,7 @@ class Frontier(Generic[Waiting]):
 
     @property
     def checked(self) -> int:
-        """Policies or boxes decided by counting records."""
+        """Transformations or boxes decided by counting records."""
         return int(self.statistics[COUNTED] + self.statistics[MEASURED])
 
     @property
@@ -75,7 +74,7 @@ class Frontier(Generic[Waiting]):
         return not self._waiting
 
     def push(self, box: Waiting) -> None:
-        """Add a box unless nothing in it can lose as little as the best policy."""
+        """Add a box unless nothing in it can lose as little as the best transformation."""
         if self._matters(box):
             # The count decides among equal bounds, so that boxes themselves are never compared.
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
@@ -90,11 +89,11 @@ class Frontier(Generic[Waiting]):
         return min((candidate.loss for candidate in self._found.values()), default=math.inf)
 
     def best(self) -> Candidate | None:
-        """Return the policy that wins among all found; None if nothing was."""
+        """Return the transformation that wins among all found; None if nothing was."""
         return best_of(list(self._found.values())) if self._found else None
 
     def reference(self) -> Best:
-        """Return what a worker should know: the least loss, and the policy of it that wins ties."""
+        """Return what a worker should know: the least loss, and the transformation of it that wins ties."""
         is_final = self._problem.evaluator is None
         if not self._found:
             return reference(math.inf, 0, [0] * len(self._levels), is_final=is_final)
@@ -102,7 +101,7 @@ class Frontier(Generic[Waiting]):
         return reference(candidate.loss, candidate.suppressed, self._index(candidate.levels), is_final=is_final)
 
     def bound(self, running: Sequence[float]) -> float:
-        """Least loss that any policy can have, given the bounds of the boxes being worked on."""
+        """Least loss that any transformation can have, given the bounds of the boxes being worked on."""
         waiting = [self._waiting[0][0]] if self._waiting else []
         return min([self.least, *waiting, *running])
 
@@ -115,22 +114,22 @@ class Frontier(Generic[Waiting]):
             self.push(box)
 
     def measure(self, index: Sequence[int]) -> Candidate:
-        """Measure a policy that is given by its place among the levels worth trying."""
+        """Measure a transformation that is given by its place among the levels worth trying."""
         return self._problem.measure(self._named(index))
 
     def suggest(self, candidate: Candidate) -> None:
-        """Take in a safe policy found by other means; a level that merges nothing stands for the one below it."""
+        """Take in a safe transformation found otherwise; a level that merges nothing stands for the one below it."""
         levels = self._named(self._index(candidate.levels))
         self._keep(candidate if levels == candidate.levels else self._problem.measure(levels))
 
     def _keep(self, candidate: Candidate) -> None:
-        """Keep a policy, and of all only those that lose no more than the least."""
+        """Keep a transformation, and of all only those that lose no more than the least."""
         self._found[candidate.levels] = candidate
         limit = self.least + TOLERANCE
         self._found = {levels: kept for levels, kept in self._found.items() if kept.loss <= limit}
 
     def _matters(self, box: Waiting) -> bool:
-        # A box that can only tie matters as well: the tie break may choose a policy of it.
+        # A box that can only tie matters as well: the tie break may choose a transformation of it.
         return box.bound <= self.least + TOLERANCE
 
     def _named(self, index: Sequence[int]) -> tuple[int, ...]:
@@ -149,7 +148,7 @@ class Explored:
 
     Attributes
     ----------
-    best : what was known of good policies, and what was found
+    best : what was known of good transformations, and what was found
     statistics : (STATISTICS,) int64, what was done; see `cloister.kernels.boxes`
     left : boxes left undone
     workspace : the memory used, for the next box

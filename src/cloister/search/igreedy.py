@@ -1,4 +1,4 @@
-"""IGreedy: from the finest policy upwards to where the smallest class is largest, until the table is safe.
+"""IGreedy: from the finest transformation upwards to where the smallest class is largest, until the table is safe.
 
 References
 ----------
@@ -13,29 +13,28 @@ from cloister.results import SearchResult
 
 from .course import Course
 from .datafly import check_variant, first_safe
-from .lattice import Policy, direct_generalizations
+from .lattice import Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
 
 
 def igreedy(
     problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """A safe policy, fast: of the direct generalizations the one whose smallest class is largest, again and again.
+    """A safe transformation, fast: the direct generalization whose smallest class is largest, again and again.
 
-    *Guarantee*: the policy is safe; nothing is proven about its loss. Cost: one measurement for each attribute and
-    level risen.
+    *Guarantee*: the transformation is safe; nothing is proven about its loss. Cost: one measurement for each attribute
+    and level risen.
 
     Parameters
     ----------
     variant : how ties are decided: ``original`` by generalizing the attribute with the most distinct values, ``arx``
         by what leaves the attribute with the most distinct values largest; then by the order of the attributes
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        The path has come to the coarsest policy, or the time was up.
+        The path has come to the coarsest transformation, or the time was up.
     InputError
         There is no such variant.
     """
@@ -58,7 +57,7 @@ def _step(course: Course, variant: str, current: Candidate) -> Candidate | None:
     return best
 
 
-def _distinct(problem: SearchProblem, before: Policy, after: Policy, variant: str) -> int:
+def _distinct(problem: SearchProblem, before: Transformation, after: Transformation, variant: str) -> int:
     """Distinct values that decide a tie: of the attribute generalized, before; or the most that any has left."""
     if variant == "arx":
         return max(problem.distinct(j, level) for j, level in enumerate(after))

@@ -1,6 +1,6 @@
-"""Incognito: all minimal safe policies, from few attributes to many: what is unsafe on some is unsafe on more.
+"""Incognito: all minimal safe transformations, from few attributes to many: what is unsafe on some is unsafe on more.
 
-A policy on some of the attributes is that policy with all others at the root of their hierarchy.
+A transformation on some of the attributes is that transformation with all others at the root of their hierarchy.
 
 References
 ----------
@@ -42,7 +42,7 @@ class _Incognito:
         for size in range(1, n + 1):
             found: dict[Attributes, NDArray[np.bool_]] = {}
             for attributes in combinations(range(n), size):
-                decided = self._safe_policies(attributes, self._joined(attributes, safe))
+                decided = self._safe_transformations(attributes, self._joined(attributes, safe))
                 if decided is None:
                     return False
                 found[attributes] = decided
@@ -50,20 +50,20 @@ class _Incognito:
         return True
 
     def _joined(self, attributes: Attributes, safe: dict[Attributes, NDArray[np.bool_]]) -> NDArray[np.bool_]:
-        """Policies that are safe on all sets of one attribute less."""
+        """Transformations that are safe on all sets of one attribute less."""
         joined = np.ones([self._heights[j] for j in attributes], dtype=np.bool_)
         for place, left_out in enumerate(attributes):
             rest = tuple(j for j in attributes if j != left_out)
             joined &= np.expand_dims(safe[rest], place)
         return joined
 
-    def _safe_policies(self, attributes: Attributes, candidates: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Which policies on these attributes are safe, lowest ranks first; None if the time is up."""
-        # The minimal policies of the last set, all attributes together, are the result.
+    def _safe_transformations(self, attributes: Attributes, candidates: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Which transformations on these attributes are safe, lowest ranks first; None if the time is up."""
+        # The minimal transformations of the last set, all attributes together, are the result.
         safe = np.zeros_like(candidates)
         self.minimal = []
         places = np.argwhere(candidates)
-        # By rank, so that a policy is met after all finer ones, and is known to be safe if one of them is.
+        # By rank, so that a transformation is met after all finer ones, and is known to be safe if one of them is.
         for index in map(tuple, places[np.argsort(places.sum(axis=1), kind="stable")].tolist()):
             if safe[index]:
                 continue
@@ -80,13 +80,14 @@ class _Incognito:
         levels = list(self._roots)
         for j, level in zip(attributes, index, strict=True):
             levels[j] = self._lowest[j] + level
-        # A root may be above the highest level allowed. Such a policy may rule others out, but not be the answer.
+        # A root may be above the highest level allowed. Such a transformation may rule others out, but not be the
+        # answer.
         is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
         return self._course.measure(tuple(levels), is_allowed=is_allowed)
 
 
 def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best of the minimal safe policies, all of which are found.
+    """Best of the minimal safe transformations, all of which are found.
 
     *Guarantee*: as `ola`. Cost: the lattices of all sets of attributes, twice the work for each further attribute even
     where its hierarchy has one level; measurements of what smaller sets do not rule out.
@@ -94,21 +95,21 @@ def incognito(problem: SearchProblem, *, time_limit: float | None = None, report
     Parameters
     ----------
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        No policy measured is safe.
+        No transformation measured is safe.
     InputError
-        "Not safe" is not inherited by finer policies, or the lattices are too large to be kept policy by policy.
+        "Not safe" is not inherited by finer transformations, or the lattices are too large to be kept transformation by
+        transformation.
     """
     course = Course(problem, time_limit, report)
     course.need_monotone("incognito")
-    policies = math.prod((problem.highest - problem.lowest + 2).tolist())
-    if policies > MOST_FLAGS:
+    n_nodes = math.prod((problem.highest - problem.lowest + 2).tolist())
+    if n_nodes > MOST_FLAGS:
         raise InputError(
-            f"The lattices of all sets of attributes have {policies} policies, too many for incognito (at most "
+            f"The lattices of all sets of attributes have {n_nodes} policies, too many for incognito (at most "
             f"{MOST_FLAGS}). Use optimal, bfs or flash."
         )
     run = _Incognito(problem, course)

@@ -1,4 +1,4 @@
-"""What a search knows about the policies of a lattice: by a few of them that stand for many, or by a flag for each."""
+"""What a search knows about the transformations of a lattice, by a few that stand for many or by a flag for each."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -20,32 +20,32 @@ QUALITY, PROTECTION, SAFE = 1, 2, 4
 
 MEASURED = 8
 BLOCK = 1 << 14
-"""Policies of one rank that are held and ordered at a time."""
+"""Transformations of one rank that are held and ordered at a time."""
 
 DECIMALS = 9
 """Sums of floats that differ by rounding alone shall not decide the order."""
 
 MOST_FLAGS = 1 << 28
-"""Policies of the largest lattice that is kept explicitly."""
+"""Transformations of the largest lattice that is kept explicitly."""
 
-Policy = tuple[int, ...]
+Transformation = tuple[int, ...]
 
 
 class Properties(Protocol):
-    """What is known about policies."""
+    """What is known about transformations."""
 
     seconds: float
 
     def known(self) -> Known:
         """Return the arrays for the kernels."""
 
-    def note(self, levels: Policy, properties: int) -> None:
-        """Note properties of a policy: quality and safe are inherited by coarser, protection by finer policies."""
+    def note(self, levels: Transformation, properties: int) -> None:
+        """Note properties of a transformation: coarser ones inherit quality and safe, finer ones protection."""
 
-    def note_measured(self, levels: Policy) -> None:
-        """Note that this very policy was measured."""
+    def note_measured(self, levels: Transformation) -> None:
+        """Note that this very transformation was measured."""
 
-    def is_measured(self, levels: Policy) -> bool:
+    def is_measured(self, levels: Transformation) -> bool:
         """Whether it was."""
 
     def statistics(self) -> SearchStatistics:
@@ -53,12 +53,7 @@ class Properties(Protocol):
 
 
 class ImplicitProperties:
-    """Inherited properties in stores: memory grows with what was found, not with the lattice.
-
-    Parameters
-    ----------
-    store : name of the store, see `search.stores`
-    """
+    """Inherited properties in stores: memory grows with what was found, not with the lattice."""
 
     def __init__(self, problem: SearchProblem, store: str) -> None:
         top = problem.top
@@ -68,7 +63,7 @@ class ImplicitProperties:
             PROTECTION: make_store(store, top, is_upward=False),
             SAFE: make_store(store, top, is_upward=True),
         }
-        self._measured: set[Policy] = set()
+        self._measured: set[Transformation] = set()
         self._spare = np.zeros(0, dtype=np.uint8), np.zeros(len(top), dtype=np.int64)
         self.seconds = 0.0
 
@@ -77,17 +72,17 @@ class ImplicitProperties:
         quality, protection, safe = (store.antichain for store in self._stores.values())
         return Known(self._lowest, self._highest, *self._spare, quality, protection, safe)
 
-    def note(self, levels: Policy, properties: int) -> None:
-        """Note properties of a policy."""
+    def note(self, levels: Transformation, properties: int) -> None:
+        """Note properties of a transformation."""
         for name, store in self._stores.items():
             if properties & name:
                 store.insert(levels)
 
-    def note_measured(self, levels: Policy) -> None:
-        """Note that this very policy was measured; needed only where no property says so."""
+    def note_measured(self, levels: Transformation) -> None:
+        """Note that this very transformation was measured; needed only where no property says so."""
         self._measured.add(levels)
 
-    def is_measured(self, levels: Policy) -> bool:
+    def is_measured(self, levels: Transformation) -> bool:
         """Whether it was noted as measured."""
         return levels in self._measured
 
@@ -100,7 +95,7 @@ class ImplicitProperties:
 
 
 class ExplicitProperties:
-    """A flag for each policy of the lattice, tagged by slices.
+    """A flag for each transformation of the lattice, tagged by slices.
 
     Raises
     ------
@@ -127,11 +122,11 @@ class ExplicitProperties:
         empty = self._empty
         return Known(self._lowest, self._highest, self.flags.reshape(-1), self._stride, empty, empty, empty)
 
-    def note(self, levels: Policy, properties: int) -> None:
-        """Note properties of a policy, and of all that inherit them."""
+    def note(self, levels: Transformation, properties: int) -> None:
+        """Note properties of a transformation, and of all that inherit them."""
         started = time.perf_counter()
         at = self._at(levels)
-        # The policies at or above one are a slice of the array, those at or below it another.
+        # The transformations at or above one are a slice of the array, those at or below it another.
         above = self.flags[tuple(slice(level, None) for level in at)]
         above |= np.uint8(properties & (QUALITY | SAFE))
         if properties & PROTECTION:
@@ -141,25 +136,25 @@ class ExplicitProperties:
             self._inserts[name] += bool(properties & name)
         self.seconds += time.perf_counter() - started
 
-    def note_measured(self, levels: Policy) -> None:
-        """Note that this very policy was measured."""
+    def note_measured(self, levels: Transformation) -> None:
+        """Note that this very transformation was measured."""
         self.flags[self._at(levels)] |= MEASURED
 
-    def is_measured(self, levels: Policy) -> bool:
+    def is_measured(self, levels: Transformation) -> bool:
         """Whether it was noted as measured."""
         return bool(self.flags[self._at(levels)] & MEASURED)
 
     def statistics(self) -> SearchStatistics:
-        """Return how often policies were tagged; flags are looked up, so nothing is counted as a query."""
+        """Return how often transformations were tagged; flags are looked up, so nothing is counted as a query."""
         quality, protection, _ = (PropertyStatistics(n, 0, 0, 0) for n in self._inserts.values())
         return SearchStatistics(quality, protection, self.seconds, self.flags.nbytes)
 
-    def _at(self, levels: Policy) -> Policy:
+    def _at(self, levels: Transformation) -> Transformation:
         return tuple(level - low for level, low in zip(levels, self._lowest.tolist(), strict=True))
 
 
 class Lattice:
-    """Walks through the policies that are not yet known, in the order that the Flash algorithm tries them."""
+    """Walks through the transformations that are not yet known, in the order that the Flash algorithm tries them."""
 
     def __init__(self, problem: SearchProblem, properties: Properties) -> None:
         self.properties = properties
@@ -168,60 +163,60 @@ class Lattice:
         self._first, self._second = self.order.first.tolist(), self.order.second.tolist()
         self._highest = problem.top
 
-    def open_policies(self, rank: int, known: int) -> Iterator[Policy]:
-        """Yield policies so many ranks above the lowest that have none of these properties when their turn comes."""
+    def open_transformations(self, rank: int, known: int) -> Iterator[Transformation]:
+        """Yield transformations so many ranks above the lowest, if without these properties when their turn comes."""
         cursor = first_of_rank(self.properties.known(), rank)
         while cursor is not None:
             started = time.perf_counter()
             found, cursor = collect(self.properties.known(), known, cursor, BLOCK)
-            policies = in_order(self.order, found)
+            nodes = in_order(self.order, found)
             self.properties.seconds += time.perf_counter() - started
-            # What is found meanwhile may decide policies of this block: each is asked for just before its turn.
-            position = self._next(known, policies, 0)
-            while position < len(policies):
-                yield tuple(policies[position].tolist())
-                position = self._next(known, policies, position + 1)
+            # What is found meanwhile may decide transformations of this block: each is asked for just before its turn.
+            position = self._next(known, nodes, 0)
+            while position < len(nodes):
+                yield tuple(nodes[position].tolist())
+                position = self._next(known, nodes, position + 1)
 
-    def is_known(self, levels: Policy, known: int) -> bool:
-        """Whether a policy has one of these properties."""
+    def is_known(self, levels: Transformation, known: int) -> bool:
+        """Whether a transformation has one of these properties."""
         return self._next(known, np.array([levels], dtype=np.int64), 0) > 0
 
-    def path(self, start: Policy, known: int) -> list[Policy]:
-        """Greedy path upwards from a policy through policies that have none of these properties."""
+    def path(self, start: Transformation, known: int) -> list[Transformation]:
+        """Greedy path upwards from a transformation through transformations that have none of these properties."""
         started = time.perf_counter()
         path = climb(self.properties.known(), self.order, known, np.array(start, dtype=np.int64))
         self.properties.seconds += time.perf_counter() - started
         return [tuple(levels) for levels in path.tolist()]
 
-    def above(self, levels: Policy) -> list[Policy]:
-        """Direct generalizations of a policy, in the order of the attributes."""
+    def above(self, levels: Transformation) -> list[Transformation]:
+        """Direct generalizations of a transformation, in the order of the attributes."""
         return direct_generalizations(levels, self._highest)
 
-    def open_above(self, levels: Policy, known: int) -> list[Policy]:
-        """Direct generalizations of a policy that have none of these properties, in the order of the attributes."""
+    def open_above(self, levels: Transformation, known: int) -> list[Transformation]:
+        """Direct generalizations that have none of these properties, in the order of the attributes."""
         above = self.above(levels)
         if not above:
             return []
         started = time.perf_counter()
         found = which_known(self.properties.known(), known, np.array(above, dtype=np.int64))
         self.properties.seconds += time.perf_counter() - started
-        return [policy for policy, is_known in zip(above, found.tolist(), strict=True) if not is_known]
+        return [each for each, is_known in zip(above, found.tolist(), strict=True) if not is_known]
 
-    def key(self, levels: Policy) -> tuple[float, float, float, Policy]:
-        """Where a policy stands in the order in which they are tried, lowest ranks first."""
+    def key(self, levels: Transformation) -> tuple[float, float, float, Transformation]:
+        """Where a transformation stands in the order in which they are tried, lowest ranks first."""
         first = sum(added[level] for added, level in zip(self._first, levels, strict=True))
         second = sum(added[level] for added, level in zip(self._second, levels, strict=True))
         return sum(levels), round(first, DECIMALS), round(second, DECIMALS), levels
 
-    def _next(self, known: int, policies: NDArray[np.int64], position: int) -> int:
+    def _next(self, known: int, nodes: NDArray[np.int64], position: int) -> int:
         started = time.perf_counter()
-        position = next_open(self.properties.known(), known, policies, position)
+        position = next_open(self.properties.known(), known, nodes, position)
         self.properties.seconds += time.perf_counter() - started
         return position
 
 
-def direct_generalizations(levels: Policy, highest: Sequence[int]) -> list[Policy]:
-    """Policies with one attribute one level higher, in the order of the attributes."""
+def direct_generalizations(levels: Transformation, highest: Sequence[int]) -> list[Transformation]:
+    """Transformations with one attribute one level higher, in the order of the attributes."""
     return [
         (*levels[:j], level + 1, *levels[j + 1 :])
         for j, (level, high) in enumerate(zip(levels, highest, strict=True))
@@ -230,7 +225,7 @@ def direct_generalizations(levels: Policy, highest: Sequence[int]) -> list[Polic
 
 
 def order_of(problem: SearchProblem) -> Order:
-    """Order of the policies of one rank: less generalized on average, then more distinct values left.
+    """Order of the transformations of one rank: less generalized on average, then more distinct values left.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""OLA: the policies below which nothing is safe, by binary search over ever smaller parts of the lattice.
+"""OLA: the transformations below which nothing is safe, by binary search over ever smaller parts of the lattice.
 
 References
 ----------
@@ -14,14 +14,14 @@ import numpy as np
 from cloister.results import SearchResult
 
 from .course import Course
-from .lattice import PROTECTION, SAFE, ExplicitProperties, Policy
+from .lattice import PROTECTION, SAFE, ExplicitProperties, Transformation
 from .problem import Candidate, Report, SearchProblem
 
 DECIDED = PROTECTION | SAFE
 
 
 class _Ola:
-    """One run. Parts of the lattice are named by their lowest and highest policy, levels as the user counts them."""
+    """One run. Parts of the lattice are named by their lowest and highest node, levels as the user counts them."""
 
     def __init__(self, problem: SearchProblem, course: Course) -> None:
         self._problem = problem
@@ -30,17 +30,17 @@ class _Ola:
         self.properties = ExplicitProperties(problem)
         self._safe: list[Candidate] = []
 
-    def decide(self, bottom: Policy, top: Policy) -> bool:
-        """Find out which policies of a part are safe; False if the time is up."""
+    def decide(self, bottom: Transformation, top: Transformation) -> bool:
+        """Find out which transformations of a part are safe; False if the time is up."""
         part = tuple(slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True))
         if np.all(self.properties.flags[part] & DECIDED):
             return True
         height = sum(top) - sum(bottom)
-        # Two policies one level apart have none between them.
+        # Two transformations one level apart have none between them.
         if height <= 1:
             return self._tag(bottom) and self._tag(top)
-        # Each policy half way up decides what is above it, if it is safe, or what is below it, if not.
-        for middle in policies_between(bottom, top, height // 2):
+        # Each transformation half way up decides what is above it, if it is safe, or what is below it, if not.
+        for middle in transformations_between(bottom, top, height // 2):
             if not self._tag(middle):
                 return False
             is_safe = self._flags(middle) & SAFE
@@ -49,15 +49,15 @@ class _Ola:
         return True
 
     def minimal(self) -> list[Candidate]:
-        """Return the safe policies below which nothing is safe; all of them once everything is decided."""
+        """Return the safe transformations below which nothing is safe; all of them once everything is decided."""
         return [
             candidate
             for candidate in self._safe
             if not any(self._flags(below) & SAFE for below in self._below(candidate.levels))
         ]
 
-    def _tag(self, levels: Policy) -> bool:
-        """Measure a policy unless it is decided, and tag all that it decides; False if the time is up."""
+    def _tag(self, levels: Transformation) -> bool:
+        """Measure a transformation unless it is decided, and tag all that it decides; False if the time is up."""
         if self._flags(levels) & DECIDED:
             return True
         if self._course.is_over:
@@ -72,14 +72,14 @@ class _Ola:
     def _flags(self, levels: Sequence[int]) -> int:
         return int(self.properties.flags[tuple(level - low for level, low in zip(levels, self._lowest, strict=True))])
 
-    def _below(self, levels: Policy) -> Iterator[Policy]:
+    def _below(self, levels: Transformation) -> Iterator[Transformation]:
         for j, (level, low) in enumerate(zip(levels, self._lowest, strict=True)):
             if level > low:
                 yield (*levels[:j], level - 1, *levels[j + 1 :])
 
 
-def policies_between(bottom: Policy, top: Policy, height: int) -> Iterator[Policy]:
-    """Yield the policies between two that are so many levels above the lower one, in the order of level vectors."""
+def transformations_between(bottom: Transformation, top: Transformation, height: int) -> Iterator[Transformation]:
+    """Yield those between two that are so many levels above the lower one, in the order of level vectors."""
     if not bottom:
         if height == 0:
             yield ()
@@ -87,33 +87,35 @@ def policies_between(bottom: Policy, top: Policy, height: int) -> Iterator[Polic
     # This attribute must rise by what the others have no room for.
     room = sum(top[1:]) - sum(bottom[1:])
     for level in range(bottom[0] + max(0, height - room), min(top[0], bottom[0] + height) + 1):
-        for rest in policies_between(bottom[1:], top[1:], height - (level - bottom[0])):
+        for rest in transformations_between(bottom[1:], top[1:], height - (level - bottom[0])):
             yield (level, *rest)
 
 
 def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best of the minimal safe policies: those of which no finer policy is safe.
+    """Best of the minimal safe transformations: those of which no finer transformation is safe.
 
-    *Guarantee*: without a time limit, ``minimal`` holds all minimal safe policies, and the best of them is returned.
-    That no policy loses less is proven where coarser safe policies never lose less (no suppression, or a loss that
-    ignores it); with suppression allowed a coarser policy of the same loss may suppress fewer records. With a time
-    limit, the best policy measured. Cost: a byte for each policy, measurements of a part of the lattice.
+    *Guarantee*: without a time limit, ``minimal`` holds all minimal safe transformations, and the best of them is
+    returned. That no transformation loses less is proven where coarser safe transformations never lose less (no
+    suppression, or a loss that ignores it); with suppression allowed a coarser transformation of the same loss may
+    suppress fewer records. With a time limit, the best transformation measured. Cost: a byte for each transformation,
+    measurements of a part of the lattice.
 
     Parameters
     ----------
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        No policy measured is safe.
+        No transformation measured is safe.
     InputError
-        "Not safe" is not inherited by finer policies, or the lattice is too large to be kept policy by policy.
+        "Not safe" is not inherited by finer transformations, or the lattice is too large to be kept transformation by
+        transformation.
 
     Notes
     -----
-    ``bound`` is the least bound of the minimal safe policies: every safe policy is at or above one of them.
+    ``bound`` is the least bound of the minimal safe transformations: every safe transformation is at or above one of
+    them.
     """
     course = Course(problem, time_limit, report)
     course.need_monotone("ola")

@@ -1,16 +1,18 @@
-"""The optimal search: best-first over boxes of policies, each worked on by compiled branch and bound.
+"""The optimal search: best-first over boxes of transformations, each worked on by compiled branch and bound.
 
 The lattice is one box at first. A worker takes the box of the lowest bound and searches it depth first for a bounded
 amount of work; what it leaves undone goes back as smaller boxes. The lowest bound among the boxes left is a proven
-lower bound on the loss of every safe policy, so a search that is stopped early still says how much could be missing.
-Where the first box is not decided at once, greedy descents run beside the proof for a good policy early on.
+lower bound on the loss of every safe transformation, so a search that is stopped early still says how much could be
+missing. Where the first box is not decided at once, greedy descents run beside the proof for a good transformation
+early on.
 
 References
 ----------
 Problem and monotone bound: Prasser, Kohlmayer, Kuhn (2016), "Efficient and effective pruning strategies for health
 data de-identification", BMC Medical Informatics and Decision Making 16:49, sections "Predictive properties" and
-"Effective pruning in large search spaces". Searching boxes instead of single policies is ours: the upper policy of
-a box refutes all of it at once, and rows whose fate is the same throughout a box are dropped from its counts.
+"Effective pruning in large search spaces". Searching boxes instead of single transformations is ours: the upper
+transformation of a box refutes all of it at once, and rows whose fate is the same throughout a box are dropped from its
+counts.
 """
 
 import time
@@ -25,9 +27,9 @@ from cloister.results import SearchResult
 
 from .bfs import bfs
 from .descent import descents
-from .exhaustive import no_safe_policy
+from .exhaustive import no_safe_transformation
 from .frontier import Explored, Frontier, explored
-from .judged import judged
+from .optimal_by_rules import optimal_by_rules
 from .problem import Candidate, Progress, Report, SearchProblem
 
 FIRST_WORK = 20_000_000
@@ -131,14 +133,15 @@ def _search(
 def optimal(
     problem: SearchProblem, *, threads: int = 1, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """Best policy of the lattice, proven, or the best found in time with a proven bound.
+    """Best transformation of the lattice, proven, or the best found in time with a proven bound.
 
-    *Guarantee*: without a time limit, the policy that exhaustive search returns, for every loss and all
+    *Guarantee*: without a time limit, the transformation that exhaustive search returns, for every loss and all
     rules, for any number of threads. With one, ``bound`` is no more than the least loss of any safe
-    policy. Cost: where class size is all that is asked and the loss is a mean of attribute losses, it grows with the
-    number of boxes that must be refuted, about threefold per further attribute on clinical tables; memory with the
-    number of distinct rows, not with the lattice. With further rules boxes are refuted by class size and what is left
-    is judged policy by policy (`judged`); with another loss policies are taken best first (`bfs`).
+    transformation. Cost: where class size is all that is asked and the loss is a mean of attribute losses, it grows
+    with the number of boxes that must be refuted, about threefold per further attribute on clinical tables; memory with
+    the number of distinct rows, not with the lattice. With further rules boxes are refuted by class size and what is
+    left is measured one by one (`optimal_by_rules`); with another loss transformations are taken best first
+    (`bfs`).
 
     Parameters
     ----------
@@ -149,17 +152,17 @@ def optimal(
     Raises
     ------
     NoSafeRelease
-        No allowed policy is safe.
+        No allowed transformation is safe.
     """
     if not problem.is_mean_loss:
         return bfs(problem, time_limit=time_limit, report=report)
     if problem.evaluator is not None:
-        return judged(problem, time_limit=time_limit, report=report)
+        return optimal_by_rules(problem, time_limit=time_limit, report=report)
     started = time.perf_counter()
     top = problem.measure(problem.top)
-    # Class size is monotone: where the coarsest policy is unsafe, no policy is safe.
+    # Class size is monotone: where the coarsest transformation is unsafe, no transformation is safe.
     if not problem.is_safe(top):
-        raise no_safe_policy(problem, complete=True)
+        raise no_safe_transformation(problem, complete=True)
     frontier = Frontier[Box](problem, top)
     frontier.push(frontier.whole)
     deadline = None if time_limit is None else started + time_limit

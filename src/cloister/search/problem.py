@@ -1,4 +1,4 @@
-"""What a search is given: a lattice of policies, what each costs, and how many records it suppresses. Never rows.
+"""What a search is given: a lattice of transformations, what each costs, how many records it suppresses. Never rows.
 
 And what it tells whoever watches it: how far it has come.
 """
@@ -23,7 +23,7 @@ Aggregate = Callable[[Sequence[float]], float]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One policy, measured.
+    """One transformation, measured.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Candidate:
     kept : classes that satisfy all rules
     losses : loss of each attribute in [0, 1], suppressed records counted as 1; empty if the loss is not made of them
     loss : of the release
-    bound : what this policy and every coarser one loses at least, by generalization alone
-    least_suppressed : records that this policy and every finer one suppresses at least
+    bound : what this transformation and every coarser one loses at least, by generalization alone
+    least_suppressed : records that this transformation and every finer one suppresses at least
     smallest : records of the smallest class, before suppression
     """
 
@@ -59,13 +59,13 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
 
 
 class Evaluator(Protocol):
-    """Measures policies where class size alone does not decide, or the loss is no mean of attribute losses."""
+    """Measures transformations where class size alone does not decide, or the loss is no mean of attribute losses."""
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one policy, and say what that loses."""
+        """Suppress what violates a rule under one transformation, and say what that loses."""
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each distinct row is kept under one policy."""
+        """Return whether each distinct row is kept under one transformation."""
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,17 @@ class SearchProblem:
 
     Attributes
     ----------
-    names : names of the attributes
     task : the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
     aggregate : loss of a release from the losses of its attributes
-    lowest, highest : (n_attributes,) levels that a policy may have
+    lowest, highest : (n_attributes,) levels that a transformation may have
     row_of_record : (n_records,) distinct row of each record
     requirement : what is asked of classes, in words
-    evaluator : measures policies; None where class size and the mean of attribute losses are all there is
-    is_monotone : whether "not safe" holds for all finer policies as well, and "safe" for all coarser ones
-    is_nested : whether what a policy keeps, every coarser one keeps as well
+    evaluator : measures transformations; None where class size and the mean of attribute losses are all there is
+    is_monotone : whether "not safe" holds for all finer transformations as well, and "safe" for all coarser ones
+    is_nested : whether what a transformation keeps, every coarser one keeps as well
     is_mean_loss : whether the loss is a mean of the attribute losses in ``task.costs``
     ignores_suppression : whether the loss is the same however many records are suppressed, and equal losses of two
-        policies, one coarser, mean that both release the same
+        transformations, one coarser, mean that both release the same
     """
 
     names: tuple[str, ...]
@@ -108,22 +107,22 @@ class SearchProblem:
 
     @cached_property
     def lattice(self) -> int:
-        """Number of policies that may be chosen."""
+        """Number of transformations that may be chosen."""
         return math.prod((self.highest - self.lowest + 1).tolist())
 
-    def policies(self) -> Iterator[tuple[int, ...]]:
-        """All policies, in the order of their level vectors."""
+    def transformations(self) -> Iterator[tuple[int, ...]]:
+        """All transformations, in the order of their level vectors."""
         ranges = [range(low, high + 1) for low, high in zip(self.lowest.tolist(), self.highest.tolist(), strict=True)]
         return product(*ranges)
 
     @property
     def top(self) -> tuple[int, ...]:
-        """The most general policy."""
+        """The most general transformation."""
         return tuple(self.highest.tolist())
 
     @property
     def has_monotone_loss(self) -> bool:
-        """Whether a coarser safe policy never loses less than a finer safe one."""
+        """Whether a coarser safe transformation never loses less than a finer safe one."""
         return self.limit == 0 or self.ignores_suppression
 
     def distinct(self, attribute: int, level: int) -> int:
@@ -131,7 +130,7 @@ class SearchProblem:
         return int(self.task.ladders.sizes[attribute, level])
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one policy, and say what that loses."""
+        """Suppress what violates a rule under one transformation, and say what that loses."""
         if self.evaluator is not None:
             return self.evaluator.measure(levels)
         task = self.task
@@ -139,7 +138,7 @@ class SearchProblem:
         return self.candidate(levels, measure(task.rows, task.ladders, task.costs, at, task.threshold))
 
     def candidate(self, levels: Sequence[int], found: Measured) -> Candidate:
-        """Put a policy together from what was counted; where class size and the mean of losses are all there is."""
+        """Make a candidate of what was counted; where class size and the mean of losses are all there is."""
         task = self.task
         losses = attribute_losses(task, found.leaves.tolist(), found.suppressed)
         return Candidate(
@@ -154,14 +153,14 @@ class SearchProblem:
         )
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each distinct row is kept under one policy."""
+        """Return whether each distinct row is kept under one transformation."""
         if self.evaluator is not None:
             return self.evaluator.kept_rows(levels)
         at = np.array(levels, dtype=np.int64)
         return class_sizes(self.task.rows, self.task.ladders, at) >= self.task.threshold.k
 
     def is_safe(self, candidate: Candidate) -> bool:
-        """Whether a policy suppresses no more than allowed and leaves something to release."""
+        """Whether a transformation suppresses no more than allowed and leaves something to release."""
         # An empty release keeps to every rule about its classes, and is of no use.
         return candidate.suppressed <= self.limit and candidate.kept > 0
 
@@ -176,7 +175,6 @@ def attribute_losses(task: Task, leaves: Sequence[int], suppressed: int) -> tupl
     Parameters
     ----------
     leaves : what the records kept lose in each attribute, in leaves
-    suppressed : records
     """
     n = task.threshold.n_records
     return tuple(
@@ -250,7 +248,7 @@ class Progress:
     loss : least loss found so far
     bound : proven lower bound on the loss so far
     remaining : parts of the lattice still to be decided
-    checked : policies or sets of policies decided by counting records
+    checked : transformations or sets of transformations decided by counting records
     """
 
     seconds: float

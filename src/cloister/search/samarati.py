@@ -1,9 +1,10 @@
-"""Samarati's algorithm: the least rank at which a policy is safe, by binary search, and the best policy there.
+"""Samarati's algorithm: the least rank at which a transformation is safe, by binary search, and the best one there.
 
 References
 ----------
 Samarati (2001), "Protecting respondents' identities in microdata release", IEEE TKDE 13(6), section 4. Deviations: the
-best policy of the least rank by loss is returned, not any; policies below one that is not safe are passed over.
+best transformation of the least rank by loss is returned, not any; transformations below one that is not safe are
+passed over.
 """
 
 from cloister.results import SearchResult
@@ -24,23 +25,23 @@ class _Samarati:
         self._first: dict[int, Candidate] = {}
 
     def run(self) -> list[Candidate] | None:
-        """Return the safe policies of the least rank that has any; None if the time is up."""
+        """Return the safe transformations of the least rank that has any; None if the time is up."""
         low, high = 0, self._lattice.n_ranks - 1
         while low < high:
             middle = (low + high) // 2
             found = self._safe_at(middle, first=True)
             if found is None:
                 return None
-            # Above a safe policy all are safe, so that every higher rank has a safe policy, too.
+            # Above a safe transformation all are safe, so that every higher rank has a safe transformation, too.
             low, high = (low, middle) if found else (middle + 1, high)
         return self._safe_at(low, first=False)
 
     def _safe_at(self, rank: int, *, first: bool) -> list[Candidate] | None:
-        """Return the safe policies of a rank, or the first one found; None if the time is up."""
+        """Return the safe transformations of a rank, or the first one found; None if the time is up."""
         known = self._first.get(rank)
         safe = [] if known is None else [known]
-        for levels in self._lattice.open_policies(rank, PROTECTION):
-            # The policy that the binary search stopped at was measured then.
+        for levels in self._lattice.open_transformations(rank, PROTECTION):
+            # The transformation that the binary search stopped at was measured then.
             if known is not None and levels == known.levels:
                 continue
             if self._course.is_over:
@@ -57,23 +58,23 @@ class _Samarati:
 
 
 def samarati(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best policy of the least rank at which any policy is safe.
+    """Best transformation of the least rank at which any transformation is safe.
 
-    *Guarantee*: without a time limit, no safe policy has a lower rank, and none of that rank is better. A policy of a
-    higher rank may lose less, whatever the loss, so the result is never said to be optimal. With a time limit, the
-    best policy measured. Cost: about as many measurements as the ranks that are looked at have policies.
+    *Guarantee*: without a time limit, no safe transformation has a lower rank, and none of that rank is better. A
+    transformation of a higher rank may lose less, whatever the loss, so the result is never said to be optimal. With a
+    time limit, the best transformation measured. Cost: about as many measurements as the ranks that are looked at have
+    transformations.
 
     Parameters
     ----------
     time_limit : seconds; asked after each measurement
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        No policy measured is safe.
+        No transformation measured is safe.
     InputError
-        "Not safe" is not inherited by finer policies.
+        "Not safe" is not inherited by finer transformations.
     """
     course = Course(problem, time_limit, report)
     course.need_monotone("samarati")

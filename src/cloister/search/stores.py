@@ -43,7 +43,7 @@ class CompiledStore:
     ----------
     kind : see `STORES`
     top : highest level of each attribute
-    is_upward : whether coarser policies inherit the property; else finer ones do
+    is_upward : whether coarser transformations inherit the property; else finer ones do
     """
 
     def __init__(self, kind: int, top: Sequence[int], *, is_upward: bool) -> None:
@@ -51,13 +51,13 @@ class CompiledStore:
         self.seconds = 0.0
 
     def insert(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
-        """Note that a policy has the property."""
+        """Note that a transformation has the property."""
         started = time.perf_counter()
         self.antichain = insert(self.antichain, np.asarray(levels, dtype=np.int64))
         self.seconds += time.perf_counter() - started
 
     def covers(self, levels: Sequence[int] | NDArray[np.int64]) -> bool:
-        """Whether a policy has the property: it was inserted, or inherits from one that was."""
+        """Whether a transformation has the property: it was inserted, or inherits from one that was."""
         started = time.perf_counter()
         found = covers(self.antichain, np.asarray(levels, dtype=np.int64))
         self.seconds += time.perf_counter() - started
@@ -65,12 +65,12 @@ class CompiledStore:
 
     @property
     def size(self) -> int:
-        """Policies held."""
+        """Transformations held."""
         return int(self.antichain.counts[SIZE])
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the policies held."""
+        """Memory of the transformations held."""
         kept = self.antichain
         return sum(array.nbytes for array in (kept.rows, kept.level, kept.child, kept.sibling, kept.least))
 
@@ -80,8 +80,8 @@ class CompiledStore:
         counts = self.antichain.counts
         return PropertyStatistics(int(counts[INSERTS]), int(counts[QUERIES]), int(counts[HITS]), int(counts[LARGEST]))
 
-    def policies(self) -> list[tuple[int, ...]]:
-        """Policies held."""
+    def transformations(self) -> list[tuple[int, ...]]:
+        """Transformations held."""
         return [tuple(levels) for levels in policies_in(self.antichain).tolist()]
 
     def branches(self) -> list[tuple[tuple[int, ...], int]]:
@@ -95,7 +95,7 @@ def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledSto
     Parameters
     ----------
     top : highest level of each attribute
-    is_upward : whether coarser policies inherit the property; else finer ones do
+    is_upward : whether coarser transformations inherit the property; else finer ones do
     """
     if name not in STORES:
         hint = did_you_mean(name, STORES)

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.gwas import gwas_diseases
-from cloister.codesets.policy import GWAS, UtilityPolicy, parse_policy
+from cloister.codesets.policy import GWAS, UtilityPolicy, gwas_diseases, parse_policy
 from cloister.codesets.policy_words import as_told
 from cloister.engines.choice import is_spark
 from cloister.errors import InputError

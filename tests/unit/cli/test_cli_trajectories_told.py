@@ -7,7 +7,7 @@ import pytest
 from tests.tampering import restated
 
 import cloister as cl
-from cloister.codesets.gwas import gwas_diseases
+from cloister.codesets.policy import gwas_diseases
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.trajectories.codebook import codebook
 from cloister.trajectories.data_file import WrittenTrajectories

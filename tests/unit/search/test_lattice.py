@@ -40,8 +40,8 @@ def test_every_policy_comes_once(case, data, block):
     before, lattice.BLOCK = lattice.BLOCK, block
     try:
         for walk in lattices(problem):
-            ranks = [list(walk.open_policies(rank, QUALITY)) for rank in range(walk.n_ranks)]
-            assert sorted(problem.policies()) == sorted(policy for rank in ranks for policy in rank)
+            ranks = [list(walk.open_transformations(rank, QUALITY)) for rank in range(walk.n_ranks)]
+            assert sorted(problem.transformations()) == sorted(policy for rank in ranks for policy in rank)
             assert all(sum(policy) == lowest + rank for rank, policies in enumerate(ranks) for policy in policies)
     finally:
         lattice.BLOCK = before
@@ -52,7 +52,7 @@ def test_every_policy_comes_once(case, data, block):
 def test_what_is_known_is_passed_over(case, data):
     """Stored properties reach exactly the policies that inherit them, in both representations."""
     problem = bounded(case, data)
-    policies = list(problem.policies())
+    policies = list(problem.transformations())
     noted = data.draw(st.lists(st.tuples(st.sampled_from(policies), st.sampled_from([1, 2, 3, 4, 5])), max_size=5))
     for walk in lattices(problem):
         for levels, properties in noted:
@@ -60,7 +60,7 @@ def test_what_is_known_is_passed_over(case, data):
         for mask in (QUALITY, PROTECTION, SAFE, QUALITY | PROTECTION):
             expected = {policy for policy in policies if any(reaches(*one, policy, mask) for one in noted)}
             assert expected == {policy for policy in policies if walk.is_known(policy, mask)}
-            left = [policy for rank in range(walk.n_ranks) for policy in walk.open_policies(rank, mask)]
+            left = [policy for rank in range(walk.n_ranks) for policy in walk.open_transformations(rank, mask)]
             assert sorted(set(policies) - expected) == sorted(left)
 
 
@@ -75,7 +75,7 @@ def reaches(levels, properties, policy, mask):
 def test_a_path_rises_in_the_order_of_the_policies(case, data):
     """Each policy of a path is the first, in the order, of the direct generalizations that are not known."""
     problem = bounded(case, data)
-    policies = list(problem.policies())
+    policies = list(problem.transformations())
     start, known = data.draw(st.sampled_from(policies)), data.draw(st.sampled_from(policies))
     for walk in lattices(problem):
         walk.properties.note(known, QUALITY)
@@ -93,7 +93,7 @@ def test_policies_of_a_rank_come_in_order(case):
     """Within a rank, policies that are less generalized on average come first."""
     for walk in lattices(case.problem()):
         for rank in range(walk.n_ranks):
-            policies = list(walk.open_policies(rank, QUALITY))
+            policies = list(walk.open_transformations(rank, QUALITY))
             assert sorted(policies, key=walk.key) == policies
 
 

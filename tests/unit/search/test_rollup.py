@@ -19,7 +19,7 @@ from cloister.search.course import RollUp
 def test_candidates_are_the_same_in_any_order(case, data, most, n_bytes):
     """Whatever was measured before, and however few groupings are kept, every number is exactly the same."""
     problem = case.problem()
-    asked = data.draw(st.lists(st.sampled_from(list(problem.policies())), max_size=15))
+    asked = data.draw(st.lists(st.sampled_from(list(problem.transformations())), max_size=15))
     kept_before = course.MOST_GROUPINGS, course.MOST_BYTES, course.WORTH_KEEPING
     course.MOST_GROUPINGS, course.MOST_BYTES, course.WORTH_KEEPING = most, n_bytes, 1.0
     try:
@@ -39,7 +39,7 @@ def test_rows_grouped_twice_are_the_classes(case, data):
     """Grouped at one policy and then at a coarser one, suppressed records and classes are those of the definition."""
     problem = case.problem()
     task = problem.task
-    coarse = data.draw(st.sampled_from(list(problem.policies())))
+    coarse = data.draw(st.sampled_from(list(problem.transformations())))
     fine = tuple(data.draw(st.integers(0, level)) for level in coarse)
     whole = Grouped(task.rows, np.zeros(len(coarse), dtype=np.int64))
     for exact in (True, False):

@@ -60,8 +60,8 @@ def test_an_antichain_holds_the_extremes_only(name, is_upward, history):
         if not any(one != other and (is_below(other, one) if is_upward else is_below(one, other)) for other in inserted)
     }
 
-    assert extremes == set(store.policies())
-    assert len(extremes) == len(store.policies()) == store.size
+    assert extremes == set(store.transformations())
+    assert len(extremes) == len(store.transformations()) == store.size
     assert largest == store.statistics.largest
 
 
@@ -74,7 +74,7 @@ def test_least_ranks_are_never_above_what_is_below(history):
         store.insert(levels)
 
     for path, least in store.branches():
-        below = [sum(policy) for policy in store.policies() if policy[: len(path)] == path]
+        below = [sum(policy) for policy in store.transformations() if policy[: len(path)] == path]
         assert least <= min(below)
 
 

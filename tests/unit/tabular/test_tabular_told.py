@@ -26,7 +26,7 @@ def told(ages, **options):
 def test_losses_and_bounds_are_shares(ruled):
     """No loss leaves [0, 1] by rounding, and no bound is above its loss."""
     problem = ruled.problem()
-    for levels in problem.policies():
+    for levels in problem.transformations():
         candidate = problem.measure(levels)
 
         assert 0.0 <= candidate.bound <= candidate.loss + 1e-15

@@ -244,7 +244,6 @@ class ProtectedCodes:
 
     Attributes
     ----------
-    released : what is released
     cluster_of : (n_records,) int32, number of the cluster that each record of the input went to; secret
     figures : what was kept; secret where it counts fewer than k
     """

@@ -25,7 +25,6 @@ class ChunkIndex:
 
     Attributes
     ----------
-    chunks : what is indexed
     subrecords : the subrecords of all chunks, ready to be counted
     starts : (n_codes + 1,) int64, where the chunks of each code begin in ``places``
     places : chunks whose domain holds a code, code by code
@@ -62,7 +61,6 @@ class Places:
 
     Attributes
     ----------
-    released : what is indexed
     record_chunks, shared_chunks : chunks by code
     layout : an order of the clusters in which every joint cluster is a range
     """

@@ -209,9 +209,9 @@ def disassociate(
     class_of_part = _class_of_part(split, order, classes)
     arranged = arrange(split, vertical.entries, record, shared, refinement.tree, class_of_part)
     released = _in_classes(_released(codes, request, encoded, arranged), classes, class_of_part, arranged.part_number)
-    return ProtectedCodes(
-        released, _cluster_of(order, split, arranged.part_number), _figures(released, codes, vertical, request)
-    )
+    cluster_of = np.empty(order.size, dtype=np.int32)
+    cluster_of[order] = np.repeat(arranged.part_number, np.diff(split.starts))
+    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical, request))
 
 
 def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
@@ -267,12 +267,6 @@ def _released(codes: CodeSets, request: DisassociationRequest, encoded: Encoded,
         repeats=codes.repeats,
         sensitive=encoded.sensitive,
     )
-
-
-def _cluster_of(order: NDArray[np.int32], split: Split, part_number: NDArray[np.int64]) -> NDArray[np.int32]:
-    cluster = np.empty(order.size, dtype=np.int32)
-    cluster[order] = np.repeat(part_number, np.diff(split.starts))
-    return cluster
 
 
 def _figures(

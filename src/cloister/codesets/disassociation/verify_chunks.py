@@ -92,7 +92,7 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     """
     first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
     fewest = {(1 << (last - first)) - 1: 0}
-    for column in codes_by_holders(chunks, chunk):
+    for column in codes_by_subrecords(chunks, chunk):
         for shared, codes in list(fewest.items()):
             both = shared & column
             # A code that leaves the same subrecords, or none, makes no set that could be rare.
@@ -110,7 +110,7 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
     return False
 
 
-def codes_by_holders(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
+def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
     """Return the codes of a chunk by the set of subrecords that hold them, as the bits of a number."""
     first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
     bounds = chunks.item_offsets[first : last + 1]

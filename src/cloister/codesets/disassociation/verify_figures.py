@@ -10,7 +10,7 @@ import numpy as np
 from ..data import Integers
 from ..encode import plain_code
 from .data import Chunks, Disassociation, lay_out
-from .verify_chunks import codes_by_holders
+from .verify_chunks import codes_by_subrecords
 
 BLOCK = 5_000_000
 """Pairs of occurrences that are looked at together."""
@@ -142,7 +142,7 @@ def _by_product(chunks: Chunks, first: int, last: int, threshold: float) -> Inte
 
 def _by_columns(chunks: Chunks, chunk: int, threshold: float) -> Integers:
     """Of one chunk: codes that the same subrecords hold are compared with others once."""
-    alike = codes_by_holders(chunks, chunk)
+    alike = codes_by_subrecords(chunks, chunk)
     found: list[int] = []
     for column, codes in alike.items():
         least = threshold * column.bit_count()

@@ -118,15 +118,15 @@ class CodePostings:
         return Sets(np.concatenate([[0], ends + 1]).astype(np.int64), place[order])
 
 
-def maximal_parts(codes: Numbers, holders: CodePostings) -> Sets:
+def maximal_parts(codes: Numbers, postings: CodePostings) -> Sets:
     """Return the largest parts of a set of codes that some record holds; none where none of its codes occurs."""
-    parts = maximal(holders.restricted(codes))
+    parts = maximal(postings.restricted(codes))
     return Sets(parts.offsets, codes[parts.items])
 
 
-def rare_parts(terms: Numbers, holders: CodePostings, k: int) -> Sets:
+def rare_parts(terms: Numbers, postings: CodePostings, k: int) -> Sets:
     """Return the parts of a set of terms that 1 to k - 1 records hold, of those that are all a record has of it."""
-    records = holders.restricted(terms)
+    records = postings.restricted(terms)
     parts = records.distinct()
     names = tuple(map(str, range(len(terms))))
     every = np.arange(len(terms), dtype=np.int32)

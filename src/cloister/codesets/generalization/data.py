@@ -242,7 +242,6 @@ class Generalization:
 
     Attributes
     ----------
-    k : what is promised
     vocabulary : the codes that occur in the original, in the order of their UTF-8 bytes
     terms : the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
     suppressed : int32, codes of no term, ascending
@@ -293,7 +292,6 @@ class PolicySetOutcome:
 
     Attributes
     ----------
-    name : of the set
     codes : codes of it that occur
     suppressed : those of them that are suppressed
     satisfied : whether no term that holds one of its codes reaches beyond it (Definition 3.2)
@@ -346,7 +344,6 @@ class GeneralizedCodes:
 
     Attributes
     ----------
-    released : what is released
     origin : (n_released,) int64, record of the original behind each released one; secret
     original : the original, without codes that occur nowhere
     figures : what was lost

@@ -82,13 +82,7 @@ def describe(
     settings: Mapping[str, Any],
     figures: Mapping[str, Mapping[str, Any]],
 ) -> Manifest:
-    """Return the part of ``release.json`` that is particular to generalized code sets.
-
-    Parameters
-    ----------
-    settings : those of the method
-    figures : ``utility`` and ``risk``
-    """
+    """Return the part of ``release.json`` that is particular to generalized code sets."""
     few = given.codes.n_records - released.n_records
     return {
         "shape": "codes",

@@ -182,19 +182,14 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     apart = distinct.chosen(~occurs)
     required = distinct.chosen(occurs)
     if len(apart):
-        holders = CodePostings.of(_records(codes), codes.n_codes)
-        parts = joined([maximal_parts(apart.members(number), holders) for number in range(len(apart))])
+        postings = CodePostings.of(_records(codes), codes.n_codes)
+        parts = joined([maximal_parts(apart.members(number), postings) for number in range(len(apart))])
         required = maximal(required.joined(parts))
     return PrivacyConstraints(given, required, apart)
 
 
 def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None) -> PrivacyPolicy:
-    """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file.
-
-    Parameters
-    ----------
-    read_as : how a file of visits is read
-    """
+    """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file."""
     kind, colon, rest = spec.partition(":")
     if spec == RECORDS:
         return PrivacyPolicy.records(codes)

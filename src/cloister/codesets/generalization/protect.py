@@ -48,8 +48,8 @@ def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
     """
     if not len(apart):
         return joined([])
-    holders = CodePostings.of(released.records, len(released.terms))
-    return joined([rare_parts(terms, holders, released.k) for terms in _as_terms(apart, released)])
+    postings = CodePostings.of(released.records, len(released.terms))
+    return joined([rare_parts(terms, postings, released.k) for terms in _as_terms(apart, released)])
 
 
 def _as_terms(sets: Sets, released: Generalization) -> list[Numbers]:
@@ -81,10 +81,10 @@ def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
     as_codes = CodeSets(tuple(map(str, range(len(released.terms)))), released.records.offsets, released.records.items)
     held = supports(term_of, record_bits(as_codes), given.offsets, given.items, released.k)
     violated = (held > 0) & (held < released.k)
-    holders = CodePostings.of(released.records, len(released.terms))
+    postings = CodePostings.of(released.records, len(released.terms))
     for number in np.flatnonzero((held == 0) & (given.sizes > 0)).tolist():
         terms = _as_terms(given.chosen(np.array([number])), released)
-        violated[number] = any(len(rare_parts(each, holders, released.k)) for each in terms)
+        violated[number] = any(len(rare_parts(each, postings, released.k)) for each in terms)
     return violated
 
 

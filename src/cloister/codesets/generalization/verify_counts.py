@@ -66,7 +66,6 @@ class _Counting:
     items, ends, weights : of each place: the term, where its record ends, how many records are like it
     bits : (n_terms + 1, n_bytes) records of each term
     likes : (n_distinct,) how many records are like each
-    k : what is promised
     steps : itemsets that were continued
     """
 
@@ -165,14 +164,14 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
     """
     sets = _distinct(np.where(wanted < 0, n_terms, wanted).astype(np.int32), n_terms)
     bits = _bits(offsets, items, n_terms)
-    holders = _Holders.of(offsets, items, n_terms)
+    postings = _Postings.of(offsets, items, n_terms)
     for some in _at_a_time(sets):
         held = _held(bits, some)
         if np.any((held > 0) & (held < k)):
             return True
         # A set that no record holds may still have a part that few hold.
         for terms in some[held == 0].tolist():
-            parts = holders.parts([term for term in terms if term < n_terms], n_terms)
+            parts = postings.parts([term for term in terms if term < n_terms], n_terms)
             if any(np.any(_held(bits, block) < k) for block in _at_a_time(parts)):
                 return True
     return False
@@ -183,14 +182,14 @@ def _at_a_time(sets: Table) -> Iterator[Table]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Holders:
+class _Postings:
     """Records by term: those of term ``t`` are ``records[starts[t]:starts[t + 1]]``, ascending."""
 
     starts: Integers
     records: Integers
 
     @classmethod
-    def of(cls, offsets: Integers, items: Table, n_terms: int) -> "_Holders":
+    def of(cls, offsets: Integers, items: Table, n_terms: int) -> "_Postings":
         starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=n_terms))]).astype(np.int64)
         record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         return cls(starts, record[np.argsort(items, kind="stable")])

@@ -13,7 +13,7 @@ from cloister.codesets.generalization.data import GeneralizationMethod, Generali
 from cloister.codesets.generalization.losses import icd_tree
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
 from cloister.codesets.generalization.protect import generalize, statuses
-from cloister.codesets.gwas import gwas_diseases
+from cloister.codesets.policy import gwas_diseases
 
 RECORDS = [["250.01", "401.9", "V51"], ["250.01", "401.9"], ["401.9"], ["493.00"]]
 

@@ -1,9 +1,9 @@
 """The optimal search where class size is not all that is asked of a class.
 
-What the rules ask of class sizes at least is refuted box by box, as in `optimal`. A box whose policies cannot be told
-apart by class sizes is judged by its corners: its lower policy is measured; if that suppresses no more than must be
-suppressed throughout, it is the best of the box. Otherwise the box is cut in two. Where the rules are monotone its
-upper policy says how much must be suppressed throughout, or refutes the box.
+What the rules ask of class sizes at least is refuted box by box, as in `optimal`. A box whose transformations cannot be
+told apart by class sizes is decided by its corners: its lower transformation is measured; if that suppresses no more
+than must be suppressed throughout, it is the best of the box. Otherwise the box is cut in two. Where the rules are
+monotone its upper transformation says how much must be suppressed throughout, or refutes the box.
 """
 
 import time
@@ -19,7 +19,7 @@ from cloister.kernels.workspace import Workspace
 from cloister.results import SearchResult
 
 from .descent import descents
-from .exhaustive import no_safe_policy
+from .exhaustive import no_safe_transformation
 from .frontier import Frontier, explored
 from .problem import Candidate, Progress, Report, SearchProblem
 
@@ -34,8 +34,8 @@ class Settled:
     Attributes
     ----------
     lower, upper : (n_attributes,) its corners, by place among the levels worth trying
-    bound : least loss of any of its policies that is not yet measured
-    suppressed : records suppressed at each of its policies at least
+    bound : least loss of any of its transformations that is not yet measured
+    suppressed : records suppressed at each of its transformations at least
     by_size : records suppressed throughout because of the size of their class
     at_lower, at_upper : the corners measured; None before that
     """
@@ -50,11 +50,11 @@ class Settled:
 
     @property
     def is_single(self) -> bool:
-        """Whether the lower policy is all there is."""
+        """Whether the lower transformation is all there is."""
         return bool(np.array_equal(self.lower, self.upper))
 
 
-class _Judge:
+class _Checker:
     """Takes boxes off the frontier and puts back what is left of them."""
 
     def __init__(self, problem: SearchProblem, frontier: Frontier[Box | Settled]) -> None:
@@ -65,7 +65,7 @@ class _Judge:
 
     def take(self, box: Box | Settled) -> None:
         """Work on a box."""
-        rest = self._explored(box) if isinstance(box, Box) else self._judged(box)
+        rest = self._explored(box) if isinstance(box, Box) else self._by_corners(box)
         for part in rest:
             self._frontier.push(part)
 
@@ -79,11 +79,12 @@ class _Judge:
         for rest in settled(task, found.best):
             yield Settled(rest.lower, rest.upper, rest.bound, rest.suppressed, rest.suppressed)
 
-    def _judged(self, box: Settled) -> Iterator[Settled]:
+    def _by_corners(self, box: Settled) -> Iterator[Settled]:
         """Measure the corners of a box; what they do not decide comes back in halves."""
         lower = box.at_lower or self._measure(box.lower)
         box = self._drawn_in(replace(box, at_lower=lower))
-        # Nothing in the box suppresses less than its lower policy does here, and nothing in it generalizes less.
+        # Nothing in the box suppresses less than its lower transformation does here, and nothing in it generalizes
+        # less.
         if box.is_single or lower.suppressed == box.by_size:
             return
         if self._problem.is_monotone:
@@ -103,12 +104,12 @@ class _Judge:
         return candidate
 
     def _drawn_in(self, box: Settled) -> Settled:
-        """Lower the upper policy, attribute by attribute, to where the bound still leaves a chance."""
+        """Lower the upper transformation, attribute by attribute, to where the bound still leaves a chance."""
         upper = box.upper.copy()
         for j in range(upper.size):
             corner = box.lower.copy()
             while upper[j] > box.lower[j]:
-                # The cheapest policy with this attribute so high has all others at their lowest.
+                # The cheapest transformation with this attribute so high has all others at their lowest.
                 corner[j] = upper[j]
                 if self._bound(corner, box.suppressed) <= self._frontier.least + TOLERANCE:
                     break
@@ -116,7 +117,7 @@ class _Judge:
         return box if np.array_equal(upper, box.upper) else replace(box, upper=upper, at_upper=None)
 
     def _halves(self, box: Settled) -> Iterator[Settled]:
-        """Cut a box, whose lower policy is measured, at the attribute whose levels differ most in cost."""
+        """Cut a box, whose lower transformation is measured, at the attribute whose levels differ most in cost."""
         mean = self._frontier.task.costs.mean
         attribute = np.arange(box.lower.size)
         spread = np.where(box.upper > box.lower, mean[attribute, box.upper] - mean[attribute, box.lower] + 1e-9, -1.0)
@@ -126,7 +127,7 @@ class _Judge:
         upper[j], lower[j] = middle, middle + 1
         yield replace(box, lower=lower, bound=self._bound(lower, box.suppressed), at_lower=None)
         if not np.array_equal(box.lower, upper):
-            # What is left of the box lies without its lower policy: one attribute at least is a level higher.
+            # What is left of the box lies without its lower transformation: one attribute at least is a level higher.
             steps = np.eye(upper.size, dtype=np.int64)[upper > box.lower]
             bound = min(self._bound(box.lower + step, box.suppressed) for step in steps)
             yield replace(box, upper=upper, bound=bound, at_upper=None)
@@ -135,47 +136,48 @@ class _Judge:
         return generalization_bound(self._frontier.task, index, suppressed)
 
 
-def judged(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best policy of the lattice under any rules, proven, or the best found in time with a proven bound.
+def optimal_by_rules(
+    problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
+    """Best transformation of the lattice under any rules, proven, or the best found in time with a proven bound.
 
-    *Guarantee*: as `optimal`. Cost: as there for what class sizes refute, and one measurement of each policy that
-    these leave and whose bound is below the least loss; less where the rules are monotone.
+    *Guarantee*: as `optimal`. Cost: as there for what class sizes refute, and one measurement of each transformation
+    that these leave and whose bound is below the least loss; less where the rules are monotone.
 
     Parameters
     ----------
     problem : its loss a mean of attribute losses
     time_limit : seconds; overrun by some tenths of a second
-    report : called now and then with the progress made
 
     Raises
     ------
     NoSafeRelease
-        No allowed policy is safe, or none was found in time.
+        No allowed transformation is safe, or none was found in time.
     """
     started = time.perf_counter()
     top = problem.measure(problem.top)
     safe = problem.is_safe(top)
-    # Where rules are monotone and the coarsest policy is unsafe, no policy is safe.
+    # Where rules are monotone and the coarsest transformation is unsafe, no transformation is safe.
     if problem.is_monotone and not safe:
-        raise no_safe_policy(problem, complete=True)
+        raise no_safe_transformation(problem, complete=True)
     frontier = Frontier[Box | Settled](problem, top if safe else None)
     if safe:
         frontier.suggest(next(descents(problem)))
     frontier.push(frontier.whole)
-    judge = _Judge(problem, frontier)
+    checker = _Checker(problem, frontier)
     bound = None
     while (box := frontier.pop()) is not None:
         if time_limit is not None and time.perf_counter() - started > time_limit:
             # Boxes are taken lowest bound first, so that no box left has a lower one than this.
             bound = min(box.bound, frontier.least)
             break
-        judge.take(box)
+        checker.take(box)
         if report is not None:
-            state = frontier.least, frontier.bound([]), len(frontier), frontier.checked + judge.measured
+            state = frontier.least, frontier.bound([]), len(frontier), frontier.checked + checker.measured
             report(Progress(time.perf_counter() - started, *state))
     found = frontier.best()
     if found is None:
-        raise no_safe_policy(problem, complete=bound is None)
+        raise no_safe_transformation(problem, complete=bound is None)
     return SearchResult(
         levels=problem.by_name(found.levels),
         loss=found.loss,
@@ -183,6 +185,6 @@ def judged(problem: SearchProblem, *, time_limit: float | None = None, report: R
         bound=found.loss if bound is None else bound,
         optimal=bound is None,
         lattice=problem.lattice,
-        checked=frontier.checked + judge.measured + 1,
+        checked=frontier.checked + checker.measured + 1,
         seconds=time.perf_counter() - started,
     )
