@@ -8,6 +8,7 @@ from typing import Any
 from cloister.results import Manifest
 
 from .chart import class_size_chart, in_order
+from .claim_steps import worded_steps
 from .scatter import scatter
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
@@ -36,6 +37,7 @@ def environment() -> Any:
         "chart": class_size_chart,
         "in_order": in_order,
         "scatter": scatter,
+        "worded_steps": worded_steps,
     }
     return environment
 
