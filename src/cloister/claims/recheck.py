@@ -170,13 +170,17 @@ def _told(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> d
 
 
 def _steps_hold(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> bool:
-    """Whether steps tell no more than what they can count; what is counted in the files is counted again."""
+    """Whether steps tell no more than what they can count; what is counted in the files is counted again.
+
+    Where the files cannot be read by the plan, this says no more than that: other checks say why.
+    """
     told = manifest["settings"]["plan"]
     try:
         plan = parsed_plan(told)
     except InputError:
         return False
     is_readable = all(files.of(table).columns == promise.form.names(table) for table in (PATIENTS, CLAIMS))
+    is_readable = is_readable and bool((files.owners >= 0).all())  # no claim of nobody, which the verifier says
     laid = ReadBack(files, promise.form) if is_readable and is_declared(promise.form, told) else None
     return steps_are_told(manifest["steps"], plan, promise.k, laid)
 

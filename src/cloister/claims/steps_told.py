@@ -33,15 +33,15 @@ MOST_BANDS = 16
 MISSING = "missing"
 COUNT, LABEL = "\0count", "\0label"
 Share = float | None
-REASONS: dict[str, frozenset[str]] = {
-    "1 pseudonyms": frozenset(),
+REASONS: dict[str, frozenset[str] | None] = {
+    "1 pseudonyms": None,
     EXCLUDING: frozenset(),
     "3 claims removed": frozenset({"newborns", "procedure codes with a letter", "revenue codes of three digits"}),
-    "3 patients without claims": frozenset(),
+    "3 patients without claims": None,
     "4 representativeness": frozenset(),
-    "5 derived columns": frozenset(),
-    "6 grouping": frozenset(),
-    "6 top-coding": frozenset(),
+    "5 derived columns": None,
+    "6 grouping": None,
+    "6 top-coding": None,
     "7 truncation": frozenset(),
     "8 adversary power": frozenset(),
     "9 node risk": frozenset(),
@@ -49,7 +49,7 @@ REASONS: dict[str, frozenset[str]] = {
     "11 suppression": frozenset({"patients left out", "cells suppressed", "claims left out"}),
     "12 evaluation": frozenset(),
 }
-"""Steps in their order, each with what it may count, besides names of rules and what is counted in the files."""
+"""Steps in their order, each with what it may count besides names of rules; None where that is counted in the files."""
 
 TOTALS = frozenset({EXCLUDING, "3 claims removed", "3 patients without claims", "7 truncation"})
 OWN_RULE = re.compile("[A-Za-z][A-Za-z -]{0,39}")
@@ -220,24 +220,27 @@ def steps_are_told(steps: Sequence[Mapping[str, Any]], plan: ClaimsPlan, k: int,
     plan : as the manifest tells it
     laid : the files, which must say what is counted in them; None where they have not the columns of the plan
     """
-    counted = {} if laid is None else counts_of(plan, laid)
+    counted = None if laid is None else counts_of(plan, laid)
     return [line["step"] for line in steps] == list(REASONS) and all(_is_told(line, plan, k, counted) for line in steps)
 
 
-def _is_told(line: Mapping[str, Any], plan: ClaimsPlan, k: int, counted: Mapping[str, Mapping[str, int]]) -> bool:
+def _is_told(
+    line: Mapping[str, Any], plan: ClaimsPlan, k: int, counted: Mapping[str, Mapping[str, int]] | None
+) -> bool:
     step, total, counts, keys = line["step"], line["total"], line["counts"], {"step", "total", "counts"}
     if line.keys() != (keys | {"looked_for"} if step == EXCLUDING else keys):
         return False
     if total is not None and (step not in TOTALS or not (total == WITHHELD or is_count(total, k))):
         return False
-    if step in counted:
-        return bool(same(counts, StepLine(step, counts=counted[step]).told(k)["counts"]))
+    reasons = REASONS[step]
+    if reasons is None:
+        return counted is None or same(counts, StepLine(step, counts=counted[step]).told(k)["counts"])
     if step == EXCLUDING and not _is_looked_for(line["looked_for"], plan):
         return False
-    reasons = {rule.range.name for rule in shipped_rules(plan)} if step == EXCLUDING else REASONS[step]
+    known = reasons | {rule.range.name for rule in shipped_rules(plan) if step == EXCLUDING}
     is_own = plan.exclusions.file is not None and step == EXCLUDING
     return all(
-        is_count(count, k) and (reason in reasons or (is_own and OWN_RULE.fullmatch(reason) is not None))
+        is_count(count, k) and (reason in known or (is_own and OWN_RULE.fullmatch(reason) is not None))
         for reason, count in counts.items()
     )
 
