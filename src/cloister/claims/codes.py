@@ -30,7 +30,7 @@ from .group_tables import (
 from .ladders import NO_CODE, split_bounds
 from .plan import ClaimsPlan
 from .plan_sections import TopCoding
-from .steps import LOOKED_FOR, StepLine, Stepped, excluded
+from .steps import StepLine, Stepped
 
 ICD9, ICD10 = "icd9", "icd10"
 BOTH = frozenset({ICD9, ICD10})
@@ -53,6 +53,9 @@ OWN = re.compile(r"(?=.*[0-9])[0-9A-Z]{1,8}")
 
 SEPARATORS = re.compile(r"[\s,;|]+")
 LISTS = {"diagnosis": "diagnoses", "procedure": "procedures"}
+KINDS = ("diagnosis", "procedure", "place")
+"""Of codes on an exclusion list."""
+
 
 EXCLUDING = "2 high-risk patients"
 
@@ -156,22 +159,31 @@ def exclusions(data: Claims) -> Stepped:
     by_rule = {name: patients for name, patients in _patients_by_rule(data, rules).items() if not patients.is_empty()}
     hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.Int64), *by_rule.values()]).unique()
     counts = {name: patients.len() for name, patients in by_rule.items()}
-    done = excluded(data.plan, [kind for kind in LOOKED_FOR if any(rule.kind == kind for rule in rules)])
-    line = StepLine(EXCLUDING, done, hit.len(), counts)
+    line = StepLine(EXCLUDING, hit.len(), counts, looked_for=kinds_of(rules))
     return Stepped(data.of_patients(hit, others=True), line, removed=data.of_patients(hit))
+
+
+def kinds_of(rules: Iterable[ExclusionRule]) -> tuple[str, ...]:
+    """Kinds of codes that rules name."""
+    named = {rule.kind for rule in rules}
+    return tuple(kind for kind in KINDS if kind in named)
 
 
 def rules_of(data: Claims) -> tuple[ExclusionRule, ...]:
     """The rules that the plan names, and its own."""
-    plan = data.plan.exclusions
-    named = [rule for rule in shipped_exclusions() if plan.rules is None or rule.range.name in plan.rules]
-    own = () if plan.file is None else read_exclusions(plan.file)
-    return (*named, *own)
+    file = data.plan.exclusions.file
+    return (*shipped_rules(data.plan), *(() if file is None else read_exclusions(file)))
+
+
+def shipped_rules(plan: ClaimsPlan) -> list[ExclusionRule]:
+    """The rules of the shipped list that a plan names; all if it names none."""
+    wanted = plan.exclusions.rules
+    return [rule for rule in shipped_exclusions() if wanted is None or rule.range.name in wanted]
 
 
 def _patients_by_rule(data: Claims, rules: tuple[ExclusionRule, ...]) -> dict[str, pl.Series]:
     found: dict[str, list[pl.Series]] = {rule.range.name: [] for rule in rules}
-    for kind in LOOKED_FOR:
+    for kind in KINDS:
         of_kind = [rule for rule in rules if rule.kind == kind]
         for column in data.plan.claim_columns(kind, LISTS.get(kind, kind)) if of_kind else ():
             cells = data.claims[column].drop_nulls().unique().to_list()
@@ -240,7 +252,6 @@ def grouping(data: Claims) -> Stepped:
     plan = data.plan
     claims, without = without_no_codes(data.claims, plan)
     counts = {f"{column!r} not a code": count for column, count in without.items()}
-    grouped: list[str] = []
     for role in plan.grouping.columns:
         column = plan.claim_column(role)
         if column is None:
@@ -250,9 +261,7 @@ def grouping(data: Claims) -> Stepped:
         series = claims[column].replace_strict(names, return_dtype=pl.String) if names else claims[column]
         claims = claims.with_columns(series)
         counts[f"{column!r} in group {OTHER}"] = int((series == OTHER).sum())
-        grouped.append(f"{column!r} ({role})")
-    done = f"Replaced by groups: {', '.join(grouped)}." if grouped else "No column was replaced by groups."
-    return Stepped(data.with_frames(claims=claims), StepLine("6 grouping", done, counts=counts))
+    return Stepped(data.with_frames(claims=claims), StepLine("6 grouping", counts=counts))
 
 
 def top_coding(data: Claims) -> Stepped:
@@ -263,7 +272,6 @@ def top_coding(data: Claims) -> Stepped:
     """
     patients, claims = data.patients, data.claims
     counts: dict[str, int] = {}
-    told: list[str] = []
     for coding in data.plan.top_coding:
         if coding.column in claims.columns:
             coded, count = _top_coded(claims[coding.column], coding)
@@ -274,12 +282,7 @@ def top_coding(data: Claims) -> Stepped:
         else:
             raise InputError(f"The plan asks for top-coding of {coding.column!r}, but there is no such column.")
         counts[f"{coding.column!r} top-coded"] = count
-        zeros = ", zeros left out" if coding.exclude_zero else ""
-        told.append(f"{coding.column!r} from its {100 * coding.quantile:g}th percentile{zeros}")
-    done = "No column was top-coded."
-    if told:
-        done = f"Top-coded: {'; '.join(told)}. The label is that percentile of the data."
-    return Stepped(data.with_frames(patients, claims), StepLine("6 top-coding", done, counts=counts))
+    return Stepped(data.with_frames(patients, claims), StepLine("6 top-coding", counts=counts))
 
 
 def _top_coded(series: pl.Series, coding: TopCoding) -> tuple[pl.Series, int]:

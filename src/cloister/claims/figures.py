@@ -12,7 +12,6 @@ from .data import Claims
 from .data_file import CLAIMS, QUASI, SUPPRESSED
 from .evaluation import (
     DIGITS,
-    Sensitivity,
     as_released,
     attacks_told,
     correlations_of,
@@ -27,10 +26,8 @@ from .prepare import PreparedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .released import loss_of_released, weights_of
-from .steps import WITHHELD, StepLine, truncated
-from .steps_told import Compared, compared, compared_told, early_lines
-
-ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
+from .steps import WITHHELD, StepLine
+from .steps_told import compared, compared_told, early_lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +80,7 @@ def work_out(
     """
     k, suppression = protected.settings.k, protected.suppression
     attacks = evaluate(prepared, protected, population)
-    lines = [*prepared.lines, *_later_lines(protected, data.plan), _last_line(attacks)]
+    lines = [*prepared.lines, *_later_lines(protected)]
     leaving = [line for line in prepared.lines if line.step.split(" ", 1)[1] in LEAVING]
     lost = [*(line.total or 0 for line in leaving), int(suppression.patients.sum())]
     is_withheld = any(line.told(k)["total"] == WITHHELD for line in leaving)
@@ -95,7 +92,7 @@ def work_out(
         "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": labels},
         "risk": dict(risk),
         "choice": _choice(protected, laid),
-        "steps": [line.told(k) for line in _told_lines(lines, told_apart, prepared, protected, laid)],
+        "steps": [line.told(k) for line in _told_lines(lines, prepared, protected, laid)],
         "representativeness": compared_told(prepared, laid, told_apart, k),
         "sensitivity": attacks_told(attacks),
     }
@@ -126,11 +123,7 @@ LEAVING = ("high-risk patients", "patients without claims")
 
 
 def _told_lines(
-    lines: Sequence[StepLine],
-    told_apart: Sequence[Compared],
-    prepared: PreparedClaims,
-    protected: ProtectedClaims,
-    laid: Laid,
+    lines: Sequence[StepLine], prepared: PreparedClaims, protected: ProtectedClaims, laid: Laid
 ) -> list[StepLine]:
     """The same lines, counting what is released."""
     later = {line.step: line for line in lines[len(prepared.lines) :]}
@@ -138,7 +131,7 @@ def _told_lines(
     cut, owners = _count(protected, ~protected.choice.released.claims)
     later |= {"7 truncation": replace(later["7 truncation"], total=cut, counts={}, patients_in_all=owners)}
     later |= {"11 suppression": _suppression_line(later["11 suppression"], protected, laid)}
-    return [*early_lines(prepared, laid, [one.variable for one in told_apart]), *later.values()]
+    return [*early_lines(prepared, laid), *later.values()]
 
 
 def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
@@ -164,49 +157,21 @@ def _percentile(level: float) -> str:
     return "none" if level >= 100 else f"{level:g}"
 
 
-def _last_line(attacks: Sensitivity) -> StepLine:
-    return StepLine(
-        "12 evaluation",
-        f"{len(attacks.attacks)} adversaries were simulated on what is released, patients and claims together unless "
-        f"they say otherwise; the list of voters is of the {attacks.voters.told_list}.",
-    )
-
-
-def _later_lines(protected: ProtectedClaims, plan: ClaimsPlan) -> list[StepLine]:
-    choice, suppression, settings = protected.choice, protected.suppression, protected.settings
-    n_people = protected.encoding.claims.n_patients
+def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
+    choice, suppression = protected.choice, protected.suppression
     cut = int((~choice.released.claims).sum())
-    how = truncated(plan, _percentile(choice.truncation))
-    ended = "" if choice.is_optimal else f" {ENDED}"
-    asked, used = plan.risk.max_suppression, settings.max_sup
-    lower = "" if asked == used else f" With max_suppression {asked:g}, as asked, suppression did not suffice."
     hidden = {
         "patients left out": int(suppression.patients.sum()),
         "cells suppressed": int(suppression.cells.sum()),
         "claims left out": int((~suppression.released.claims).sum()) - cut,
     }
     return [
-        StepLine("7 truncation", how, cut, {"patients with fewer claims": int(choice.released.truncated.sum())}),
-        StepLine(
-            "8 adversary power",
-            f"At most {plan.adversary.power} values of each quasi-identifier of claims are known, "
-            f"{protected.known:.1f} in the mean.",
-        ),
-        StepLine(
-            "9 node risk",
-            f"{suppression.risk.exact.draws:,} draws.",
-        ),
-        StepLine(
-            "10 search",
-            f"{choice.tried[0].result.lattice:,} nodes for each truncation level; max_suppression {used:g}."
-            f"{lower}{ended}",
-        ),
-        StepLine(
-            "11 suppression",
-            f"Treatment: {settings.treatment}. k = {settings.k}.",
-            None,
-            hidden if n_people else {},
-        ),
+        StepLine("7 truncation", cut, {"patients with fewer claims": int(choice.released.truncated.sum())}),
+        StepLine("8 adversary power"),
+        StepLine("9 node risk"),
+        StepLine("10 search"),
+        StepLine("11 suppression", counts=hidden if protected.encoding.claims.n_patients else {}),
+        StepLine("12 evaluation"),
     ]
 
 

@@ -25,7 +25,7 @@ from .ladders import MOST_DELAY
 from .plan import UNJOINED, ClaimsPlan
 from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, HMAC, LENGTH_OF_STAY, PAY_DELAY, PSEUDONYMS, YEAR
 from .representativeness import Representativeness, representativeness
-from .steps import StepLine, Stepped, can_tell_newborns, removed, without_claims
+from .steps import StepLine, Stepped
 
 SHORTEST_KEY = 32
 GROUP_SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 99), (100, None))
@@ -61,14 +61,10 @@ def pseudonyms(data: Claims) -> Stepped:
     claims = claims.drop(claim_id)
     if plan.ids.patients.startswith(HMAC):
         patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix(HMAC))))
-        how = "replaced by keyed hashes (HMAC-SHA256), which link releases made with the same key"
     else:
         patients = patients.drop(patient_id)
-        how = "replaced by numbers in released order"
     result = data.with_frames(patients, claims)
-    others = ", ".join(f"{role} {getattr(plan.ids, role)}" for role in sorted(PSEUDONYMS) if plan.claim_columns(role))
-    done = f"Patients' ids are {how}." + (f" Other ids: {others}." if others else "")
-    return Stepped(result, StepLine("1 pseudonyms", done, counts=group_sizes(result.claims, plan)))
+    return Stepped(result, StepLine("1 pseudonyms", counts=group_sizes(result.claims, plan)))
 
 
 def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -160,7 +156,6 @@ def removals(data: Claims) -> Stepped:
     owners = data.claims[PATIENT]
     line = StepLine(
         REMOVING,
-        removed(data.plan),
         int(gone.sum()),
         {reason: int(mask.sum()) for reason, mask in masks.items()},
         {reason: owners.filter(mask).n_unique() for reason, mask in masks.items()},
@@ -173,15 +168,15 @@ def leave_out_without_claims(data: Claims) -> Stepped:
     """Leave out the patients who have no claims, if the plan says so."""
     n_without = data.n_without_claims
     if data.plan.patients.without_claims == "keep":
-        return Stepped(data, StepLine(WITHOUT, without_claims(data.plan), counts={"without claims": n_without}))
+        return Stepped(data, StepLine(WITHOUT, counts={"without claims": n_without}))
     left = data.of_patients(data.claims[PATIENT].unique())
-    return Stepped(left, StepLine(WITHOUT, without_claims(data.plan), n_without))
+    return Stepped(left, StepLine(WITHOUT, n_without))
 
 
 def _newborns(data: Claims) -> pl.Series | None:
-    if not can_tell_newborns(data.plan):
+    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
+    if birth is None or date is None:
         return None
-    birth, date = str(data.plan.patient_column("birth-date")), str(data.plan.claim_column("date"))
     born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
     days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
     age = days.join(born, on=PATIENT, how="left", maintain_order="left").select(
@@ -211,13 +206,12 @@ def derived(data: Claims) -> Stepped:
     patients = data.patients
     for own in data.plan.patients.derived:
         patients = patients.with_columns(OF_PATIENTS[own](told).alias(own))
-    done = f"Derived: {', '.join(asked)}." if asked else "Nothing was derived."
     whole = data.with_frames(patients, claims)
     counts = {
         f"{name} missing": int((claims if name in data.plan.claims.derived else patients)[name].null_count())
         for name in asked
     }
-    return Stepped(whole, StepLine(DERIVED, done, counts=counts))
+    return Stepped(whole, StepLine(DERIVED, counts=counts))
 
 
 def _dates(data: Claims, role: str, needed_for: str) -> pl.Series:

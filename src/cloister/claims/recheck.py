@@ -26,11 +26,11 @@ from .data_file import (
 from .ladders import hierarchy_named
 from .manifest import METHOD, codebook, one_row, plan_told, rules_of, sentences_of, shown_of
 from .original import origin_from, original_of
+from .plan import parsed_plan
 from .prepare import PreparedClaims, prepare
 from .stated import PROMISER, agreements, is_declared, n_nodes, read_promise
-from .steps_told import MOST_BANDS, compared, compared_told, early_lines
-from .told_keys import parts_of
-from .told_texts import Facts, steps_are_ours
+from .steps_told import MOST_BANDS, compared, compared_told, early_lines, steps_are_told
+from .told import parts_of
 from .verify import verify
 from .verify_manifest import Register, late_steps_agree, losses_agree, population_agrees, together_agrees, voters_agree
 from .verify_original import PreparedOriginal
@@ -153,21 +153,36 @@ def _population_holds(
 
 def _told(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> dict[str, bool]:
     """Sentences about what is told besides, each with whether it is false: nothing but our words and numbers."""
-    plan, steps = manifest["settings"]["plan"], manifest["steps"]
-    facts = Facts(plan, promise.k, manifest["risk"]["draws"], manifest["choice"]["truncation"])
+    plan = manifest["settings"]["plan"]
     names = promise.form.names(CLAIMS, QUASI)
     labels = {name: files.claims[name].n_unique() for name in names if name in files.claims.columns}
     columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
     shown = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
-    forms = parts_of(facts, promise, labels, n_nodes(promise.form, plan), shown)
+    forms = parts_of(plan, promise, labels, n_nodes(promise.form, plan), shown)
     n_cut = int((files.patients[TRUNCATED] == "1").sum()) if TRUNCATED in files.patients.columns else 0
     may_cut = manifest["choice"]["truncation"] != "none" or plan["suppression"]["treatment"] == "claims"
     return {
         **{f"{part} holds what no release tells": holds(manifest[part]) for part, holds in forms.items()},
-        "steps hold what no release tells": steps_are_ours(steps, facts),
+        "steps hold what no release tells": _steps_hold(manifest, promise, files),
         **late_steps_agree(manifest, files, promise.form),
         "choice.truncation is none, but claims are missing": may_cut or not n_cut,
     }
+
+
+def _steps_hold(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> bool:
+    """Whether steps tell no more than what they can count; what is counted in the files is counted again.
+
+    Where the files cannot be read by the plan, this says no more than that: other checks say why.
+    """
+    told = manifest["settings"]["plan"]
+    try:
+        plan = parsed_plan(told)
+    except InputError:
+        return False
+    is_readable = all(files.of(table).columns == promise.form.names(table) for table in (PATIENTS, CLAIMS))
+    is_readable = is_readable and bool((files.owners >= 0).all())  # no claim of nobody, which the verifier says
+    laid = ReadBack(files, promise.form) if is_readable and is_declared(promise.form, told) else None
+    return steps_are_told(manifest["steps"], plan, promise.k, laid)
 
 
 def _strays(manifest: Manifest, source: Claims, prepared: PreparedClaims, filed: ReadBack, k: int) -> list[str]:
@@ -175,7 +190,7 @@ def _strays(manifest: Manifest, source: Claims, prepared: PreparedClaims, filed:
 
     def found() -> list[str]:
         variables = compared(prepared, filed, k)
-        lines = [line.told(k) for line in early_lines(prepared, filed, [one.variable for one in variables])]
+        lines = [line.told(k) for line in early_lines(prepared, filed)]
         told = {
             "steps before the search are not told as they are": same(manifest["steps"][: len(lines)], lines),
             "representativeness is not told as it is": same(

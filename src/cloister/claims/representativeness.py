@@ -10,7 +10,7 @@ from .data import PATIENT, Claims, numbers_of
 from .data_file import CLAIMS, PATIENTS
 from .plan import ClaimsPlan
 from .plan_sections import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
-from .steps import StepLine, compared_by
+from .steps import StepLine
 
 STEP = "4 representativeness"
 SEX = "sex"
@@ -121,14 +121,13 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
         _sex(excluded, remaining, one.column) if one.name == SEX else _numbers(excluded, remaining, one)
         for one in variables
     ]
-    done = compared_by([one.name for one in variables])
     return Representativeness(
         tuple(comparisons),
         median_claims(excluded.claims[PATIENT]),
         median_claims(remaining.claims[PATIENT]),
         excluded.n_patients,
         remaining.n_patients,
-        StepLine(STEP, done),
+        StepLine(STEP),
     )
 
 

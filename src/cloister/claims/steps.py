@@ -1,77 +1,13 @@
-"""What a step of the pipeline says of itself; the sentences of steps 2 to 4 and 7 say no more than the plan does."""
+"""What a step of the pipeline says of itself: facts, which the report words (`cloister.report.claim_steps`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .data import Claims
-from .plan import ClaimsPlan
-
-LOOKED_FOR = {
-    "diagnosis": ("diagnosis", "diagnoses"),
-    "procedure": ("procedure", "procedures"),
-    "place": ("place",),
-}
-"""Roles of the columns in which codes of each kind are looked for."""
 
 WITHHELD = "withheld"
 """Stands for a total from which a withheld count could be worked out."""
-
-
-def kinds_there(plan: ClaimsPlan, kinds: Sequence[str]) -> list[str]:
-    """Kinds of codes that some column of claims holds."""
-    return [kind for kind in kinds if any(plan.claim_columns(role) for role in LOOKED_FOR[kind])]
-
-
-def excluded(plan: ClaimsPlan, kinds: Sequence[str]) -> str:
-    """Step 2, where rules of these kinds are asked for."""
-    there = kinds_there(plan, kinds)
-    if not kinds:
-        return "No exclusion list was asked for."
-    if not there:
-        return "No column has codes that the exclusion list could be compared with."
-    done = f"Patients with codes on the exclusion list are left out, with all their claims: {', '.join(there)}."
-    absent = [kind for kind in kinds if kind not in there]
-    return f"{done} Not looked for, as no column has them: {', '.join(absent)}." if absent else done
-
-
-def removed(plan: ClaimsPlan) -> str:
-    """Step 3."""
-    wanted, can = plan.removals, can_tell_newborns(plan)
-    has_procedure = plan.claim_column("procedure") is not None
-    asked = (
-        (wanted.newborns, can, "those of newborns"),
-        (wanted.letter_procedures, has_procedure, "those with a letter before the procedure"),
-        (wanted.revenue_codes, has_procedure, "those with a revenue code for a procedure"),
-    )
-    done = [what for is_asked, is_there, what in asked if is_asked and is_there]
-    sentences = [f"Claims removed: {', '.join(done)}." if done else "No claims were removed."]
-    if wanted.newborns and not can:
-        sentences.append("Newborns could not be told: there is no date of birth or no date of claim.")
-    if (wanted.letter_procedures or wanted.revenue_codes) and not has_procedure:
-        sentences.append("Procedures could not be told: there is no column of them.")
-    return " ".join(sentences)
-
-
-def can_tell_newborns(plan: ClaimsPlan) -> bool:
-    """Whether there are a date of birth and a date of claim."""
-    return plan.patient_column("birth-date") is not None and plan.claim_column("date") is not None
-
-
-def without_claims(plan: ClaimsPlan) -> str:
-    """Step 3, of patients who have none."""
-    return f"Patients without claims are {'kept' if plan.patients.without_claims == 'keep' else 'left out'}."
-
-
-def compared_by(variables: Sequence[str]) -> str:
-    """Step 4, of variables at the levels released."""
-    return f"Excluded and released patients compared by {', '.join(variables) or 'nothing'}."
-
-
-def truncated(plan: ClaimsPlan, percentile: str) -> str:
-    """Step 7; the percentile is ``none`` where nothing was truncated."""
-    if percentile == "none":
-        return "Nothing was truncated."
-    return f"Claims were cut to the {percentile}th percentile of claims per {plan.truncation.per}."
 
 
 @dataclass(frozen=True)
@@ -81,23 +17,23 @@ class StepLine:
     Attributes
     ----------
     step : number and name of the step, as in `2 high-risk patients`
-    done : what was done, in one sentence without values of the data
     total : what was removed or changed in all, if the step removes or changes
     counts : the same by reason; a patient or claim can have several reasons
     patients : of each count of claims, how many patients these are of
     patients_in_all : of a total of claims, how many patients these are of
+    looked_for : kinds of codes on the exclusion list; None of other steps
     """
 
     step: str
-    done: str
     total: int | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     patients: Mapping[str, int] = field(default_factory=dict)
     patients_in_all: int | None = None
+    looked_for: tuple[str, ...] | None = None
 
     def exact(self) -> dict[str, object]:
         """Everything, for the custodian alone."""
-        return {"step": self.step, "done": self.done, "total": self.total, "counts": dict(self.counts)}
+        return self._facts(self.total, self.counts)
 
     def told(self, k: int) -> dict[str, object]:
         """What may be told: counts of fewer than k patients are `<k`, or withheld where they are k claims and more.
@@ -106,12 +42,16 @@ class StepLine:
 
         Examples
         --------
-        >>> StepLine("3 claims removed", "", 23, {"newborns": 3, "revenue codes": 20}).told(11)["counts"]
+        >>> StepLine("3 claims removed", 23, {"newborns": 3, "revenue codes": 20}).told(11)["counts"]
         {'newborns': '<11', 'revenue codes': 20}
         """
         counts = {reason: _told(count, self.patients.get(reason, count), k) for reason, count in self.counts.items()}
         total = None if self.total is None else WITHHELD if self._total_tells(k) else _told(self.total, self.total, k)
-        return {"step": self.step, "done": self.done, "total": total, "counts": counts}
+        return self._facts(total, counts)
+
+    def _facts(self, total: object, counts: Mapping[str, object]) -> dict[str, object]:
+        facts = {"step": self.step, "total": total, "counts": dict(counts)}
+        return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
 
     def _total_tells(self, k: int) -> bool:
         """Whether the total, less some of the counts that are told, leaves fewer than k, or tells one that is not told.
@@ -134,6 +74,11 @@ def _told(count: int, patients: int, k: int) -> int | str:
     if not 0 < patients < k:
         return count
     return f"<{k}" if count < k else WITHHELD
+
+
+def is_count(value: Any, k: int) -> bool:
+    """Whether something is a count as it is told: below k it is not."""
+    return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
 
 
 def _comes_near(total: int, counts: Sequence[int], k: int) -> bool:

@@ -4,8 +4,10 @@ Counts of everybody who was there before, less those of the files, would tell of
 Step 4 compares the excluded patients with those who are released, at the levels of the release.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,15 +15,17 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
+from cloister.release_folder import same
 
-from .codes import EXCLUDING
+from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data import PATIENT, Claims
 from .data_file import CLAIMS, KEPT, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, Filed, ReleasedColumn
 from .group_tables import OTHER
 from .ladders import hierarchy_named
+from .plan import ClaimsPlan
 from .prepare import PreparedClaims, group_sizes
 from .representativeness import SEX, Variable, median_claims, variables_of
-from .steps import WITHHELD, StepLine, compared_by
+from .steps import WITHHELD, StepLine, is_count
 
 MOST_BANDS = 16
 """A table has no more; where a level has, the next one with fewer is told."""
@@ -29,6 +33,27 @@ MOST_BANDS = 16
 MISSING = "missing"
 COUNT, LABEL = "\0count", "\0label"
 Share = float | None
+REASONS: dict[str, frozenset[str] | None] = {
+    "1 pseudonyms": None,
+    EXCLUDING: frozenset(),
+    "3 claims removed": frozenset({"newborns", "procedure codes with a letter", "revenue codes of three digits"}),
+    "3 patients without claims": None,
+    "4 representativeness": frozenset(),
+    "5 derived columns": None,
+    "6 grouping": None,
+    "6 top-coding": None,
+    "7 truncation": frozenset(),
+    "8 adversary power": frozenset(),
+    "9 node risk": frozenset(),
+    "10 search": frozenset(),
+    "11 suppression": frozenset({"patients left out", "cells suppressed", "claims left out"}),
+    "12 evaluation": frozenset(),
+}
+"""Steps in their order, each with what it may count besides names of rules; None where that is counted in the files."""
+
+TOTALS = frozenset({EXCLUDING, "3 claims removed", "3 patients without claims", "7 truncation"})
+OWN_RULE = re.compile("[A-Za-z][A-Za-z -]{0,39}")
+"""Names of rules of a list of one's own."""
 
 
 @dataclass(frozen=True)
@@ -170,40 +195,77 @@ def _n_patients(frame: pl.DataFrame, names: set[str | None]) -> int:
     return int(frame.filter(is_hidden)[PATIENT].n_unique())
 
 
-def early_lines(prepared: PreparedClaims, laid: Filed, variables: Sequence[str]) -> list[StepLine]:
-    """Return the lines of steps 1 to 6; those of steps 2 and 3 count whom and what they left out, and stay.
+def early_lines(prepared: PreparedClaims, laid: Filed) -> list[StepLine]:
+    """Return the lines of steps 1 to 6; those of steps 2 and 3 count whom and what they left out, and stay."""
+    counted = counts_of(prepared.claims.plan, laid)
+    return [replace(line, counts=counted.get(line.step, line.counts)) for line in prepared.lines]
+
+
+def counts_of(plan: ClaimsPlan, laid: Filed) -> dict[str, dict[str, int]]:
+    """Return what the files say of steps 1 to 6, by step."""
+    return {
+        "1 pseudonyms": group_sizes(laid.files.claims, plan),
+        "3 patients without claims": _without_claims(plan, laid),
+        "5 derived columns": _missing(plan, laid),
+        "6 grouping": _others(plan, laid),
+        "6 top-coding": _top_coded(plan, laid),
+    }
+
+
+def steps_are_told(steps: Sequence[Mapping[str, Any]], plan: ClaimsPlan, k: int, laid: Filed | None) -> bool:
+    """Whether the steps are those there are, in order, and tell no more than counts of what each can count.
 
     Parameters
     ----------
-    variables : by which step 4 tells excluded from released patients
+    plan : as the manifest tells it
+    laid : the files, which must say what is counted in them; None where they have not the columns of the plan
     """
-    counted = {
-        "1 pseudonyms": group_sizes(laid.files.claims, prepared.claims.plan),
-        "3 patients without claims": _without_claims(prepared, laid),
-        "5 derived columns": _missing(prepared.claims, laid),
-        "6 grouping": _others(prepared.claims, laid),
-        "6 top-coding": _top_coded(prepared.claims, laid),
-    }
-    said = {"4 representativeness": compared_by(variables)}
-    return [
-        replace(line, done=said.get(line.step, line.done), counts=counted.get(line.step, line.counts))
-        for line in prepared.lines
-    ]
+    counted = None if laid is None else counts_of(plan, laid)
+    return [line["step"] for line in steps] == list(REASONS) and all(_is_told(line, plan, k, counted) for line in steps)
 
 
-def _without_claims(prepared: PreparedClaims, laid: Filed) -> dict[str, int]:
+def _is_told(
+    line: Mapping[str, Any], plan: ClaimsPlan, k: int, counted: Mapping[str, Mapping[str, int]] | None
+) -> bool:
+    step, total, counts, keys = line["step"], line["total"], line["counts"], {"step", "total", "counts"}
+    if line.keys() != (keys | {"looked_for"} if step == EXCLUDING else keys):
+        return False
+    if total is not None and (step not in TOTALS or not (total == WITHHELD or is_count(total, k))):
+        return False
+    reasons = REASONS[step]
+    if reasons is None:
+        return counted is None or same(counts, StepLine(step, counts=counted[step]).told(k)["counts"])
+    if step == EXCLUDING and not _is_looked_for(line["looked_for"], plan):
+        return False
+    known = reasons | {rule.range.name for rule in shipped_rules(plan) if step == EXCLUDING}
+    is_own = plan.exclusions.file is not None and step == EXCLUDING
+    return all(
+        is_count(count, k) and (reason in known or (is_own and OWN_RULE.fullmatch(reason) is not None))
+        for reason, count in counts.items()
+    )
+
+
+def _is_looked_for(told: Any, plan: ClaimsPlan) -> bool:
+    """Whether these are the kinds of codes of the shipped rules that a plan names, and of rules of its own if any."""
+    shipped = kinds_of(shipped_rules(plan))
+    if plan.exclusions.file is None:
+        return same(told, shipped)
+    return same(told, [kind for kind in KINDS if kind in told]) and {*shipped} <= {*told}
+
+
+def _without_claims(plan: ClaimsPlan, laid: Filed) -> dict[str, int]:
     """Patients released who never had claims, where such patients are kept."""
-    if prepared.claims.plan.patients.without_claims != "keep":
+    if plan.patients.without_claims != "keep":
         return {}
     n_rows = np.bincount(laid.files.owners, minlength=laid.files.patients.height)
     is_whole = laid.files.patients[TRUNCATED].to_numpy() == "0"
     return {"without claims": int(((n_rows == 0) & is_whole).sum())}
 
 
-def _missing(data: Claims, laid: Filed) -> dict[str, int]:
+def _missing(plan: ClaimsPlan, laid: Filed) -> dict[str, int]:
     """Released cells of derived columns that are missing, and were not suppressed."""
     counts = {}
-    for table, names in ((CLAIMS, data.plan.claims.derived), (PATIENTS, data.plan.patients.derived)):
+    for table, names in ((CLAIMS, plan.claims.derived), (PATIENTS, plan.patients.derived)):
         frame = laid.files.of(table)
         for name in names:
             if name in frame.columns:
@@ -213,9 +275,9 @@ def _missing(data: Claims, laid: Filed) -> dict[str, int]:
     return counts
 
 
-def _others(data: Claims, laid: Filed) -> dict[str, int]:
+def _others(plan: ClaimsPlan, laid: Filed) -> dict[str, int]:
     """Released cells in the group of all other codes, of columns that are released as they were grouped."""
-    columns = [data.plan.claim_column(role) for role in data.plan.grouping.columns]
+    columns = [plan.claim_column(role) for role in plan.grouping.columns]
     return {
         f"{column!r} in group {OTHER}": int((laid.files.claims[column] == OTHER).sum())
         for column in columns
@@ -223,11 +285,11 @@ def _others(data: Claims, laid: Filed) -> dict[str, int]:
     }
 
 
-def _top_coded(data: Claims, laid: Filed) -> dict[str, int]:
+def _top_coded(plan: ClaimsPlan, laid: Filed) -> dict[str, int]:
     """Released cells with the label of large numbers, of columns that are released as they were top-coded."""
     return {
         f"{coding.column!r} top-coded": int(laid.files.of(table)[coding.column].str.ends_with("+").sum())
-        for coding in data.plan.top_coding
+        for coding in plan.top_coding
         for table in (PATIENTS, CLAIMS)
         if _is_finest(laid, table, coding.column)
     }

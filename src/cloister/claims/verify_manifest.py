@@ -99,27 +99,12 @@ def _has_form(files: WrittenClaims, form: ClaimsForm) -> bool:
 
 
 def late_steps_agree(manifest: Mapping[str, Any], files: WrittenClaims, form: ClaimsForm) -> dict[str, bool]:
-    """Sentences about the steps, each with whether it is so, by the manifest's other figures and the files."""
-    lines = {line["step"]: line for line in manifest["steps"]}
-    plan, risk, choice = manifest["settings"]["plan"], manifest["risk"], manifest["choice"]
-    begins = {
-        "8 adversary power": f"At most {plan['adversary']['power']} values of each quasi-identifier of claims are "
-        f"known, {risk['known']:.1f} in the mean.",
-        "9 node risk": f"{risk['draws']:,} draws.",
-        "10 search": f"{choice['lattice']:,} nodes for each truncation level;",
-        "12 evaluation": f"{len(manifest['sensitivity']['attacks'])} adversaries were simulated",
-    }
+    """Sentences about the steps, each with whether it is so, by the files."""
+    (line,) = [line for line in manifest["steps"] if line["step"] == SUPPRESSION]
     flags = [name for name in form.names(CLAIMS, FLAG) if name in files.claims.columns]
     hidden = sum(int((files.claims[flag] == "1").sum()) for flag in flags)
-    counts, k = lines[SUPPRESSION]["counts"], risk["k"]
-    return {
-        **{
-            f"steps: {step} is not what the manifest says elsewhere": lines[step]["done"].startswith(words)
-            for step, words in begins.items()
-            if step in lines
-        },
-        "steps tell of other suppressed cells than there are": _is_told(counts.get("cells suppressed", 0), hidden, k),
-    }
+    told = line["counts"].get("cells suppressed", 0)
+    return {"steps tell of other suppressed cells than there are": _is_told(told, hidden, manifest["risk"]["k"])}
 
 
 def losses_agree(manifest: Mapping[str, Any], files: WrittenClaims, original: PreparedOriginal) -> dict[str, bool]:

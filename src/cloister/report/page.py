@@ -8,6 +8,7 @@ from typing import Any
 from cloister.results import Manifest
 
 from .chart import class_size_chart, in_order
+from .claim_steps import worded_steps
 from .scatter import scatter
 from .sentences import guarantee_sentences, one_row_words
 
@@ -39,6 +40,7 @@ def environment() -> Any:
         "scatter": scatter,
         "sentences": guarantee_sentences,
         "one_row": one_row_words,
+        "worded_steps": worded_steps,
     }
     return environment
 

@@ -9,10 +9,12 @@ from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
 from cloister.claims.codes import exclusions, grouping, top_coding
 from cloister.claims.data import PATIENT
+from cloister.claims.manifest import plan_told
 from cloister.claims.prepare import derived, leave_out_without_claims, numbered, prepare, pseudonyms, removals, years_of
 from cloister.claims.representativeness import representativeness
 from cloister.claims.steps import WITHHELD, StepLine
 from cloister.errors import InputError
+from cloister.report.claim_steps import worded_steps
 
 EXCLUDED = "Patients with codes on the exclusion list are left out, with all their claims"
 UNSEEN = "Not looked for, as no column has them: procedure, place."
@@ -22,6 +24,13 @@ REVENUE, NO_PROCEDURES = (
     "Procedures could not be told: there is no column of them.",
 )
 NO_REMOVALS = "newborns = false\nletter_procedures = false\nrevenue_codes = false\n"
+
+
+def said(data):
+    """What the report says of steps 1 to 6."""
+    steps = [line.told(10) for line in prepare(data).lines]
+    manifest = {"settings": {"plan": plan_told(data.plan)}, "steps": steps, "representativeness": {"variables": {}}}
+    return [line["done"] for line in worded_steps(manifest)]
 
 
 def test_pseudonyms_take_out_the_ids():
@@ -126,7 +135,7 @@ def test_newborns_that_cannot_be_told_are_said():
     """Without a date of birth the line says that newborns were not looked for."""
     text = PLAN.replace('"birth-date"', '"drop"').replace('["age", ', "[").replace('age = "age"\n', "")
 
-    assert "Newborns could not be told" in removals(claims(text=text)).line.done
+    assert "Newborns could not be told" in said(claims(text=text))[2]
 
 
 def test_patients_without_claims_leave_if_the_plan_says_so():
@@ -210,10 +219,10 @@ def test_groups_of_ones_own(tmp_path):
 def test_top_coding_is_by_nearest_rank(quantile, exclude_zero, expected):
     """All numbers from the quantile on have one label, zeros being left out of the count if asked for."""
     coding = f'\n[[top_coding]]\ncolumn = "pay_delay"\nquantile = {quantile}\nexclude_zero = {exclude_zero}\n'
-    done = top_coding(derived(claims(text=PLAN + coding)).claims)
+    data = claims(text=PLAN + coding)
 
-    assert expected == done.claims.claims["pay_delay"].to_list()
-    assert "percentile of the data" in done.line.done
+    assert expected == top_coding(derived(data).claims).claims.claims["pay_delay"].to_list()
+    assert "percentile of the data" in said(data)[-1]
 
 
 def test_top_coding_of_a_column_that_is_not_there():
@@ -240,13 +249,13 @@ def test_excluded_and_remaining_patients_are_compared():
 
 def test_lines_withhold_small_counts_and_what_tells_them():
     """Counts from 1 to k - 1 become <k, and the total goes where it would tell them; the custodian sees all."""
-    line = StepLine("2", "", 33, {"a": 3, "b": 30, "none": 0})
+    line = StepLine("2", 33, {"a": 3, "b": 30, "none": 0})
 
     assert line.told(11)["counts"] == {"a": "<11", "b": 30, "none": 0}
     assert line.told(11)["total"] == WITHHELD
     assert line.exact()["counts"] == {"a": 3, "b": 30, "none": 0}
-    assert StepLine("2", "", 4).told(11)["total"] == "<11"
-    assert StepLine("2", "", 60, {"a": 9, "b": 8, "c": 43}).told(11)["total"] == 60
+    assert StepLine("2", 4).told(11)["total"] == "<11"
+    assert StepLine("2", 60, {"a": 9, "b": 8, "c": 43}).told(11)["total"] == 60
 
 
 @pytest.mark.parametrize(
@@ -265,7 +274,7 @@ def test_lines_withhold_small_counts_and_what_tells_them():
 )
 def test_a_total_that_tells_who_has_two_reasons_is_withheld(total, counts, expected):
     """No total less some of the counts leaves 1 to k - 1 patients, nor the other way round."""
-    line = StepLine("2", "", total, {f"{place}": count for place, count in enumerate(counts)})
+    line = StepLine("2", total, {f"{place}": count for place, count in enumerate(counts)})
 
     assert expected == line.told(11)["total"]
 
@@ -274,7 +283,7 @@ def test_claims_of_few_patients_are_withheld():
     """Counts of claims are withheld by how many patients they are of; a total is told where no claim counts twice."""
 
     def told(total, counts, patients, in_all):
-        line = StepLine("3", "", total, counts, patients, in_all).told(11)
+        line = StepLine("3", total, counts, patients, in_all).told(11)
         return line["total"], line["counts"]
 
     assert told(50, {"a": 20, "b": 30}, {"a": 1, "b": 30}, 30) == (WITHHELD, {"a": WITHHELD, "b": 30})
@@ -301,9 +310,8 @@ def test_lines_say_what_was_done_under_the_plan(old, new, step, expected):
     gone = [line.split(" = ")[0] for line in new.splitlines() if '"drop"' in line]
     kept = "".join(line for line in qi.splitlines(True) if line.split(" = ")[0] not in gone)
     text = f"{roles.replace(old, new)}[claims.qi]{kept}" if old else PLAN + new
-    lines = prepare(claims(text=text)).lines
 
-    assert expected == lines[step].done
+    assert expected == said(claims(text=text))[step]
 
 
 def test_all_steps_in_order():

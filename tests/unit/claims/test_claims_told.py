@@ -157,7 +157,7 @@ def test_tables_are_of_released_levels_and_of_the_files():
 def test_lines_count_what_is_released():
     """Of seven who were left out at the end, nothing is in the counts of steps 1, 5 and 6; before, they were."""
     prepared, laid = laid_out(people(both=0), (0, 0, 0, 0), left_out=range(7))
-    lines = {line.step: line.counts for line in early_lines(prepared, laid, ("sex",))}
+    lines = {line.step: line.counts for line in early_lines(prepared, laid)}
     before = {line.step: line.counts for line in prepared.lines}
     files, reason = laid.files.claims, "'pos' in group OTHER"
 

@@ -63,11 +63,14 @@ def test_no_text_of_ones_own_can_be_told(release, cloister):
 
 
 def test_reasons_and_numbers_of_steps_are_those_there_are(release, cloister):
-    """A reason of one's own, a count below k, another percentile, fewer suppressed cells than there are."""
+    """A reason of one's own, a count below k, one that the files have not, a sentence, kinds not looked for, order."""
     changes = {
         "reason": lambda m: m["steps"][2]["counts"].update({"row 1 is P17": 20}),
         "count": lambda m: m["steps"][2].update(total=3),
-        "percentile": lambda m: m["steps"][8].update(done="Nothing was truncated."),
+        "counted": lambda m: m["steps"][6]["counts"].update({"'pos' in group OTHER": 100}),
+        "sentence": lambda m: m["steps"][8].update(done="Nothing was truncated."),
+        "kinds": lambda m: m["steps"][1].update(looked_for=["place"]),
+        "total": lambda m: m["steps"][9].update(total=20),
         "order": lambda m: m["steps"].reverse(),
     }
     before = json.loads((release / "release.json").read_text())
@@ -201,18 +204,17 @@ def test_a_patient_whom_the_plan_leaves_out(release, cloister, tmp_path):
 
 
 def test_figures_of_the_search_are_those_there_are(release, cloister):
-    """Sentences and levels, by the manifest and the files alone."""
+    """Nodes and levels, by the manifest and the files alone."""
 
     def elsewhere(manifest):
-        line = next(line for line in manifest["steps"] if line["step"] == "10 search")
-        line["done"] = line["done"].replace(" nodes", "9 nodes", 1)
+        manifest["choice"]["lattice"] += 1
         manifest["choice"]["levels"]["claims"]["dx"] = 99
 
     restated(release, elsewhere)
     found = cloister("verify", release)
 
     assert found.code == 1
-    for said in ("10 search", "choice.levels are not those of columns"):
+    for said in ("choice holds what no release tells", "choice.levels are not those of columns"):
         assert said in found.err, said
 
 
