@@ -52,9 +52,10 @@ def inputs(tmp_path_factory):
     with duckdb.connect(folder / "hospital.duckdb") as connection:
         connection.register("made", made.patients.to_arrow())
         connection.execute("CREATE TABLE patients AS FROM made")
-    for name, write in {"claims": claims_files.write_files, "job": jobs_files.write_hospital}.items():
-        (folder / name).mkdir()
-        write(folder / name)
+    (folder / "claims").mkdir()
+    claims_files.write_files(folder / "claims", n_patients=120)
+    (folder / "job").mkdir()
+    jobs_files.write_hospital(folder / "job")
     for name, text in LISTED["files"].items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(_filled(text))
