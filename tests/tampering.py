@@ -3,8 +3,10 @@
 import hashlib
 import json
 
+from cloister.jobs.folder import files_of_parts
+from cloister.jobs.manifest import job_contents
 from cloister.release_folder import json_bytes, read_figures, report_contents
-from cloister.report import render_report
+from cloister.report import render_job, render_report
 
 
 def replaced_one_by_one(folder, changes):
@@ -25,11 +27,29 @@ def replaced_one_by_one(folder, changes):
 def resealed(folder, name, text):
     """Change a file of a release and its hash."""
     (folder / name).write_text(text)
+    sealed(folder, name)
+
+
+def sealed(folder, name):
+    """Make the hash of a file in the manifest that of the file, and the report the one of that manifest."""
 
     def seal(manifest):
         manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
     restated(folder, seal)
+
+
+def job_sealed(folder):
+    """Make the hashes in the manifest of a job those of its parts, and its report the one of that manifest."""
+    manifest = json.loads((folder / "release.json").read_text())
+    parts = [part["name"] for part in manifest["parts"]]
+    manifest["files"] = files_of_parts(folder, parts)
+    (folder / "release.json").write_bytes(json_bytes(manifest))
+    contents = job_contents(
+        folder, manifest, {name: json.loads((folder / name / "release.json").read_text()) for name in parts}
+    )
+    (folder / "report.json").write_bytes(json_bytes(contents))
+    (folder / "report.html").write_bytes(render_job(manifest, contents["parts"]).encode())
 
 
 def restated(folder, change):

@@ -1,48 +1,79 @@
 """Single changes of releases, with hashes and report made to fit, against `cloister verify`."""
 
-import hashlib
 import json
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 
-from tests.tampering import report_rewritten
+from tests.tampering import report_rewritten, sealed
 
 from cloister.release_folder import json_bytes, read_manifest
 
 from .command import Found, cloister
 from .evidence import is_evidence, may_be_recorded
 from .leaves import changed, leaves, named
-from .made import SHAPES
+from .made import SHAPES, Made
 
 LEAVES, BYTES = 60, 40
 
 
 def forgeries(draw, folder):
     """Make one release; change leaves of its JSON files and bytes of all others, one at a time."""
-    made = SHAPES[draw.choice(list(SHAPES))](draw, folder)
-    release = folder / "release"
-    said = cloister("protect", *made.words, "--out", release, *draw.choice(((), ("--attack",))), "-q")
-    if said.code != 0:
+    target = made_release(draw, folder, draw.choice(list(SHAPES)))
+    if target is None:
         return
-    before = {path.name: path.read_bytes() for path in release.iterdir()}
-    changes = [_leaf_of_manifest] * LEAVES + [_bytes_of_file] * BYTES
-    if (release / "clusters.json").exists():
-        changes += [_leaf_of_clusters] * LEAVES
-    for change in changes:
-        shape, what = read_manifest(release)["shape"], change(draw, release)
-        if what is not None and not is_evidence(what):
-            _check_refused(release, made, shape, what, before)
-        for name, data in before.items():
-            if (release / name).read_bytes() != data:
-                (release / name).write_bytes(data)
+    for change in target.changes(LEAVES, BYTES):
+        target.try_one(change, draw)
 
 
-def _check_refused(release, made, shape, what, before):
-    """Find a changed release that is accepted, unless it keeps the promise, as one of other data would."""
+@dataclass(frozen=True)
+class Target:
+    """A release to be changed: what it is made of, where it is, and its files as they are to stay."""
+
+    made: Made
+    release: Path
+    before: dict[str, bytes]
+
+    def changes(self, leaves, stretches):
+        """What is to be tried: so many leaves of each JSON file, and so many stretches of bytes of any file."""
+        of_clusters = [_leaf_of_clusters] * leaves if "clusters.json" in self.before else []
+        return [_leaf_of_manifest] * leaves + [_bytes_of_file] * stretches + of_clusters
+
+    def try_one(self, change, draw):
+        """Change the release, find it if it is accepted, and put it back; say whether the verifier had to refuse it."""
+        shape = read_manifest(self.release)["shape"]
+        try:
+            what = change(draw, self.release)
+            if what is None or is_evidence(what):
+                return False
+            return _was_refused(self.release, self.made, shape, what, self.before)
+        finally:
+            for name, data in self.before.items():
+                if (self.release / name).read_bytes() != data:
+                    (self.release / name).write_bytes(data)
+
+
+def made_release(draw, folder, shape):
+    """A release of random data of a shape; None where nothing was safe."""
+    made, release = SHAPES[shape](draw, folder), folder / "release"
+    attack = draw.choice(((), ("--attack",)))
+    if cloister("protect", *made.words, "--out", release, *attack, "-q").code != 0:
+        return None
+    return Target(made, release, contents(release))
+
+
+def contents(folder):
+    """The files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def _was_refused(release, made, shape, what, before):
+    """Whether a changed release is refused; it is found if not, unless it keeps the promise, as other data would."""
     if cloister("verify", release, "-q").code != 0:
-        return
+        return True
     if may_be_recorded(what):
         made.keeps(release)
-        return
+        return False
     differ = "; ".join(_differ(before, release))
     raise Found(f"cloister verify accepts a release ({shape}) with a change of {what}: {differ}")
 
@@ -76,7 +107,7 @@ def _leaf_of_clusters(draw, release):
     if before == after:
         return None
     path.write_text(_laid_like(path.read_text(), before, after))
-    _sealed(release, "clusters.json")
+    sealed(release, "clusters.json")
     return f"clusters.json {named(place)}"
 
 
@@ -114,7 +145,7 @@ def _bytes_of_file(draw, release):
         return None
     path.write_bytes(after)
     if name in read_names(release):
-        _sealed(release, name)
+        sealed(release, name)
     return f"bytes of {name}"
 
 
@@ -124,14 +155,6 @@ def read_names(release):
         return set(json.loads((release / "release.json").read_bytes())["files"])
     except (ValueError, KeyError, TypeError):
         return set()
-
-
-def _sealed(release, name):
-    """Make the hash of a file in the manifest that of the file, and the report the one of that manifest."""
-    manifest = json.loads((release / "release.json").read_bytes())
-    manifest["files"][name] = "sha256:" + hashlib.sha256((release / name).read_bytes()).hexdigest()
-    (release / "release.json").write_bytes(json_bytes(manifest))
-    report_rewritten(release)
 
 
 def other_bytes(data, draw):

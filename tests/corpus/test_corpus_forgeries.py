@@ -1,0 +1,145 @@
+"""Forgeries of releases of every shape: each one byte, cell, chunk, figure or key away from a right one, none accepted.
+
+The changes are those that the soak makes at random, here by fixed seeds: hashes and report are made to fit. A change of
+the releaser's word, or into another release that keeps the same promise, is no forgery (`tests/soak/evidence.py`).
+"""
+
+import random
+import shutil
+from contextlib import suppress
+
+import polars as pl
+import pytest
+from tests.jobs_files import write_hospital
+from tests.soak.command import cloister
+from tests.soak.evidence import is_evidence, may_be_recorded
+from tests.soak.forgeries import Target, contents, made_release
+from tests.tampering import job_sealed, restated, sealed
+
+TARGETS = {
+    "table": (1, 3, 4, 5, 7),  # full-domain as Parquet, as CSV with rows of stars, mondrian, cluster, local recoding
+    "disassociated": (1, 2, 3, 5),  # refined by tree, not at all, codes that give others away removed, as in the paper
+    "generalized": (1, 2, 4),  # apriori, ugaclip, cba
+    "trajectories": (1, 2, 3),  # a-gs attacked, baseline, a-gs
+    "with_codes": (1, 2, 3, 4, 7),  # cluster, local recoding, full-domain, mondrian, merged classes
+    "claims": (1, 2),
+}
+SEEDS = [(shape, seed) for shape, seeds in TARGETS.items() for seed in seeds]
+FEWEST = 10
+"""Of the changes of a release, so many must have been forgeries."""
+
+
+@pytest.fixture(scope="module", params=SEEDS, ids=lambda of: f"{of[0]}-{of[1]}")
+def target(request, tmp_path_factory):
+    """A release, with what draws its changes."""
+    shape, seed = request.param
+    draw = random.Random(seed)
+    return made_release(draw, tmp_path_factory.mktemp(shape), shape), draw
+
+
+def test_no_random_forgery_is_accepted(target):
+    """Leaves of the JSON files and stretches of bytes of all files: each change is refused, and nothing breaks."""
+    release, draw = target
+
+    assert sum(release.try_one(change, draw) for change in release.changes(10, 10)) >= FEWEST
+
+
+WORDS = (
+    ("schema", 2),
+    ("cloister", "9.9.9"),
+    ("shape", "by NIST"),
+    ("method", "by NIST"),
+    ("guarantee.verified", False),
+    ("guarantee.sentences", ["Nobody can be found by anybody"]),
+    ("guarantee.certified", "by NIST"),
+    ("search.note", "Maria Mustermann is one of them"),
+    ("utility.note", "Maria Mustermann is one of them"),
+    ("columns", {}),
+    ("records", {}),
+)
+
+
+def test_no_word_is_accepted(target):
+    """What any manifest could be made to say is refused, though the report says it, too."""
+    release, draw = target
+    for place, value in WORDS:
+
+        def say(manifest, place=place, value=value):
+            *above, key = place.split(".")
+            for each in above:
+                manifest = manifest.setdefault(each, {})
+            manifest[key] = value
+
+        assert release.try_one(lambda _, folder, say=say: said_so(folder, say), draw), place
+
+
+def said_so(folder, say):
+    """Have a release say something; where no report can be made of it, the one that is there stays."""
+    with suppress(Exception):
+        restated(folder, say)
+    return "words of ours"
+
+
+PARQUET = {
+    "other groups of rows": {"row_group_size": 7},
+    "statistics of its columns": {"statistics": True},
+    "another compression": {"compression": "snappy"},
+}
+
+
+@pytest.fixture(scope="module")
+def in_parquet(tmp_path_factory):
+    """A release in Parquet with a column of numbers, some of them missing."""
+    folder = tmp_path_factory.mktemp("parquet")
+    ages, weights = [30 + n % 2 for n in range(40)], [None if n % 4 == 0 else n / 2 for n in range(40)]
+    pl.DataFrame({"age": ages, "weight": weights}).write_parquet(folder / "patients.parquet")
+    words = ("--qi", "age", "--keep", "weight", "-k", 5, "--out", folder / "release")
+    assert cloister("protect", "table", folder / "patients.parquet", *words, "-q").code == 0
+    return folder / "release"
+
+
+@pytest.mark.parametrize("form", [*PARQUET, "a number that is none", "the original inside", "the original behind"])
+def test_no_other_form_of_parquet_is_accepted(in_parquet, form, tmp_path):
+    """The same table in other bytes could carry a message; what is no number is not what is missing."""
+    release = shutil.copytree(in_parquet, tmp_path / "release")
+    path, original = release / "data.parquet", (in_parquet.parent / "patients.parquet").read_bytes()
+    table, whole = pl.read_parquet(path), path.read_bytes()
+    if form in PARQUET:
+        table.write_parquet(path, **PARQUET[form])
+    elif form == "a number that is none":
+        table.with_columns(pl.col("weight").fill_null(float("nan"))).write_parquet(path, statistics=False)
+    else:
+        path.write_bytes(whole[:4] + original + whole[4:] if form == "the original inside" else whole + original)
+    sealed(release, "data.parquet")
+
+    assert cloister("verify", in_parquet).code == 0
+    assert cloister("verify", release).code == 1
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """The release of a job of four parts."""
+    folder = write_hospital(tmp_path_factory.mktemp("job"))
+    assert cloister("run", folder / "job.toml", "-q").code == 0
+    return folder / "release"
+
+
+@pytest.mark.parametrize("place", ["", "patients", "diagnoses", "visits", "both"])
+def test_no_forged_job_is_accepted(job, place, tmp_path):
+    """Changes of a job and of its parts are refused, with hashes and reports of both made to fit.
+
+    Hashes in the manifest of a job are made anew, so that changes of them are undone; its name is its releaser's.
+    """
+    draw, refused = random.Random(1), 0
+    for number in range(20):
+        release = shutil.copytree(job, tmp_path / str(number))
+        leaf, *others = Target(None, release / place, contents(release / place)).changes(1, 1)
+        what = (draw.choice([leaf, *others]) if place else leaf)(draw, release / place)
+        with suppress(Exception):  # where no report can be made of it, the one that is there stays
+            job_sealed(release)
+        undone = (not place and str(what).startswith("release.json files")) or what == "release.json name"
+        if not (what is None or undone or is_evidence(what) or may_be_recorded(what)):
+            assert cloister("verify", release, "-q").code != 0, what
+            refused += 1
+
+    assert refused >= FEWEST // 2
