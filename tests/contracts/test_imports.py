@@ -43,6 +43,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "settings",
         "errors",
         "results",
         "io",
@@ -57,6 +58,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "settings",
         "sources",
         "checks",
         "errors",
@@ -71,6 +73,7 @@ ALLOWED = {
     },
     "trajectories": {
         "trajectories",
+        "settings",
         "sources",
         "checks",
         "errors",
@@ -85,6 +88,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "settings",
         "sources",
         "typed_toml",
         "checks",
@@ -119,8 +123,10 @@ ALLOWED = {
     },
     "manifest_head": {"results", "stopwatch"},
     "typed_toml": {"errors"},
+    "settings": {"settings", "io"},
     "jobs": {
         "jobs",
+        "settings",
         "stopwatch",
         "",
         "typed_toml",
@@ -136,6 +142,8 @@ ALLOWED = {
         "sources",
         "engines",
         "codesets",
+        "tabular",
+        "trajectories",
         "claims",
     },
     "originals": {"errors", "results", "io", "hierarchy", "release_folder", *SHAPES},
@@ -175,7 +183,7 @@ ALLOWED = {
 
 SEEN_BY_CLI = {"cli", "", "errors", "results", "flow", "verbs", "release", "io", "hierarchy", "privacy", "utility"}
 SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
-SEEN_BY_CLI |= {"originals", "attacks", "exploration", "typed_toml", "sources", "engines"}
+SEEN_BY_CLI |= {"originals", "attacks", "exploration", "typed_toml", "sources", "engines", "settings"}
 
 
 def room(path):

@@ -1,19 +1,20 @@
 """One run of ``protect codes``: from options to a release folder and a summary."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from cloister.cli.attacking import with_attack
 from cloister.cli.clock import STARTED
-from cloister.cli.codes_notes import asked_of_codes, notes_on
-from cloister.cli.codes_options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
-from cloister.cli.codes_summary import print_codes_summary, print_generalized_summary
+from cloister.cli.codes_summary import asked_of_codes, notes_on, print_codes_summary, print_generalized_summary
 from cloister.cli.ending import finish
 from cloister.cli.output import note
 from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Original, Prepared
+from cloister.cli.prepared import Original, Prepared, with_attack
+from cloister.cli.progress import working
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
 from cloister.codesets.disassociation.warm import must_compile
+from cloister.codesets.options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
 from cloister.codesets.policy import known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, read_given
 from cloister.codesets.workload import parse_workload
@@ -21,7 +22,10 @@ from cloister.engines.words import check_memory_or_spark, is_spark
 from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.io import CodeColumns
+from cloister.io.disk import shown_name
 from cloister.release import Release
+from cloister.results import Manifest
+from cloister.sources import profiled
 from cloister.stopwatch import Stopwatch
 
 IDS = ("number", "drop")
@@ -41,8 +45,6 @@ def run_codes(options: CodesOptions) -> None:
 def prepare_codes(options: CodesOptions, watch: Stopwatch, given: GivenCodes | None = None) -> Prepared:
     """Return what is about to be done with code sets: those given, else those that are read."""
     if is_spark(options.engine):
-        from cloister.cli.codes_on_spark_job import prepare_on_spark
-
         return prepare_on_spark(options, watch, _request)
     if given is None:
         with watch.stage("read"):
@@ -112,7 +114,7 @@ def read_codes(options: CodesOptions) -> GivenCodes:
         drop_empty=options.drop_empty,
         encoding=options.encoding,
         delimiter=options.delimiter,
-        missing=tuple(options.missing or ()),
+        missing=options.missing,
     )
 
 
@@ -146,3 +148,94 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Disassoci
 def _words(texts: Sequence[str]) -> list[str]:
     """Codes separated by commas or white space."""
     return [word for text in texts for word in text.replace(",", " ").split()]
+
+
+RequestOf = Callable[[CodesOptions, GivenCodes], CodesRequest[DisassociationRequest]]
+
+
+@dataclass
+class _Found:
+    """What is known of the data once Spark has read them."""
+
+    given: GivenCodes | None = None
+    request: CodesRequest[DisassociationRequest] | None = None
+
+
+def check_on_spark(options: CodesOptions) -> None:
+    """Refuse what needs all records in one place."""
+    asked = {
+        f"--method {options.method}": options.method != DISASSOCIATION,
+        "--attack": options.attack,
+        "--workload": options.workload is not None,
+        "--policy sup:": options.policy is not None and options.policy.startswith("sup:"),
+    }
+    for option, is_asked in asked.items():
+        if is_asked:
+            raise InputError(f"{option} needs all records in one place. Leave it out, or give --engine memory.")
+    _file(options)
+
+
+def _file(options: CodesOptions) -> Path:
+    if not isinstance(options.data, Path):
+        raise InputError("Spark reads files, and no queries of databases. Give a file, or --engine memory.")
+    if profiled(options.data) is not None:
+        raise InputError("Spark reads files, and no collections by a profile. Give --engine memory.")
+    if not options.data.exists():
+        raise InputError(f"{shown_name(options.data)} does not exist.", file=shown_name(options.data))
+    return options.data
+
+
+def prepare_on_spark(options: CodesOptions, watch: Stopwatch, request_of: RequestOf) -> Prepared:
+    """Return what is about to be done with code sets on Spark.
+
+    Parameters
+    ----------
+    request_of : from options and the codes that occur to what is asked
+    """
+    check_on_spark(options)
+    data, found = _file(options), _Found()
+
+    def protect() -> Release:
+        from cloister.engines.spark.code_source import Place  # loads nothing of Spark before it is needed
+        from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+
+        def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
+            found.given, found.request = given, request_of(options, given)
+            return found.request
+
+        quiet = options.quiet or options.as_json
+        if must_compile():
+            note("Compiling the method for this machine, once (about 30 s).", quiet=quiet)
+        source = CodesOnSpark(
+            Place(data, options.encoding, options.delimiter),
+            CodeColumns(options.id, options.codes, options.code),
+            repeats=options.repeats,
+            drop_empty=options.drop_empty,
+            missing=options.missing,
+            with_ids=options.crosswalk is not None,
+        )
+        with working("disassociating code sets on Spark", quiet=quiet):
+            return protect_codes_on_spark(
+                source,
+                ask,
+                options.engine,
+                seed=options.seed,
+                watch=watch,
+                custody=_custody(data, options.internal),
+            )
+
+    def notes(_: Release, manifest: Manifest) -> list[str]:
+        if found.given is None or found.request is None:
+            return []
+        return notes_on(options, found.given, found.request.policy, manifest)
+
+    m = 2 if options.m is None else options.m
+    asked = [("patients", "counted on Spark"), ("method", options.method), ("rules", f"k = {options.k}, m = {m}")]
+    return Prepared(protect, lambda: check_on_spark(options), notes, asked, Original(None))
+
+
+def _custody(data: Path, internal: Path | None) -> dict[str, str]:
+    """Where the data came from; a folder has no hash."""
+    if internal is not None and data.is_dir():
+        return {"path": str(data.resolve())}
+    return custody_of(data, internal)

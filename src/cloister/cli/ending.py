@@ -7,21 +7,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cloister.cli.claims_options import ClaimsOptions
 from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
 from cloister.cli.prepared import Prepared
-from cloister.cli.release_options import ReleaseOptions
 from cloister.jobs.changes import changes, earlier_release
 from cloister.release import Release
 from cloister.release_folder import read_figures
 from cloister.results import Manifest
+from cloister.settings.release import RunOptions
 
 Summary = Callable[[Console, Manifest, Path], None]
 
 
-def finish(
-    release: Release, prepared: Prepared, options: ReleaseOptions | ClaimsOptions, print_summary: Summary
-) -> None:
+def finish(release: Release, prepared: Prepared, options: RunOptions, print_summary: Summary) -> None:
     """Write a release to the places that the options name, and say what was released."""
     earlier = earlier_release(options.out) if options.overwrite else None
     with late_stops_told(options.out):
@@ -62,9 +59,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _tell(
-    manifest: Manifest, notes: Sequence[str], options: ReleaseOptions | ClaimsOptions, print_summary: Summary
-) -> None:
+def _tell(manifest: Manifest, notes: Sequence[str], options: RunOptions, print_summary: Summary) -> None:
     """Say what was released: notes and a summary, or one JSON object."""
     with after_writing(options.out.name):
         if options.as_json:

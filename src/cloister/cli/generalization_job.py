@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cloister.cli.attacking import with_attack
-from cloister.cli.codes_notes import asked_of_codes, notes_on
-from cloister.cli.codes_options import CodesOptions
+from cloister.cli.codes_summary import asked_of_codes, notes_on
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
-from cloister.cli.prepared import Original, Prepared
+from cloister.cli.prepared import Original, Prepared, with_attack
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
@@ -23,6 +21,7 @@ from cloister.codesets.generalization.data import (
 from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.warm import must_compile
+from cloister.codesets.options import CodesOptions
 from cloister.codesets.policy import parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.codesets.workload import parse_workload
@@ -132,5 +131,5 @@ def _visits(options: CodesOptions, given: GivenCodes) -> VisitsFile:
         code=given.columns.code,
         encoding=options.encoding,
         delimiter=options.delimiter,
-        missing=tuple(options.missing or ()),
+        missing=options.missing,
     )

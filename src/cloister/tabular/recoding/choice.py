@@ -16,7 +16,8 @@ from cloister.search import search
 from cloister.search.problem import Problem
 from cloister.search.progress import Report
 
-from ..data import FULL_DOMAIN, EncodedTable, TableRequest
+from ..data import EncodedTable, TableRequest
+from ..options import FULL_DOMAIN
 from .clustering import cluster
 from .local_recoding import recode_locally, settled
 from .merging import RecordCodes, merge_classes
