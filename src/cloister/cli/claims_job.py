@@ -1,8 +1,8 @@
 """One run of ``protect claims``: from options to a release folder and a summary."""
 
 import os
-import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,10 @@ from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
 from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels, must_compile
-from cloister.cli.clock import STARTED
-from cloister.cli.ending import finish
+from cloister.cli.declared import check_threads
 from cloister.cli.output import facts, grid, note
-from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Original, Prepared, with_attack
+from cloister.cli.places import custody_of
+from cloister.cli.prepared import Original, Prepared, Work, with_attack
 from cloister.cli.progress import working
 from cloister.errors import InputError
 from cloister.flow.claims import protect_claims
@@ -30,25 +29,16 @@ from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
 
-def run_claims(options: ClaimsOptions) -> None:
-    """Read, protect, write, and say what was done."""
-    watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    check_claims_words(options)
-    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
-    prepared = prepare_claims(options, watch)
-    release = prepared.protect()
-    finish(release, prepared, options, print_claims_summary)
-
-
 def check_claims_words(options: ClaimsOptions) -> None:
     """Refuse numbers that no option has."""
     if options.seed is not None and not 0 <= options.seed < 2**32:
         raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 to below 2^32.")
-    if options.threads is not None and options.threads < 1:
-        raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+    check_threads(options.threads)
 
 
-def prepare_claims(options: ClaimsOptions, watch: Stopwatch, claims: Claims | None = None) -> Prepared:
+def prepare_claims(
+    options: ClaimsOptions, watch: Stopwatch, _engines: ExitStack | None, claims: Claims | None
+) -> Prepared:
     """Return what is about to be done with patients and claims: those given, else those that are read."""
     if claims is None:
         with watch.stage("read"):
@@ -182,3 +172,6 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
         ("loss", f"about {manifest['utility']['loss']:.2f} (0 nothing lost, 1 everything)"),
         ("time", f"{manifest['seconds']['total']:.2f} s"),
     ]
+
+
+CLAIMS = Work(check_claims_words, _read, prepare_claims, print_claims_summary)

@@ -1,20 +1,21 @@
 """One run of ``protect codes``: from options to a release folder and a summary."""
 
-import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloister.cli.clock import STARTED
+from rich.console import Console
+
 from cloister.cli.codes_summary import asked_of_codes, notes_on, print_codes_summary, print_generalized_summary
-from cloister.cli.ending import finish
+from cloister.cli.declared import check_threads, check_words
 from cloister.cli.output import note
-from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Original, Prepared, with_attack
+from cloister.cli.places import custody_of
+from cloister.cli.prepared import Original, Prepared, Work, with_attack
 from cloister.cli.progress import working
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.warm import must_compile
-from cloister.codesets.options import DISASSOCIATION, METHODS, METHODS_OF, CodesOptions
+from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.codesets.policy import known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, read_given
 from cloister.codesets.workload import parse_workload
@@ -25,24 +26,14 @@ from cloister.io import CodeColumns
 from cloister.io.disk import shown_name
 from cloister.release import Release
 from cloister.results import Manifest
+from cloister.settings.declared import asked, stated
 from cloister.sources import profiled
 from cloister.stopwatch import Stopwatch
 
 IDS = ("number", "drop")
 
 
-def run_codes(options: CodesOptions) -> None:
-    """Read, protect, write, and say what was done."""
-    watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    check_codes_words(options)
-    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
-    prepared = prepare_codes(options, watch)
-    release = prepared.protect()
-    summary = print_codes_summary if options.method == DISASSOCIATION else print_generalized_summary
-    finish(release, prepared, options, summary)
-
-
-def prepare_codes(options: CodesOptions, watch: Stopwatch, given: GivenCodes | None = None) -> Prepared:
+def prepare_codes(options: CodesOptions, watch: Stopwatch, _engines: ExitStack, given: GivenCodes | None) -> Prepared:
     """Return what is about to be done with code sets: those given, else those that are read."""
     if is_spark(options.engine):
         return prepare_on_spark(options, watch, _request)
@@ -81,13 +72,7 @@ def _disassociation(options: CodesOptions, given: GivenCodes, watch: Stopwatch) 
 def check_codes_words(options: CodesOptions) -> None:
     """Refuse words that no option has, and options that the method does not look at."""
     check_memory_or_spark(options.engine)
-    for option, word, known in (
-        ("--method", options.method, METHODS),
-        ("--refine", options.refine, tuple(Refine)),
-        ("--safe", options.safe, tuple(Safe)),
-    ):
-        if word is not None and word not in known:
-            raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")
+    check_words(options, "method", "refine", "safe")
     for name, methods in METHODS_OF.items():
         if getattr(options, name) is not None and options.method not in methods:
             option = f"--{name.replace('_', '-')}"
@@ -100,8 +85,7 @@ def check_codes_words(options: CodesOptions) -> None:
             f"--ids can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be reconstructed "
             "ones, which are no patient's, so that none can have a patient's id."
         )
-    if options.threads is not None and options.threads < 1:
-        raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+    check_threads(options.threads)
     check_seed(options.seed)
 
 
@@ -121,20 +105,8 @@ def read_codes(options: CodesOptions) -> GivenCodes:
 def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[DisassociationRequest]:
     policy = None if options.policy is None else parse_policy(options.policy, given.codes, options.k).on(given.codes)
     workload = None if options.workload is None else parse_workload(options.workload, given.codes, options.seed)
-    told = {
-        "m": options.m,
-        "max_cluster_size": options.max_cluster_size,
-        "refine": None if options.refine is None else Refine(options.refine),
-        "safe": None if options.safe is None else Safe(options.safe),
-        "safe_threshold": options.safe_threshold,
-        "diversity": options.diversity,
-    }
-    method = DisassociationRequest(
-        k=options.k,
-        policy=policy,
-        sensitive=known_codes(_words(options.sensitive or ()), given.codes, "sensitive codes"),
-        **{name: value for name, value in told.items() if value is not None},  # type: ignore[arg-type]
-    )
+    codes = known_codes(_words(options.sensitive or ()), given.codes, "sensitive codes")
+    method = asked(DisassociationRequest, stated(options), policy=policy, sensitive=codes)
     return CodesRequest(
         method=method,
         policy=policy,
@@ -163,13 +135,13 @@ class _Found:
 
 def check_on_spark(options: CodesOptions) -> None:
     """Refuse what needs all records in one place."""
-    asked = {
+    needing = {
         f"--method {options.method}": options.method != DISASSOCIATION,
         "--attack": options.attack,
         "--workload": options.workload is not None,
         "--policy sup:": options.policy is not None and options.policy.startswith("sup:"),
     }
-    for option, is_asked in asked.items():
+    for option, is_asked in needing.items():
         if is_asked:
             raise InputError(f"{option} needs all records in one place. Leave it out, or give --engine memory.")
     _file(options)
@@ -230,8 +202,8 @@ def prepare_on_spark(options: CodesOptions, watch: Stopwatch, request_of: Reques
         return notes_on(options, found.given, found.request.policy, manifest)
 
     m = 2 if options.m is None else options.m
-    asked = [("patients", "counted on Spark"), ("method", options.method), ("rules", f"k = {options.k}, m = {m}")]
-    return Prepared(protect, lambda: check_on_spark(options), notes, asked, Original(None))
+    words = [("patients", "counted on Spark"), ("method", options.method), ("rules", f"k = {options.k}, m = {m}")]
+    return Prepared(protect, lambda: check_on_spark(options), notes, words, Original(None))
 
 
 def _custody(data: Path, internal: Path | None) -> dict[str, str]:
@@ -239,3 +211,11 @@ def _custody(data: Path, internal: Path | None) -> dict[str, str]:
     if internal is not None and data.is_dir():
         return {"path": str(data.resolve())}
     return custody_of(data, internal)
+
+
+def _summary(screen: Console, manifest: Manifest, out: Path) -> None:
+    is_in_parts = manifest["method"] == DISASSOCIATION
+    (print_codes_summary if is_in_parts else print_generalized_summary)(screen, manifest, out)
+
+
+CODES = Work(check_codes_words, read_codes, prepare_codes, _summary, ("codes", "code", "repeats", "drop_empty"))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
@@ -12,12 +13,9 @@ from cloister.claims.data import claims_of
 from cloister.claims.options import ClaimsOptions
 from cloister.claims.plan_file import plan_of, read_plan
 from cloister.cli.claims_job import check_claims_words, prepare_claims
-from cloister.cli.codes_job import check_codes_words, prepare_codes, read_codes
 from cloister.cli.declared import record
 from cloister.cli.prepared import Prepared
-from cloister.cli.table_job import check_table_words, prepare_table, read_table_source
-from cloister.cli.trajectories_job import check_trajectories_words, prepare_trajectories, read_trajectories
-from cloister.codesets.options import CodesOptions
+from cloister.cli.works import work_of
 from cloister.errors import InputError, did_you_mean
 from cloister.io.text import load_text
 from cloister.jobs.job import FileSource
@@ -26,8 +24,6 @@ from cloister.jobs.sections import OPTIONS, Part, part_of
 from cloister.settings.declared import Words, settings_of
 from cloister.sources import profiled, read_claim_tables
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.options import TableOptions
-from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import read_toml
 
 SEPARATORS = "=:@"
@@ -69,47 +65,16 @@ def ground_of(shape: str, told: Mapping[str, Any], grid: Mapping[str, tuple[str,
     options: Any = record(OPTIONS[shape], {**told, "k": told["k"] or 0, "out": out, "quiet": True})
     values = typed_values(shape, grid)
     check_apart(options, values)
-    makers: dict[str, Callable[[], Callable[[Any], Prepared]]]
-    makers = {"table": _table, "codes": _codes, "trajectories": _trajectories}
-    prepare = makers[shape]()
+    work = work_of(shape)
+    read = cache(lambda wanted: work.read(wanted.told))
 
     def prepared(setting: Mapping[str, Any]) -> Prepared:
-        return prepare(with_setting(options, shape, setting))
+        changed = with_setting(options, shape, setting)
+        work.check(changed)
+        return work.prepare(changed, Stopwatch(), ExitStack(), read(_Reading(changed, work.reading)))
 
     files = files_named([*_given(told).values(), grid])
     return Ground(options.data.name, _given(told), values, prepared, files)
-
-
-def _table() -> Callable[[TableOptions], Prepared]:
-    read = cache(lambda options: read_table_source(options.told))
-
-    def prepare(options: TableOptions) -> Prepared:
-        check_table_words(options)
-        return prepare_table(options, read(_Reading(options, ())), Stopwatch())
-
-    return prepare
-
-
-def _codes() -> Callable[[CodesOptions], Prepared]:
-    read = cache(lambda options: read_codes(options.told))
-    names = ("codes", "code", "repeats", "drop_empty")
-
-    def prepare(options: CodesOptions) -> Prepared:
-        check_codes_words(options)
-        return prepare_codes(options, Stopwatch(), read(_Reading(options, names)))
-
-    return prepare
-
-
-def _trajectories() -> Callable[[TrajectoriesOptions], Prepared]:
-    read = cache(lambda options: read_trajectories(options.told))
-    names = ("code", "age", "date", "anchor", "age_unit", "side")
-
-    def prepare(options: TrajectoriesOptions) -> Prepared:
-        check_trajectories_words(options)
-        return prepare_trajectories(options, Stopwatch(), read(_Reading(options, names)))
-
-    return prepare
 
 
 class _Reading:
@@ -145,7 +110,7 @@ def _claims(told: Mapping[str, Any], grid: Mapping[str, tuple[str, ...]], out: P
         changed = content
         for key, value in setting.items():
             changed = _with_key(changed, key.split("."), value)
-        return prepare_claims(options, Stopwatch(), claims_of(people, events, plan_of(changed, GRID, folder)))
+        return prepare_claims(options, Stopwatch(), None, claims_of(people, events, plan_of(changed, GRID, folder)))
 
     files = files_named([*_given(told).values(), grid, content], folder)
     return Ground(options.patients.name, _given(told), values, prepared, files)

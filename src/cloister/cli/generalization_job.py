@@ -11,7 +11,6 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
     GeneralizationRequest,
-    Method,
     PrivacySets,
     Status,
     TermLoss,
@@ -30,6 +29,7 @@ from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy
 from cloister.release import Release
 from cloister.results import Manifest
+from cloister.settings.declared import asked, stated
 from cloister.stopwatch import Stopwatch
 
 USUAL_M = 2
@@ -94,13 +94,11 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Generaliz
         if word is not None and word not in tuple(known):
             raise InputError(f"{option} can be {', '.join(known)}, not {word!r}.")
     policy = None if options.policy is None else parse_policy(options.policy, given.codes, options.k).on(given.codes)
-    method = GeneralizationRequest(
-        k=options.k,
+    method = asked(
+        GeneralizationRequest,
+        stated(options),
         privacy=_privacy(options, given),
-        method=Method(options.method),
         policy=policy,
-        uncovered=Uncovered(options.uncovered or Uncovered.GENERALIZE),
-        loss=TermLoss(options.loss or TermLoss.ILM),
         hierarchy=None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy),
     )
     workload = None if options.workload is None else parse_workload(options.workload, given.codes, options.seed)

@@ -10,22 +10,19 @@ from cloister.claims.options import ClaimsOptions
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.plan_file import plan_of
 from cloister.cli.claims_job import prepare_claims
-from cloister.cli.codes_job import check_codes_words, prepare_codes
 from cloister.cli.prepared import Prepared
-from cloister.cli.table_job import check_table_words, prepare_table, read_table_source, table_prepared
-from cloister.cli.trajectories_job import check_trajectories_words, prepare_trajectories
-from cloister.codesets.options import CodesOptions
+from cloister.cli.table_job import prepare_table, read_table_source
+from cloister.cli.works import work_of
 from cloister.codesets.request import read_given
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import HMAC, hmac_sentence
 from cloister.jobs.joined import with_codes
-from cloister.jobs.sections import Part
+from cloister.jobs.sections import OPTIONS, Part
 from cloister.sources import Form, read_table
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.options import TableOptions
-from cloister.trajectories.options import TrajectoriesOptions
 
 OF_READING = ("encoding", "delimiter", "missing")
 """What a source says of how it is read, as options have it."""
@@ -50,24 +47,18 @@ def prepare_part(run: Run, name: str, part: Part) -> Prepared:
     watch = Stopwatch()
     if part.shape == "claims":
         return _claims(run, name, part, watch)
-    if part.shape == "table":
-        return _table(run, name, part, watch)
-    if part.shape == "codes":
-        codes = CodesOptions(**_told(run, name, part))
-        check_codes_words(codes)
-        return prepare_codes(codes, watch)
-    trajectories = TrajectoriesOptions(**_told(run, name, part))
-    check_trajectories_words(trajectories)
-    return prepare_trajectories(trajectories, watch)
+    work, options = work_of(part.shape), OPTIONS[part.shape](**_told(run, name, part))
+    work.check(options)
+    if isinstance(options, TableOptions) and options.codes in run.job.sources:
+        return _table_with_codes(run, options, watch)
+    return work.prepare(options, watch, run.engines, None)
 
 
-def _table(run: Run, name: str, part: Part, watch: Stopwatch) -> Prepared:
-    options = TableOptions(**_told(run, name, part))
-    check_table_words(options)
-    if options.codes is None or options.codes not in run.job.sources:
-        return table_prepared(options, watch, run.engines)
+def _table_with_codes(run: Run, options: TableOptions, watch: Stopwatch) -> Prepared:
+    """A table together with the codes of another source."""
     if options.engine not in ("auto", "memory"):
         raise InputError('A table with a source of codes needs its rows. Give engine = "memory", or leave it out.')
+    assert options.codes is not None
     with watch.stage("read"):
         source = _with_codes(read_table_source(options), options.id, options.codes, run.job.sources[options.codes])
     return prepare_table(options, source, watch, codes_missing=())
@@ -103,7 +94,7 @@ def _claims(run: Run, name: str, part: Part, watch: Stopwatch) -> Prepared:
         seed=run.job.seed or None,  # else that of the plan
         **{key: head[key] for key in ("out", "internal", "threads", "attack", "quiet", "as_json")},
     )
-    return prepare_claims(options, watch, claims)
+    return prepare_claims(options, watch, None, claims)
 
 
 def _plan(run: Run, name: str, part: Part) -> tuple[ClaimsPlan, Path]:

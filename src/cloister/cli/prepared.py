@@ -1,15 +1,19 @@
 """Data that were read and settings that were taken, before anything is protected: the same for all shapes."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+from rich.console import Console
 
 from cloister.errors import InternalError
 from cloister.hierarchy import Hierarchy
 from cloister.release import Attacked, Release
 from cloister.results import Manifest
 from cloister.settings.release import RunOptions
+from cloister.stopwatch import Stopwatch
 
 Rows = list[tuple[str, str]]
 
@@ -52,6 +56,31 @@ class Prepared:
     asked: Rows
     original: Original
     recorded: tuple[str, ...] = ()
+
+
+Options = TypeVar("Options", bound=RunOptions)
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True)
+class Work(Generic[Options, Read]):
+    """What is done for a shape.
+
+    Attributes
+    ----------
+    check : refuses words that no option has
+    read : reads the data as the options ask
+    prepare : returns what is about to be done; engines stay open until the release was written. Data that were read
+        before are given, else None
+    summary : prints what was released
+    reading : settings by which data are read
+    """
+
+    check: Callable[[Options], None]
+    read: Callable[[Options], Read]
+    prepare: Callable[[Options, Stopwatch, ExitStack, Read | None], Prepared]
+    summary: Callable[[Console, Manifest, Path], None]
+    reading: tuple[str, ...] = ()
 
 
 AnyRelease = TypeVar("AnyRelease", bound=Release)

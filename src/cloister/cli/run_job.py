@@ -9,11 +9,11 @@ from itertools import combinations
 from pathlib import Path
 
 from cloister.cli.clock import STARTED
-from cloister.cli.ending import formula_notes, late_stops_told
 from cloister.cli.job_parts import Run, prepare_part, secrets_of
 from cloister.cli.output import after_writing, console, facts, grid, note, print_json
 from cloister.cli.places import check_places
 from cloister.cli.prepared import Original, Prepared
+from cloister.cli.works import formula_notes, late_stops_told
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed

@@ -1,7 +1,6 @@
 """One run of ``protect table``: from options to a release folder and a summary."""
 
 import stat
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloister.cli.clock import STARTED
-from cloister.cli.ending import finish
 from cloister.cli.output import note
-from cloister.cli.places import check_places, custody_of, release_at
-from cloister.cli.prepared import Original, Prepared, with_attack
+from cloister.cli.places import custody_of, release_at
+from cloister.cli.prepared import Original, Prepared, Work, with_attack
 from cloister.cli.progress import watched
 from cloister.cli.summary import print_summary
 from cloister.cli.table_request import (
@@ -44,23 +41,6 @@ if TYPE_CHECKING:
     from cloister.table_with_codes.data import CodesAsked
 
 
-def run_table(options: TableOptions) -> None:
-    """Read, protect, write, and say what was done."""
-    watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    check_table_words(options)
-    check_places(
-        options.out,
-        overwrite=options.overwrite,
-        internal=options.internal,
-        crosswalk=options.crosswalk,
-        values=options.values_to,
-    )
-    with ExitStack() as engines:
-        prepared = table_prepared(options, watch, engines)
-        release = prepared.protect()
-        finish(release, prepared, options, print_summary)
-
-
 def check_table_words(options: TableOptions) -> None:
     """Refuse words that no option has."""
     check_word(options.engine)
@@ -70,13 +50,15 @@ def check_table_words(options: TableOptions) -> None:
         check_table_name(options.table)
 
 
-def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack) -> Prepared:
+def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack, read: Source | None) -> Prepared:
     """Read a table, or leave it where it is, and return what is about to be done with it.
 
     Parameters
     ----------
     engines : holds the engine that counts the table, if one does, until the release was written
     """
+    if read is not None:
+        return prepare_table(options, read, watch)
     chosen = choose_engine(options.engine, options.data, _needs_rows(options))
     if chosen.where == "memory":
         with watch.stage("read"):
@@ -282,3 +264,6 @@ def _key(path: Path) -> bytes:
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
     return key
+
+
+TABLE = Work(check_table_words, read_table_source, table_prepared, print_summary)

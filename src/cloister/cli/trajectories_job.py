@@ -1,16 +1,15 @@
 """One run of ``protect trajectories``: from options to a release folder and a summary."""
 
-import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
 
-from cloister.cli.clock import STARTED
-from cloister.cli.ending import finish
+from cloister.cli.declared import check_threads, check_words
 from cloister.cli.output import facts, note
-from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Original, Prepared, with_attack
+from cloister.cli.places import custody_of
+from cloister.cli.prepared import Original, Prepared, Work, with_attack
 from cloister.cli.progress import working
 from cloister.codesets.policy import UtilityPolicy
 from cloister.engines.words import check_memory_or_spark
@@ -21,8 +20,9 @@ from cloister.io import EventColumns
 from cloister.release import Release
 from cloister.release_folder import REPORT, SIDE
 from cloister.results import Manifest
+from cloister.settings.declared import asked, stated
 from cloister.stopwatch import Stopwatch
-from cloister.trajectories.data import Cost, Diversity, Method, TrajectoriesRequest, weights_of
+from cloister.trajectories.data import Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
 from cloister.trajectories.options import UNITS, TrajectoriesOptions
 from cloister.trajectories.request import (
@@ -37,18 +37,8 @@ from cloister.trajectories.warm import load_kernels, must_compile
 from cloister.verbs.trajectories import clustering_on, constraints_of, diversity_of, parse_constraints
 
 
-def run_trajectories(options: TrajectoriesOptions) -> None:
-    """Read, protect, write, and say what was done."""
-    watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    check_trajectories_words(options)
-    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
-    prepared = prepare_trajectories(options, watch)
-    release = prepared.protect()
-    finish(release, prepared, options, print_trajectories_summary)
-
-
 def prepare_trajectories(
-    options: TrajectoriesOptions, watch: Stopwatch, read: GivenTrajectories | None = None
+    options: TrajectoriesOptions, watch: Stopwatch, _engines: ExitStack, read: GivenTrajectories | None
 ) -> Prepared:
     """Return what is about to be done with trajectories: those that were read, else those that are read now."""
     with watch.stage("read"):
@@ -114,14 +104,7 @@ def _asked(
 def check_trajectories_words(options: TrajectoriesOptions) -> None:
     """Refuse words that no option has."""
     check_memory_or_spark(options.engine)
-    for option, word, known in (
-        ("--method", options.method, tuple(Method)),
-        ("--cost", options.cost, tuple(Cost)),
-        ("--on-unknown-code", options.on_unknown_code, tuple(Unknown)),
-        ("--age-unit", options.age_unit, UNITS),
-    ):
-        if word not in known:
-            raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")
+    check_words(options, "method", "cost", "on_unknown_code", "age_unit")
     if options.ids != "number":
         raise InputError(
             "--ids can be number alone for trajectories in this version: the number holds the pairs of a patient "
@@ -129,8 +112,7 @@ def check_trajectories_words(options: TrajectoriesOptions) -> None:
         )
     if options.seed < 0:
         raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
-    if options.threads is not None and options.threads < 1:
-        raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+    check_threads(options.threads)
     if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
         raise InputError("--diversity is about something sensitive. Name it with --sensitive or --sensitive-codes.")
     if len(options.sensitive or ()) > 1:
@@ -154,13 +136,12 @@ def _request(
     options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
 ) -> TrajectoriesRequest:
     codes, ages, weights = options.code_hierarchy, options.age_hierarchy, options.weights
-    return TrajectoriesRequest(
-        k=options.k,
+    return asked(
+        TrajectoriesRequest,
+        stated(options),
         code_hierarchy=usual_codes(given.trajectories) if codes is None else parse_hierarchy(codes),
         age_hierarchy=USUAL_AGES if ages is None else parse_hierarchy(ages),
-        method=Method(options.method),
         weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
-        cost=Cost(options.cost),
         block=_block(options.block),
         drop_empty=options.drop_empty_pairs,
         diversity=_diversity(options),
@@ -242,3 +223,12 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
 def _loss(exact: float, paper: float | None) -> str:
     counted = "as the paper counts: not told" if paper is None else f"{paper:.3f} as the paper counts"
     return f"{exact:.3f} (0 nothing, 1 all; {counted})"
+
+
+TRAJECTORIES = Work(
+    check_trajectories_words,
+    read_trajectories,
+    prepare_trajectories,
+    print_trajectories_summary,
+    ("code", "age", "date", "anchor", "age_unit", "side"),
+)

@@ -5,6 +5,7 @@ From `Help` comes its option on the command line, from `Key` its key in a job. L
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import StrEnum
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -139,6 +140,27 @@ def settings_of(record: type) -> list[Setting]:
     for name, before in placed.items():
         order.insert(order.index(before), name)
     return [found[name] for name in order]
+
+
+def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
+    """Return a request made of settings by their names, words in place of which it has a choice becoming that.
+
+    Parameters
+    ----------
+    told : as stated; what is no part of the request is passed over
+    looked_up : what is not taken as stated
+    """
+    given = {}
+    for one in fields(request):  # type: ignore[arg-type]
+        if one.name in told and one.name not in looked_up:
+            is_choice = isinstance(one.type, type) and issubclass(one.type, StrEnum)
+            given[one.name] = one.type(told[one.name]) if is_choice else told[one.name]  # type: ignore[operator]
+    return request(**given, **looked_up)
+
+
+def stated(options: object) -> dict[str, Any]:
+    """Return the settings that say something, by their names."""
+    return {name: value for name, value in vars(options).items() if value is not None}
 
 
 def _setting(one: "Field[Any]") -> Setting:
