@@ -44,6 +44,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "settings",
         "errors",
         "results",
         "io",
@@ -58,6 +59,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "settings",
         "sources",
         "checks",
         "errors",
@@ -73,6 +75,7 @@ ALLOWED = {
     "trajectories": {
         "trajectories",
         "manifest",
+        "settings",
         "sources",
         "checks",
         "errors",
@@ -87,6 +90,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "settings",
         "sources",
         "typed_toml",
         "checks",
@@ -121,8 +125,10 @@ ALLOWED = {
     },
     "manifest": {"manifest", "errors", "results"},
     "typed_toml": {"errors"},
+    "settings": {"settings", "io"},
     "jobs": {
         "jobs",
+        "settings",
         "stopwatch",
         "version",
         "typed_toml",
@@ -138,6 +144,8 @@ ALLOWED = {
         "sources",
         "engines",
         "codesets",
+        "tabular",
+        "trajectories",
         "claims",
     },
     "originals": {"errors", "results", "io", "hierarchy", "release_folder", *SHAPES},
@@ -190,7 +198,7 @@ SEEN_BY_CLI = {
     "utility",
 }
 SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
-SEEN_BY_CLI |= {"originals", "attacks", "exploration", "typed_toml", "sources", "engines", "report"}
+SEEN_BY_CLI |= {"originals", "attacks", "exploration", "typed_toml", "sources", "engines", "report", "settings"}
 
 
 def room(path):

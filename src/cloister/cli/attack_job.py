@@ -2,21 +2,22 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cloister.attacks.figures import Attack
-from cloister.attacks.parts import PartsAttack
+from rich.console import Console
+
+from cloister.attacks.figures import Attack, Level
+from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
-from cloister.cli.attack_summary import print_attack, print_links
+from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
+from cloister.cli.attack_options import AttackOptions
 from cloister.cli.job_parts import Run, prepare_part, secrets_of
-from cloister.cli.output import console, print_json
-from cloister.cli.places import tidy_beside
+from cloister.cli.output import console, facts, grid, print_json
+from cloister.cli.places import release_at, tidy_beside
 from cloister.cli.prepared import Original
-from cloister.cli.release_at import release_at
 from cloister.cli.run_job import of_part
 from cloister.cli.table_request import hierarchy_files, split_wanted
 from cloister.errors import InputError
@@ -28,34 +29,6 @@ from cloister.release_folder import MANIFEST
 from cloister.verbs.attack import Known, Part, attack_parts, check_targets, open_release
 
 
-@dataclass(frozen=True)
-class AttackOptions:
-    """The options of ``attack``, as typed; see its help."""
-
-    folder: Path
-    original: list[str] | None
-    job: Path | None
-    claims: Path | None
-    plan: Path | None
-    crosswalk: list[str] | None
-    targets: int
-    seed: int
-    qi: list[str] | None
-    hierarchies: Path | None
-    privacy: str | None
-    visit: str | None
-    side: Path | None
-    code_hierarchy: str | None
-    age_hierarchy: str | None
-    missing: list[str] | None
-    missing_as: str | None
-    delimiter: str | None
-    encoding: str | None
-    as_json: bool
-    quiet: bool
-    verbose: bool
-
-
 def run_attack(options: AttackOptions) -> bool:
     """Attack, say what was found, and return whether the guarantee held."""
     check_targets(options.targets, options.seed)
@@ -64,7 +37,7 @@ def run_attack(options: AttackOptions) -> bool:
         raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)
     if folders is None:
-        if len(options.original or ()) != 1 or len(options.crosswalk or ()) > 1 or options.job is not None:
+        if len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None:
             raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
         crosswalk = options.crosswalk[0] if options.crosswalk else None
         found = _alone(options, crosswalk)
@@ -96,12 +69,12 @@ def parts_of(folder: Path) -> dict[str, Path] | None:
 
 
 def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
-    crosswalks = _named(options.crosswalk or [], folders)
+    crosswalks = _named(options.crosswalk, folders)
     if options.job is not None:
         if options.original:
             raise InputError("The job says what each part was made from. Give --job or --original.")
         return parts_of_job(options.job, folders, crosswalks)
-    originals = _named(options.original or [], folders)
+    originals = _named(options.original, folders)
     missing = sorted(folders.keys() - originals.keys())
     if missing:
         raise InputError(f"The part {missing[0]} has no original. Give --original {missing[0]}=INPUT, or --job.")
@@ -138,7 +111,6 @@ def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path |
 
 
 def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:
-    assert options.original is not None
     original: Any = options.original[0]
     if options.claims is not None:
         original = (original, options.claims)
@@ -147,7 +119,7 @@ def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:
     return simulate(opened, budget=options.targets, seed=options.seed)
 
 
-def _named(texts: list[str], parts: Mapping[str, Path]) -> dict[str, str]:
+def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
     """What is given for parts, by their names."""
     found = {}
     for text in texts:
@@ -172,14 +144,14 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
         side=options.side,
         privacy=options.privacy,
         visit=options.visit,
-        words=Words(tuple(options.missing or ()), options.encoding, options.delimiter),
+        words=Words(options.missing, options.encoding, options.delimiter),
     )
 
 
 def _of_columns(options: AttackOptions, manifest: dict[str, Any], original: str) -> dict[str, Hierarchy]:
     """The hierarchies of a table that are files."""
     columns = manifest.get("columns")
-    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi or [])
+    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
     found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in named.items() if spec}
     if options.hierarchies is None:
         return found
@@ -192,3 +164,88 @@ def _say(found: Attack | PartsAttack, options: AttackOptions, show: Any) -> None
         print_json(found.summary())
     elif not options.quiet:
         show()
+
+
+HEAD = ["known", "targets", "none", "<k", "least", "right", "raw alone"]
+EXPLAINED = (
+    "none, <k: targets who match no released patient, or at least one but fewer than k",
+    "least: the fewest matches; right: the mean chance to point at the right one",
+    "raw alone: targets who match one patient only in the original",
+)
+NOT_COVERED = " (*)"
+
+
+def print_attack(screen: Console, name: str, found: Attack) -> None:
+    """Print what was found in one release."""
+    screen.print(facts(f"Attack on {name}", list(_facts(found))))
+    screen.print(grid("What adversaries find", HEAD, [_row(level) for level in found.levels]))
+    if found.inferences:
+        head = ["guessed", "targets", "right", "without looking", "gain", "certain"]
+        rows = [
+            [each.column, f"{each.targets:,}"]
+            + [f"{share:.1%}" for share in (each.accuracy, each.baseline, each.gain, each.certain)]
+            for each in found.inferences
+        ]
+        screen.print(grid("What they learn", head, rows))
+    for line in (*EXPLAINED, *_notes(found), FOR_THE_CUSTODIAN):
+        screen.print(line, soft_wrap=True)
+
+
+def print_links(screen: Console, found: PartsAttack) -> None:
+    """Print what was found in each part of a job, and between them."""
+    for name, part in found.parts:
+        print_attack(screen, name, part)
+    if found.links:
+        head = ["parts", "targets", "<k left", "joined", "same number", "linkable"]
+        screen.print(grid("What leads from one part to another", head, [_link(link) for link in found.links]))
+    for first, second in found.not_compared:
+        screen.print(
+            f"{first} and {second} are not compared: one of them has no ids, or releases no records.",
+            soft_wrap=True,
+        )
+
+
+def _facts(found: Attack) -> Iterator[tuple[str, str]]:
+    criteria, k = found.criteria, found.k
+    yield "release", f"{found.shape}, {found.method}, {found.records:,} patients, k = {k}"
+    if found.holds and any(level.limit is not None for level in found.levels):
+        yield "guarantee", "holds on average, for what the plan expects to be known"
+    elif found.holds:
+        yield "guarantee", f"holds: every target that it covers matches no released patient, or {k} or more"
+    else:
+        targets = "target" if found.broken == 1 else "targets"
+        yield "guarantee", f"does NOT hold for {found.broken:,} {targets} that it covers"
+    yield "guessing", f"{found.guess:.4f} right without knowing anything"
+    yield "singling out", f"{criteria.singling_out:.4f} of the targets are found alone, at most"
+    released = "" if found.is_known_who else ", if all of them are released"
+    yield "linkability", f"{criteria.linkability:.4f} of the targets are linked rightly, at most{released}"
+    told = (
+        "nothing to guess is declared" if criteria.inference is None else f"{criteria.inference:.4f} more guessed right"
+    )
+    yield "inference", told
+
+
+def _row(level: Level) -> list[str]:
+    found, original = level.released, level.original
+    counts = [f"{count:,}" for count in (found.targets, found.none, found.fewer, found.least)]
+    return [
+        level.known + ("" if level.is_covered else NOT_COVERED),
+        *counts,
+        f"{found.rate:.4f}",
+        f"{original.alone:,}",
+    ]
+
+
+def _notes(found: Attack) -> Iterator[str]:
+    if not all(level.is_covered for level in found.levels):
+        yield "(*) the guarantee is not about this, or not for all of these targets"
+    limits = {level.limit for level in found.levels if level.limit is not None}
+    for limit in sorted(limits):
+        yield f"the guarantee is about the average: rate and share below k at most {limit:g} as the plan expects"
+
+
+def _link(link: Link) -> list[str]:
+    same = "not known" if link.same_numbers is None else f"{link.same_numbers:.1%}"
+    parts = f"{link.first} + {link.second}"
+    looked = [f"{link.targets:,}", f"{link.fewer:,}"] if link.targets else ["-", "-"]
+    return [parts, *looked, f"{link.joined:,}", same, "no" if link.holds else "YES"]

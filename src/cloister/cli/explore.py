@@ -9,11 +9,10 @@ import typer
 from typer import Option
 
 from cloister.cli.data_argument import Address
-from cloister.cli.protect_claims import protect_claims
-from cloister.cli.protect_codes import protect_codes
-from cloister.cli.protect_table import protect_table
-from cloister.cli.protect_trajectories import protect_trajectories
+from cloister.cli.declared import described, parameter
 from cloister.errors import InputError
+from cloister.jobs.sections import OPTIONS
+from cloister.settings.declared import settings_of
 
 EXAMPLE = (
     "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --rest drop "
@@ -61,7 +60,7 @@ def _own(
     """What exploring can be told beside the options of ``protect``."""
 
 
-def _exploring(shape: str, protect: Callable[..., None]) -> Callable[..., None]:
+def _exploring(shape: str) -> Callable[..., None]:
     """The command of a shape: its parameters are the options of ``protect`` and those of exploring."""
 
     def explore(**told: Any) -> None:
@@ -72,34 +71,16 @@ def _exploring(shape: str, protect: Callable[..., None]) -> Callable[..., None]:
         own = {name: told.pop(name) for name in inspect.signature(_own).parameters}
         run_explore(shape, told, Asked(**own))
 
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, **_wider(parameter))
-        for function in (protect, _own)
-        for parameter in inspect.signature(function).parameters.values()
-        if function is _own or parameter.name not in OF_A_RELEASE
-    ]
-    described: Any = explore
-    described.__signature__ = inspect.Signature(parameters)
-    described.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    explore.__doc__ = (
+    settings = [one for one in settings_of(OPTIONS[shape]) if one.name not in OF_A_RELEASE]
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(_own).parameters.values()]
+    return described(
+        explore,
+        [*(parameter(one, needed=one.name != "k") for one in settings), *own],
         "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"
         "No release is written. What is found is for the custodian alone, and stands in DIR one line a setting, as it "
-        "comes: after an interruption the same command goes on."
+        "comes: after an interruption the same command goes on.",
     )
-    return explore
 
 
-def _wider(parameter: inspect.Parameter) -> dict[str, Any]:
-    """What changes of a parameter: k may be in the grid instead."""
-    if parameter.name != "k":
-        return {}
-    return {"annotation": Annotated[int | None, *parameter.annotation.__metadata__], "default": None}
-
-
-for _shape, _protect in (
-    ("table", protect_table),
-    ("codes", protect_codes),
-    ("trajectories", protect_trajectories),
-    ("claims", protect_claims),
-):
-    app.command(_shape, epilog=EXAMPLES[_shape])(_exploring(_shape, _protect))
+for _shape, _example in EXAMPLES.items():
+    app.command(_shape, epilog=_example)(_exploring(_shape))

@@ -1,26 +1,27 @@
 """What is explored: data that are read once, and what is about to be done with them under a setting."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from cloister.claims.data import claims_of
+from cloister.claims.options import ClaimsOptions
 from cloister.claims.plan import plan_of, read_plan
 from cloister.cli.claims_job import check_claims_words, prepare_claims
-from cloister.cli.claims_options import ClaimsOptions
-from cloister.cli.codes_job import check_codes_words, prepare_codes, read_codes
-from cloister.cli.codes_options import CodesOptions
-from cloister.cli.explore_settings import GRID, candidates, check_apart, typed_values, with_setting
+from cloister.cli.declared import record
 from cloister.cli.prepared import Prepared
-from cloister.cli.table_job import check_table_words, prepare_table, read_table_source
-from cloister.cli.table_options import TableOptions
-from cloister.cli.trajectories_job import check_trajectories_words, prepare_trajectories, read_trajectories
-from cloister.cli.trajectories_options import TrajectoriesOptions
-from cloister.errors import InputError
+from cloister.cli.works import work_of
+from cloister.errors import InputError, did_you_mean
 from cloister.io.text import load_text
+from cloister.jobs.job import FileSource
+from cloister.jobs.job_checks import check_part
+from cloister.jobs.sections import OPTIONS, Part, part_of
+from cloister.settings.declared import Words, settings_of
 from cloister.sources import profiled, read_claim_tables
 from cloister.stopwatch import Stopwatch
 from cloister.typed_toml import read_toml
@@ -58,59 +59,22 @@ def ground_of(shape: str, told: Mapping[str, Any], grid: Mapping[str, tuple[str,
     ----------
     told : the options of ``protect`` as typed
     grid : words by key
-
-    Raises
-    ------
-    InputError
-        The data, the options or the grid cannot be used.
     """
     if shape == "claims":
         return _claims(told, grid, out)
-    kind = {"table": TableOptions, "codes": CodesOptions, "trajectories": TrajectoriesOptions}[shape]
-    options: Any = kind(**{**told, "k": told["k"] or 0, "out": out, "quiet": True})
+    options: Any = record(OPTIONS[shape], {**told, "k": told["k"] or 0, "out": out, "quiet": True})
     values = typed_values(shape, grid)
     check_apart(options, values)
-    makers: dict[str, Callable[[], Callable[[Any], Prepared]]]
-    makers = {"table": _table, "codes": _codes, "trajectories": _trajectories}
-    prepare = makers[shape]()
+    work = work_of(shape)
+    read = cache(lambda wanted: work.read(wanted.told))
 
     def prepared(setting: Mapping[str, Any]) -> Prepared:
-        return prepare(with_setting(options, shape, setting))
+        changed = with_setting(options, shape, setting)
+        work.check(changed)
+        return work.prepare(changed, Stopwatch(), ExitStack(), read(_Reading(changed, work.reading)))
 
     files = files_named([*_given(told).values(), grid])
     return Ground(options.data.name, _given(told), values, prepared, files)
-
-
-def _table() -> Callable[[TableOptions], Prepared]:
-    read = cache(lambda options: read_table_source(options.told))
-
-    def prepare(options: TableOptions) -> Prepared:
-        check_table_words(options)
-        return prepare_table(options, read(_Reading(options, ())), Stopwatch())
-
-    return prepare
-
-
-def _codes() -> Callable[[CodesOptions], Prepared]:
-    read = cache(lambda options: read_codes(options.told))
-    names = ("codes", "code", "repeats", "drop_empty")
-
-    def prepare(options: CodesOptions) -> Prepared:
-        check_codes_words(options)
-        return prepare_codes(options, Stopwatch(), read(_Reading(options, names)))
-
-    return prepare
-
-
-def _trajectories() -> Callable[[TrajectoriesOptions], Prepared]:
-    read = cache(lambda options: read_trajectories(options.told))
-    names = ("code", "age", "date", "anchor", "age_unit", "side")
-
-    def prepare(options: TrajectoriesOptions) -> Prepared:
-        check_trajectories_words(options)
-        return prepare_trajectories(options, Stopwatch(), read(_Reading(options, names)))
-
-    return prepare
 
 
 class _Reading:
@@ -128,7 +92,7 @@ class _Reading:
 
 
 def _claims(told: Mapping[str, Any], grid: Mapping[str, tuple[str, ...]], out: Path) -> Ground:
-    options = ClaimsOptions(**{**told, "out": out, "quiet": True})
+    options = record(ClaimsOptions, {**told, "out": out, "quiet": True})
     check_claims_words(options)
     read_plan(options.plan)  # so that what is wrong in the file is told of the file
     folder = options.plan.resolve().parent
@@ -139,14 +103,14 @@ def _claims(told: Mapping[str, Any], grid: Mapping[str, tuple[str, ...]], out: P
         options.claims,
         encoding=options.encoding,
         delimiter=options.delimiter,
-        missing=options.missing or (),
+        missing=options.missing,
     )
 
     def prepared(setting: Mapping[str, Any]) -> Prepared:
         changed = content
         for key, value in setting.items():
             changed = _with_key(changed, key.split("."), value)
-        return prepare_claims(options, Stopwatch(), claims_of(people, events, plan_of(changed, GRID, folder)))
+        return prepare_claims(options, Stopwatch(), None, claims_of(people, events, plan_of(changed, GRID, folder)))
 
     files = files_named([*_given(told).values(), grid, content], folder)
     return Ground(options.patients.name, _given(told), values, prepared, files)
@@ -214,3 +178,91 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _texts(part)
+
+
+GRID = "--grid"
+NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "values_to", "ids"}
+
+
+def candidates(text: str) -> Iterator[Any]:
+    """Return what a word may stand for: a number, true or false, numbers apart by commas, itself, a list of itself."""
+    for form in (text, f"[{text}]"):
+        try:
+            yield json.loads(form)
+        except (ValueError, RecursionError):
+            continue
+    yield text
+    yield [text]
+
+
+def typed_values(shape: str, grid: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each key, as a job would have them."""
+    return {key: tuple(_typed(shape, key, text) for text in texts) for key, texts in grid.items()}
+
+
+def _typed(shape: str, key: str, text: str) -> Any:
+    head, column = _split(shape, key)
+    problem = InputError(f"{GRID}: {key} has no such value.")
+    for value in candidates(text):
+        try:
+            part = _part(shape, {head: {column: value} if column else value})
+        except InputError as error:
+            problem = error
+            continue
+        for sentence in check_part(part, GRID, {"data": FileSource("data")}):
+            raise InputError(sentence.replace(f"{GRID}.", f"{GRID}: "))
+        return value
+    raise problem
+
+
+def _part(shape: str, told: Mapping[str, Any]) -> Part:
+    return part_of(shape, {"shape": shape, "source": "data", **told}, GRID)
+
+
+def _split(shape: str, key: str) -> tuple[str, str]:
+    """The key of the part, and the column where there is a value for each."""
+    head, dot, column = key.partition(".")
+    of_columns = {one.word: one.by_column for one in settings_of(OPTIONS[shape]) if one.key is not None}
+    known = [name for name in of_columns if name not in NOT_IN_A_GRID]
+    if head not in known or (column and not of_columns[head]):
+        whole = head if head not in known else key
+        raise InputError(
+            f"{GRID} names the key {whole}, which a {shape} has not.{did_you_mean(head, known)} Keys: "
+            f"{', '.join(known)}."
+        )
+    if of_columns[head] and not column:
+        raise InputError(f"{GRID} {head} has a value for each column. Name one, as in {GRID} {head}.age=...")
+    if dot and not column:
+        raise InputError(f"{GRID} names no column after {head}.")
+    return head, column
+
+
+def check_apart(options: Any, grid: Mapping[str, Any]) -> None:
+    """Refuse options that the grid changes as well, and a k that nobody gives."""
+    for one in settings_of(type(options)):
+        value = getattr(options, one.name)
+        if one.word in grid and value and value != one.default:
+            raise InputError(f"{one.word} is an option and in the grid as well. Leave one of them out.")
+    if "k" not in grid and not options.k:
+        raise InputError("k is needed. Give -k, or --grid k=2,5,11.")
+
+
+def with_setting(options: Any, shape: str, setting: Mapping[str, Any]) -> Any:
+    """Return the options with the values of a setting."""
+    for key, value in setting.items():
+        head, column = _split(shape, key)
+        part = _part(shape, {head: {column: value} if column else value})
+        for name, told in part.options().items():
+            options = replace(options, **{name: _joined(getattr(options, name), told) if column else told})
+    return options
+
+
+def _joined(earlier: Mapping[str, Any] | Words | None, told: Mapping[str, Any]) -> Mapping[str, Any] | Words:
+    """Values of columns, some of them in place of earlier ones."""
+    if isinstance(earlier, Words):
+        return replace(earlier, later={**_without(earlier.later, told), **told})
+    return {**_without(earlier or {}, told), **told}
+
+
+def _without(earlier: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    return {column: value for column, value in earlier.items() if column not in told}

@@ -3,16 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cloister.cli.attacking import with_attack
-from cloister.cli.codes_notes import asked_of_codes, notes_on
-from cloister.cli.codes_options import CodesOptions
+from cloister.cli.codes_summary import asked_of_codes, notes_on
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
-from cloister.cli.prepared import Original, Prepared
+from cloister.cli.prepared import Original, Prepared, with_attack
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
-    GeneralizationMethod,
     GeneralizationRequest,
     PrivacySets,
     Status,
@@ -23,6 +20,7 @@ from cloister.codesets.generalization.data import (
 from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.protect import must_compile
+from cloister.codesets.options import CodesOptions
 from cloister.codesets.policy import parse_policy
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, parse_workload
 from cloister.errors import InputError
@@ -30,6 +28,7 @@ from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy
 from cloister.release import Release
 from cloister.results import Manifest
+from cloister.settings.declared import asked, stated
 from cloister.stopwatch import Stopwatch
 
 USUAL_M = 2
@@ -94,13 +93,11 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Generaliz
         if word is not None and word not in tuple(known):
             raise InputError(f"{option} can be {', '.join(known)}, not {word!r}.")
     policy = None if options.policy is None else parse_policy(options.policy, given.codes, options.k).on(given.codes)
-    method = GeneralizationRequest(
-        k=options.k,
+    method = asked(
+        GeneralizationRequest,
+        stated(options),
         privacy=_privacy(options, given),
-        method=GeneralizationMethod(options.method),
         policy=policy,
-        uncovered=Uncovered(options.uncovered or Uncovered.GENERALIZE),
-        loss=TermLoss(options.loss or TermLoss.ILM),
         hierarchy=None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy),
     )
     workload = None if options.workload is None else parse_workload(options.workload, given.codes, options.seed)
@@ -131,5 +128,5 @@ def _visits(options: CodesOptions, given: GivenCodes) -> VisitsFile:
         code=given.columns.code,
         encoding=options.encoding,
         delimiter=options.delimiter,
-        missing=tuple(options.missing or ()),
+        missing=options.missing,
     )

@@ -1,35 +1,30 @@
 """A part of a job -> the options of ``protect`` that say the same, and what is about to be done by them."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
-from decimal import Decimal
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cloister.claims.data import claims_of
+from cloister.claims.options import ClaimsOptions
 from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.cli.claims_job import prepare_claims
-from cloister.cli.claims_options import ClaimsOptions
-from cloister.cli.codes_job import check_codes_words, prepare_codes
-from cloister.cli.codes_options import CodesOptions
 from cloister.cli.prepared import Prepared
-from cloister.cli.table_job import check_table_words, prepare_table, read_table_source, table_prepared
-from cloister.cli.table_options import TableOptions
-from cloister.cli.trajectories_job import check_trajectories_words, prepare_trajectories
-from cloister.cli.trajectories_options import TrajectoriesOptions
+from cloister.cli.table_job import prepare_table, read_table_source
+from cloister.cli.works import work_of
 from cloister.codesets.request import read_given
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Source
-from cloister.jobs.job import ClaimsPart, CodesPart, FileSource, Job, Part, TablePart, TrajectoriesPart
+from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import HMAC, hmac_sentence
 from cloister.jobs.joined import with_codes
+from cloister.jobs.sections import OPTIONS, Part
 from cloister.sources import Form, read_table
 from cloister.stopwatch import Stopwatch
+from cloister.tabular.options import TableOptions
 
-NO_OPTIONS = {"shape", "source", "name", "patients", "claims", "plan"}
-PATHS = {"hierarchies", "like", "crosswalk", "values_to", "side"}
-CALLED_ELSE = {"rules": "rule"}
-"""Keys that stand for a repeated option of another name."""
+OF_READING = ("encoding", "delimiter", "missing")
+"""What a source says of how it is read, as options have it."""
 
 
 @dataclass(frozen=True)
@@ -47,36 +42,24 @@ class Run:
 
 
 def prepare_part(run: Run, name: str, part: Part) -> Prepared:
-    """Read the sources of a part, and return what is about to be done with them.
-
-    Raises
-    ------
-    InputError
-        The data or the settings cannot be used.
-    """
+    """Read the sources of a part, and return what is about to be done with them."""
     watch = Stopwatch()
-    if isinstance(part, ClaimsPart):
+    if part.shape == "claims":
         return _claims(run, name, part, watch)
-    if isinstance(part, TablePart):
-        return _table(run, name, part, watch)
-    if isinstance(part, CodesPart):
-        codes = CodesOptions(**_told(run, name, part))
-        check_codes_words(codes)
-        return prepare_codes(codes, watch)
-    trajectories = TrajectoriesOptions(**_told(run, name, part))
-    check_trajectories_words(trajectories)
-    return prepare_trajectories(trajectories, watch)
+    work, options = work_of(part.shape), OPTIONS[part.shape](**_told(run, name, part))
+    work.check(options)
+    if isinstance(options, TableOptions) and options.codes in run.job.sources:
+        return _table_with_codes(run, options, watch)
+    return work.prepare(options, watch, run.engines, None)
 
 
-def _table(run: Run, name: str, part: TablePart, watch: Stopwatch) -> Prepared:
-    options = TableOptions(**_told(run, name, part))
-    check_table_words(options)
-    if part.codes not in run.job.sources or part.codes is None:
-        return table_prepared(options, watch, run.engines)
+def _table_with_codes(run: Run, options: TableOptions, watch: Stopwatch) -> Prepared:
+    """A table together with the codes of another source."""
     if options.engine not in ("auto", "memory"):
         raise InputError('A table with a source of codes needs its rows. Give engine = "memory", or leave it out.')
+    assert options.codes is not None
     with watch.stage("read"):
-        source = _with_codes(read_table_source(options), options.id, part.codes, run.job.sources[part.codes])
+        source = _with_codes(read_table_source(options), options.id, options.codes, run.job.sources[options.codes])
     return prepare_table(options, source, watch, codes_missing=())
 
 
@@ -93,31 +76,33 @@ def _with_codes(table: Source, identifier: str | None, name: str, source: FileSo
     return with_codes(table, identifier, given.codes, name, given.name)
 
 
-def _claims(run: Run, name: str, part: ClaimsPart, watch: Stopwatch) -> Prepared:
+def _claims(run: Run, name: str, part: Part, watch: Stopwatch) -> Prepared:
     plan, path = _plan(run, name, part)
     if plan.ids.patients.startswith(HMAC):
         raise InputError(f"{path.name}: {hmac_sentence('ids.patients')}", file=path.name)
-    of_patients, of_claims = run.job.sources[part.patients], run.job.sources[part.claims]
+    patients, events = part.sources["patients"], part.sources["claims"]
+    of_patients, of_claims = run.job.sources[patients], run.job.sources[events]
     with watch.stage("read"):
-        claims = claims_of(_read(of_patients, part.patients, "patients"), _read(of_claims, part.claims, "claims"), plan)
+        claims = claims_of(_read(of_patients, patients, "patients"), _read(of_claims, events, "claims"), plan)
     head = _head(run, name)
     options = ClaimsOptions(
-        patients=of_patients.data(part.patients),
-        claims=of_claims.data(part.claims),
+        patients=of_patients.data(patients),
+        claims=of_claims.data(events),
         plan=path,
-        crosswalk=_path(part.crosswalk),
+        **part.options(),
         seed=run.job.seed or None,  # else that of the plan
         **{key: head[key] for key in ("out", "internal", "threads", "attack", "quiet", "as_json")},
     )
-    return prepare_claims(options, watch, claims)
+    return prepare_claims(options, watch, None, claims)
 
 
-def _plan(run: Run, name: str, part: ClaimsPart) -> tuple[ClaimsPlan, Path]:
+def _plan(run: Run, name: str, part: Part) -> tuple[ClaimsPlan, Path]:
     """The plan of claims, and the file that it stands in."""
-    if isinstance(part.plan, str):
-        return ClaimsPlan.read(part.plan), Path(part.plan)
+    plan = part.told["plan"]
+    if isinstance(plan, str):
+        return ClaimsPlan.read(plan), Path(plan)
     number = list(run.job.parts).index(name) + 1
-    return plan_of(part.plan, run.job.file, run.path.parent, (f"protect[{number}]", "plan")), run.path
+    return plan_of(plan, run.job.file, run.path.parent, (f"protect[{number}]", "plan")), run.path
 
 
 def _read(source: FileSource, name: str, form: Form) -> Source:
@@ -140,39 +125,15 @@ def _head(run: Run, name: str) -> dict[str, Any]:
     }
 
 
-def _told(run: Run, name: str, part: TablePart | CodesPart | TrajectoriesPart) -> dict[str, Any]:
-    """The options of a part by the names that they have on the command line; what was not said is left out."""
-    source = run.job.sources[part.source]
-    of_source: dict[str, Any] = {"data": source.data(part.source), "id": source.id, "encoding": source.encoding}
-    of_source |= {"delimiter": source.delimiter, "missing": list(source.missing) or None}
-    given = {one.name: getattr(part, one.name) for one in fields(part) if one.name not in NO_OPTIONS}
-    said = {key: value for key, value in given.items() if value is not None and value not in ((), {})}
-    return (
-        _head(run, name) | of_source | {CALLED_ELSE.get(key, key): as_option(key, value) for key, value in said.items()}
-    )
-
-
-def as_option(key: str, value: Any) -> Any:
-    """Return a value of a part as the command line would have it."""
-    if key in PATHS:
-        return Path(value)
-    if key == "suppression":
-        return str(Decimal(repr(value)).normalize())
-    if key == "weights":
-        return ",".join(map(repr, value))
-    if key == "block":
-        return str(value)
-    if isinstance(value, dict):
-        return [f"{column}={word}" if word != "" else column for column, word in value.items()]
-    if key in ("sensitive", "sensitive_codes") and isinstance(value, str):
-        return [value]
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _path(name: str | None) -> Path | None:
-    return None if name is None else Path(name)
+def _told(run: Run, name: str, part: Part) -> dict[str, Any]:
+    """The settings of a part by their names; what was not said is left out."""
+    called = part.sources["source"]
+    source = run.job.sources[called]
+    of_source = {"data": source.data(called), **{key: getattr(source, key) for key in ("id", *OF_READING)}}
+    return _head(run, name) | of_source | part.options()
 
 
 def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
     """Return where the crosswalk of a part goes, and where values of it are listed."""
-    return _path(part.crosswalk), _path(part.values_to) if isinstance(part, TablePart) else None
+    options = part.options()
+    return options.get("crosswalk"), options.get("values_to")

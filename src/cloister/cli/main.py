@@ -12,20 +12,14 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister.cli import (
-    assess_claims,
-    assess_codes,
-    assess_table,
-    assess_trajectories,
+    assess,
     attack,
     compare,
     demo,
     explore,
     hierarchy,
     init,
-    protect_claims,
-    protect_codes,
-    protect_table,
-    protect_trajectories,
+    protect,
     verify,
 )
 from cloister.cli import run as run_verb
@@ -52,28 +46,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-protect = typer.Typer(
-    help="Protect data and write a release.",
-    epilog=protect_table.EXAMPLE,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-protect.command("table", epilog=protect_table.EXAMPLE)(protect_table.protect_table)
-protect.command("codes", epilog=protect_codes.EXAMPLE)(protect_codes.protect_codes)
-protect.command("trajectories", epilog=protect_trajectories.EXAMPLE)(protect_trajectories.protect_trajectories)
-protect.command("claims", epilog=protect_claims.EXAMPLE)(protect_claims.protect_claims)
-app.add_typer(protect, name="protect")
-assess = typer.Typer(
-    help="Say how likely patients are to be found in data as they are.",
-    epilog=assess_table.EXAMPLE,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-assess.command("table", epilog=assess_table.EXAMPLE)(assess_table.assess_table)
-assess.command("codes", epilog=assess_codes.EXAMPLE)(assess_codes.assess_codes)
-assess.command("trajectories", epilog=assess_trajectories.EXAMPLE)(assess_trajectories.assess_trajectories)
-assess.command("claims", epilog=assess_claims.EXAMPLE)(assess_claims.assess_claims)
-app.add_typer(assess, name="assess")
+app.add_typer(protect.app, name="protect")
+app.add_typer(assess.app, name="assess")
 app.command("attack", epilog=attack.EXAMPLE)(attack.attack)
 app.add_typer(explore.app, name="explore")
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)

@@ -8,6 +8,8 @@ from cloister.cli.output import note
 from cloister.errors import InputError
 from cloister.io import Query, is_taken, remove_dead_partials, sha256
 from cloister.release import check_apart
+from cloister.release_folder import read_manifest
+from cloister.results import Manifest
 from cloister.sources import profiled
 
 
@@ -53,3 +55,17 @@ def custody_of(data: Path | Query, internal: Path | None) -> dict[str, str]:
     together = "".join(f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True))
     whole = digests[0] if len(files) == 1 else hashlib.sha256(os.fsencode(together)).hexdigest()
     return {"path": collection.at(Path.resolve), "sha256": whole}
+
+
+def release_at(folder: Path) -> Manifest:
+    """Return the manifest of a release folder; what killed runs left beside it is removed before.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, or it is not a release.
+    """
+    tidy_beside(folder)
+    if not os.path.isdir(folder):
+        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
+    return read_manifest(folder)

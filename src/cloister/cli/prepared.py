@@ -1,12 +1,19 @@
 """Data that were read and settings that were taken, before anything is protected: the same for all shapes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from rich.console import Console
+
+from cloister.errors import InternalError
 from cloister.hierarchy import Hierarchy
-from cloister.release import Release
+from cloister.release import Attacked, Release
 from cloister.results import Manifest
+from cloister.settings.release import RunOptions
+from cloister.stopwatch import Stopwatch
 
 Rows = list[tuple[str, str]]
 
@@ -49,3 +56,55 @@ class Prepared:
     asked: Rows
     original: Original
     recorded: tuple[str, ...] = ()
+
+
+Options = TypeVar("Options", bound=RunOptions)
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True)
+class Work(Generic[Options, Read]):
+    """What is done for a shape.
+
+    Attributes
+    ----------
+    check : refuses words that no option has
+    read : reads the data as the options ask
+    prepare : returns what is about to be done; engines stay open until the release was written. Data that were read
+        before are given, else None
+    summary : prints what was released
+    reading : settings by which data are read
+    """
+
+    check: Callable[[Options], None]
+    read: Callable[[Options], Read]
+    prepare: Callable[[Options, Stopwatch, ExitStack, Read | None], Prepared]
+    summary: Callable[[Console, Manifest, Path], None]
+    reading: tuple[str, ...] = ()
+
+
+AnyRelease = TypeVar("AnyRelease", bound=Release)
+
+
+def with_attack(release: AnyRelease, options: RunOptions, original: Original) -> AnyRelease:
+    """Return a release that is attacked as it is written, if that was asked for."""
+    if not options.attack:
+        return release
+    from cloister.attacks.simulation import simulate  # loaded only where it is asked for
+    from cloister.originals import Words
+    from cloister.verbs.attack import Known, open_folder
+
+    words = Words(original.missing)
+    known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
+    seed = options.seed or 0
+
+    def attack(folder: Path, manifest: Manifest) -> Attacked:
+        found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
+        if not found.holds:
+            raise InternalError(
+                f"An attack on what was written found {found.broken} of {found.targets} targets with fewer than "
+                f"{found.k} matches."
+            )
+        return found
+
+    return replace(release, attack=attack)

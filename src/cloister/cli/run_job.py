@@ -9,11 +9,11 @@ from itertools import combinations
 from pathlib import Path
 
 from cloister.cli.clock import STARTED
-from cloister.cli.ending import formula_notes, late_stops_told
-from cloister.cli.job_parts import CALLED_ELSE, Run, prepare_part, secrets_of
+from cloister.cli.job_parts import Run, prepare_part, secrets_of
 from cloister.cli.output import after_writing, console, facts, grid, note, print_json
 from cloister.cli.places import check_places
 from cloister.cli.prepared import Original, Prepared
+from cloister.cli.works import formula_notes, late_stops_told
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
@@ -23,10 +23,12 @@ from cloister.jobs.job_checks import database_of, unused
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE
 from cloister.jobs.release import finish_job
+from cloister.jobs.sections import OPTIONS
 from cloister.recheck import verify_folder
 from cloister.release import Release
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
+from cloister.settings.declared import settings_of
 
 OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
@@ -74,7 +76,8 @@ def _prepared(run: Run, name: str) -> Prepared:
 @contextmanager
 def of_part(job: Job, name: str) -> Iterator[None]:
     """Say of a refusal which part of the job it is about, and call options by their keys."""
-    known = {option: key for key in _keys(job, name) for option in (CALLED_ELSE.get(key, key).replace("_", "-"),)}
+    known = {one.name: one.name for one in fields(FileSource)}
+    known |= {one.option.lstrip("-"): one.word for one in settings_of(OPTIONS[job.parts[name].shape]) if one.key}
     problem: CloisterError
     try:
         yield
@@ -89,10 +92,6 @@ def of_part(job: Job, name: str) -> Iterator[None]:
         line=problem.line,
         column=problem.column,
     )
-
-
-def _keys(job: Job, name: str) -> list[str]:
-    return [field.name for kind in (job.parts[name], FileSource) for field in fields(kind)]
 
 
 def _dry(run: Run, prepared: dict[str, Prepared], there: list[str]) -> None:
@@ -210,13 +209,7 @@ def _write_part(prepared: Prepared, folder: Path, secret: Path | None, inside: P
 
 
 def _attack_together(run: Run, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
-    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
-
-    Raises
-    ------
-    NoSafeRelease
-        There are such parts.
-    """
+    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them."""
     from cloister.cli.attack_job import part_of  # loaded where it is asked for
     from cloister.verbs.attack import links_of_parts
 

@@ -1,7 +1,6 @@
 """One run of ``protect table``: from options to a release folder and a summary."""
 
 import stat
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,52 +8,36 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloister.cli.attacking import with_attack
-from cloister.cli.clock import STARTED
-from cloister.cli.ending import finish
 from cloister.cli.output import note
-from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Original, Prepared, Rows
+from cloister.cli.places import custody_of, release_at
+from cloister.cli.prepared import Original, Prepared, Work, with_attack
 from cloister.cli.progress import watched
-from cloister.cli.release_at import release_at
 from cloister.cli.summary import print_summary
-from cloister.cli.table_options import TableOptions
-from cloister.cli.table_request import averages, pairs, quasi_identifiers, whole_levels
-from cloister.cli.values_file import write_values
+from cloister.cli.table_request import (
+    asked_of_table,
+    averages,
+    list_values,
+    quasi_identifiers,
+    weights_by_column,
+    whole_levels,
+)
 from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
 from cloister.errors import InputError
 from cloister.flow.tables import must_compile, protect_table
-from cloister.io import Source, as_text, distinct_values
+from cloister.io import Source
 from cloister.privacy import KAnonymity, PrivacyRule
 from cloister.release import Release
 from cloister.sources import read_table
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.data import FULL_DOMAIN, Ids, QuasiIdentifier, TableRequest
+from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
+from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.release import TableRelease
-from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
-from cloister.utility import parse_loss
+from cloister.tabular.settings import parse_ids, requested
 
 if TYPE_CHECKING:
     from cloister.table_with_codes.data import CodesAsked
-
-
-def run_table(options: TableOptions) -> None:
-    """Read, protect, write, and say what was done."""
-    watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    check_table_words(options)
-    check_places(
-        options.out,
-        overwrite=options.overwrite,
-        internal=options.internal,
-        crosswalk=options.crosswalk,
-        values=options.values_to,
-    )
-    with ExitStack() as engines:
-        prepared = table_prepared(options, watch, engines)
-        release = prepared.protect()
-        finish(release, prepared, options, print_summary)
 
 
 def check_table_words(options: TableOptions) -> None:
@@ -66,19 +49,16 @@ def check_table_words(options: TableOptions) -> None:
         check_table_name(options.table)
 
 
-def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack) -> Prepared:
+def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack, read: Source | None) -> Prepared:
     """Read a table, or leave it where it is, and return what is about to be done with it.
 
     Parameters
     ----------
     engines : holds the engine that counts the table, if one does, until the release was written
-
-    Raises
-    ------
-    InputError
-        The data or the settings cannot be used.
     """
-    chosen = choose_engine(options.engine, options.data, options.needs_rows())
+    if read is not None:
+        return prepare_table(options, read, watch)
+    chosen = choose_engine(options.engine, options.data, _needs_rows(options))
     if chosen.where == "memory":
         with watch.stage("read"):
             source = read_table_source(options)
@@ -89,6 +69,22 @@ def table_prepared(options: TableOptions, watch: Stopwatch, engines: ExitStack) 
         return prepared
     notes_on, why = prepared.notes, chosen.why
     return replace(prepared, notes=lambda release, manifest: [why, *notes_on(release, manifest)])
+
+
+def _needs_rows(options: TableOptions) -> str | None:
+    """The first option that needs the rows of the table; None if nothing was asked for that does."""
+    needing = [
+        f"--method {options.method}" if name == "method" else f"--{name.replace('_', '-')}"
+        for name in options.needing_rows()
+    ]
+    asked = {
+        "--codes": options.codes is not None,
+        "--escape-formulas": options.escape_formulas,
+        "--crosswalk": options.crosswalk is not None,
+        "--attack": options.attack,
+        "--ids hmac": options.ids.startswith("hmac"),
+    }
+    return next((option for option in (*needing, *(name for name, is_asked in asked.items() if is_asked))), None)
 
 
 def _on_engine(options: TableOptions, chosen: ChosenEngine, watch: Stopwatch, engines: ExitStack) -> Prepared:
@@ -102,9 +98,7 @@ def _on_engine(options: TableOptions, chosen: ChosenEngine, watch: Stopwatch, en
 
 def read_table_source(options: TableOptions) -> Source:
     """Read the table as the options ask."""
-    return read_table(
-        options.data, encoding=options.encoding, delimiter=options.delimiter, missing=options.missing or ()
-    )
+    return read_table(options.data, encoding=options.encoding, delimiter=options.delimiter, missing=options.missing)
 
 
 def prepare_table(
@@ -117,7 +111,7 @@ def prepare_table(
     codes_missing : texts that stand for a missing code; those of the table if None
     """
     request, notes = _request(options, source.frame.columns)
-    missing = tuple((options.missing or ()) if codes_missing is None else codes_missing)
+    missing = options.missing if codes_missing is None else tuple(codes_missing)
     asked = _codes_asked(options, missing)
     hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
     original = Original(source.frame, hierarchies, missing=missing)
@@ -136,7 +130,7 @@ def prepare_table(
                     custody=custody_of(options.data, options.internal),
                 )
         except InputError:
-            _list_values(options, source, request)
+            list_values(options, request, source.frame.columns, source.frame.get_column)
             raise
         return with_attack(release, options, original)
 
@@ -144,7 +138,7 @@ def prepare_table(
         protect,
         lambda: _check(source, request, asked),
         lambda _, __: [*source.notes, *notes],
-        _asked(request, source, asked),
+        asked_of_table(request, f"{source.frame.height:,}", asked),
         original,
         (*request.sensitive, *request.keep),
     )
@@ -170,23 +164,6 @@ def _check(source: Source, request: TableRequest, asked: "CodesAsked | None") ->
     encode(reduced, asking_presence(request, asked.column), source.name)
 
 
-def _asked(request: TableRequest, source: Source, asked: "CodesAsked | None") -> Rows:
-    """What would be done, in words."""
-    return [
-        ("records", f"{source.frame.height:,}"),
-        ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in _wanted(request))),
-        *([] if asked is None else [("codes", f"{asked.column}, m = {asked.m}")]),
-        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
-        ("rules", "; ".join(rule.sentence() for rule in request.rules)),
-        ("suppressed", f"at most {request.suppression} of the records"),
-        ("method", request.method),
-    ]
-
-
-def _wanted(request: TableRequest) -> list[tuple[str, QuasiIdentifier]]:
-    return sorted(request.quasi_identifiers.items())
-
-
 def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked | None":
     """What is asked of a column of codes, which is loaded only for that."""
     of_codes: dict[str, object] = {
@@ -194,7 +171,7 @@ def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked
         "--policy": options.policy,
         "--max-cluster-size": options.max_cluster_size,
     }
-    of_codes |= {"--merge-classes": options.merge_classes}
+    of_codes |= {"--merge-classes": options.merge_bound}
     given = [option for option, value in of_codes.items() if value is not None]
     if options.codes is None:
         if given:
@@ -216,45 +193,30 @@ def _protect(asked: "CodesAsked | None") -> Callable[..., TableRelease]:
 
 
 def _request(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequest, list[str]]:
-    found = quasi_identifiers(options.qi or [], options.hierarchies, options.data, columns, options.missing_as)
+    found = quasi_identifiers(options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as)
     notes = list(found.notes)
     ids, key = _ids(options.ids)
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
-    request = TableRequest(
-        quasi_identifiers=found.by_column,
-        rules=(KAnonymity(options.k), *_rules(options)),
-        suppression=suppression_share(options.suppression),
-        loss=parse_loss(options.loss),
-        weights=pairs(options.weight or [], "--weight", columns),
-        search=options.search,
-        time_limit=options.time_limit,
-        levels=_levels(options, columns),
-        method=options.method,
-        merge_bound=options.merge_classes,
-        local_recoding=options.local_recoding,
-        microaggregate=averages(options.microaggregate or [], columns),
-        id=options.id,
-        drop=tuple(options.drop or ()),
-        sensitive=tuple(options.sensitive or ()),
-        keep=tuple(options.keep or ()),
-        rest=options.rest,
-        ids=ids,
-        id_key=key,
-        keep_suppressed=options.keep_suppressed,
-        escape_formulas=options.escape_formulas,
-        threads=available_cores() if options.threads is None else options.threads,
-    )
-    return check_settings(request), notes
+    looked_up = {
+        "quasi_identifiers": found.by_column,
+        "rules": (KAnonymity(options.k), *_rules(options)),
+        "weights": weights_by_column(options.weights, columns),
+        "levels": _levels(options, columns),
+        "microaggregate": averages(options.microaggregate, columns),
+        "ids": ids,
+        "id_key": key,
+    }
+    return requested(vars(options) | looked_up), notes
 
 
 def _rules(options: TableOptions) -> Iterator[PrivacyRule]:
     """The rules beside k-anonymity; population tables are read as the table is."""
-    for text in options.rule or []:
+    for rule in options.rules:
         yield read_rule(
-            text,
+            str(rule),
             missing_as=options.missing_as,
-            missing=options.missing or (),
+            missing=options.missing,
             encoding=options.encoding,
             delimiter=options.delimiter,
         )
@@ -303,13 +265,4 @@ def _key(path: Path) -> bytes:
     return key
 
 
-def _list_values(options: TableOptions, source: Source, request: TableRequest) -> None:
-    """Where the owner asked for it, list the values that their hierarchies do not hold."""
-    if options.values_to is None:
-        return
-    rows = []
-    for column, wanted in request.quasi_identifiers.items():
-        if column in source.frame.columns:
-            values = distinct_values(as_text(source.frame[column]))
-            rows += [(column, value) for value in wanted.hierarchy.outside(values)]
-    write_values(rows, options.values_to)
+TABLE = Work(check_table_words, read_table_source, table_prepared, print_summary)

@@ -7,10 +7,9 @@ from typing import Any
 
 from cloister.cli.output import note
 from cloister.cli.places import custody_of
-from cloister.cli.prepared import Original, Prepared, Rows
+from cloister.cli.prepared import Original, Prepared
 from cloister.cli.progress import watched
-from cloister.cli.table_options import TableOptions
-from cloister.cli.values_file import write_values
+from cloister.cli.table_request import asked_of_table, list_values
 from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.relation import Database, Engine, names_of
 from cloister.engines.statements import fetch_tally
@@ -18,12 +17,12 @@ from cloister.errors import InputError
 from cloister.flow.counted_tables import count_table, protect_counted_table, refuse_what_needs_rows
 from cloister.flow.database_tables import protect_table_in_database
 from cloister.flow.tables import must_compile
-from cloister.io import as_text, distinct_values
 from cloister.io.query import Query
 from cloister.release import Release
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import TableRequest
 from cloister.tabular.encode import encoded
+from cloister.tabular.options import TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.settings import available_cores
 
@@ -56,7 +55,7 @@ def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
     InputError
         It is not there, or cannot read the table.
     """
-    missing, data = options.missing or (), options.data
+    missing, data = options.missing, options.data
     threads = available_cores() if options.threads is None else options.threads
     if isinstance(data, Query):
         with _database(data, options) as inside:
@@ -79,7 +78,7 @@ def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
 
 @contextmanager
 def _database(query: Query, options: TableOptions) -> Iterator[Opened]:
-    missing = options.missing or ()
+    missing = options.missing
     if query.scheme == "duckdb":
         from cloister.engines.duckdb import duckdb_database
 
@@ -119,7 +118,8 @@ def prepare_on_engine(
                     table.engine, request, format=table.format, delimiter=table.delimiter, **told
                 )
         except InputError:
-            _list_values(options, request, table.engine)
+            known = names_of(table.engine.columns)
+            list_values(options, request, known, lambda column: fetch_tally(table.engine, [column])[column])
             raise
 
     def check() -> None:
@@ -132,32 +132,7 @@ def prepare_on_engine(
         protect,
         check,
         lambda *_: [*table.notes, *notes],
-        _asked(request, table),
+        asked_of_table(request, f"counted by {table.engine.name}")[:-1],
         Original(None),
         (*request.sensitive, *request.keep),
     )
-
-
-def _asked(request: TableRequest, table: Opened) -> Rows:
-    """What would be done, in words."""
-    wanted = sorted(request.quasi_identifiers.items())
-    return [
-        ("records", f"counted by {table.engine.name}"),
-        ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
-        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
-        ("rules", "; ".join(rule.sentence() for rule in request.rules)),
-        ("suppressed", f"at most {request.suppression} of the records"),
-    ]
-
-
-def _list_values(options: TableOptions, request: TableRequest, engine: Engine) -> None:
-    """Where the owner asked for it, list the values that their hierarchies do not hold."""
-    if options.values_to is None:
-        return
-    known = names_of(engine.columns)
-    outside = []
-    for column, wanted in request.quasi_identifiers.items():
-        if column in known:
-            values = distinct_values(as_text(fetch_tally(engine, [column])[column]))
-            outside += [(column, value) for value in wanted.hierarchy.outside(values)]
-    write_values(outside, options.values_to)

@@ -2,16 +2,25 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from cloister.cli.prepared import Rows
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
-from cloister.io import Query
+from cloister.io import Query, as_text, distinct_values, write_csv
+from cloister.settings.declared import Words
 from cloister.sources import profiled
-from cloister.tabular.data import AVERAGES, QuasiIdentifier
+from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.options import AVERAGES, TableOptions
+
+if TYPE_CHECKING:
+    from cloister.table_with_codes.data import CodesAsked
 
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
@@ -57,13 +66,17 @@ def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
 
 
 def quasi_identifiers(
-    wanted: Sequence[str], folder: Path | None, data: Path | Query, columns: Sequence[str], missing_as: str | None
+    wanted: Mapping[str, Any] | Words,
+    folder: Path | None,
+    data: Path | Query,
+    columns: Sequence[str],
+    missing_as: str | None,
 ) -> QuasiIdentifiers:
     """Return the quasi-identifiers that ``--qi`` and ``--hierarchies`` ask for.
 
     Parameters
     ----------
-    wanted : each ``COLUMN``, ``COLUMN=HIERARCHY`` or ``COLUMN=HIERARCHY@LOW-HIGH``
+    wanted : for each column nothing, ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; or words, as ``COLUMN=HIERARCHY``
     folder : of hierarchy files, if given
     columns : of the data
     """
@@ -78,8 +91,7 @@ def quasi_identifiers(
             if column in files:
                 found[column] = QuasiIdentifier(hierarchy_file(files[column], missing_as=missing_as))
         return QuasiIdentifiers(found, tuple(notes))
-    for text in wanted:
-        column, spec = split_wanted(text, columns)
+    for column, spec in _wanted(wanted, columns):
         spec, low, high = _split_bounds(column, spec)
         if column in found:
             raise InputError(f"Column {column!r} is named twice by --qi. Name it once.", column=column)
@@ -137,60 +149,92 @@ def _hierarchy(column: str, spec: str, files: dict[str, Path], missing_as: str |
     return suppress_hierarchy()
 
 
-def pairs(texts: Sequence[str], option: str, columns: Sequence[str] = ()) -> dict[str, float]:
-    """Return ``COLUMN=NUMBER`` options as a mapping; several may stand in one, separated by commas.
+def _wanted(wanted: Mapping[str, Any] | Words, columns: Sequence[str]) -> list[tuple[str, str]]:
+    if not isinstance(wanted, Words):
+        return list(wanted.items())
+    typed = [split_wanted(text, columns) for text in wanted.texts]
+    return [*(pair for pair in typed if pair[0] not in wanted.later), *wanted.later.items()]
+
+
+def by_column(
+    given: Mapping[str, Any] | Words | None, option: str, read: Callable[[str], Any], takes: str, columns: Sequence[str]
+) -> dict[str, Any]:
+    """Return a value for each column: as given, or from words as typed; several may stand in one, apart by commas.
 
     Parameters
     ----------
+    read : from the word for a column to its value; None where it is none
+    takes : what the option takes, in words
     columns : of the data; a text that as a whole names one of them is not split at the commas of the name
-
-    Raises
-    ------
-    InputError
-        One is not of that form.
     """
-    found: dict[str, float] = {}
-    for part in (part for text in texts for part in _parts(text, columns)):
-        column, _, number = part.rpartition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            value = float("nan")
-        if not column or value != value:  # not a number
-            raise InputError(f"{option} takes COLUMN=NUMBER, as in {option} age=2.")
-        if column in found:
-            raise InputError(f"{option} names column {column!r} twice.", column=column)
-        found[column] = value
-    return found
+    if not isinstance(given, Words):
+        return dict(given or {})
+    found: dict[str, Any] = {}
+    for text in given.texts:
+        for part in [text] if text.rpartition("=")[0] in columns else text.split(","):
+            column, _, word = part.rpartition("=")
+            value = read(word)
+            if not column or value is None:
+                raise InputError(f"{option} takes {takes}.")
+            if column in found:
+                raise InputError(f"{option} names column {column!r} twice.", column=column)
+            found[column] = value
+    return {column: value for column, value in found.items() if column not in given.later} | dict(given.later)
 
 
-def _parts(text: str, columns: Sequence[str]) -> list[str]:
-    return [text] if text.rpartition("=")[0] in columns else text.split(",")
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if value == value else None  # not a number
 
 
-def whole_levels(texts: Sequence[str], columns: Sequence[str] = ()) -> dict[str, int]:
-    """Return ``--levels`` as a mapping from column to level."""
-    levels = pairs(texts, "--levels", columns)
+def weights_by_column(given: Mapping[str, float] | Words, columns: Sequence[str]) -> dict[str, float]:
+    """Return the weight of each column that has one."""
+    return by_column(given, "--weight", _number, "COLUMN=NUMBER, as in --weight age=2", columns)
+
+
+def whole_levels(given: Mapping[str, int] | Words | None, columns: Sequence[str]) -> dict[str, int]:
+    """Return the level of each column, where there is a fixed policy."""
+    levels = by_column(given, "--levels", _number, "COLUMN=NUMBER, as in --levels age=2", columns)
     for column, level in levels.items():
-        if not level.is_integer() or level < 0:
+        if level < 0 or level != level // 1:
             raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
     return {column: int(level) for column, level in levels.items()}
 
 
-def averages(texts: Sequence[str], columns: Sequence[str] = ()) -> dict[str, str]:
-    """Return ``--microaggregate`` as a mapping from column to mean or median.
+def averages(given: Mapping[str, str] | Words, columns: Sequence[str]) -> dict[str, str]:
+    """Return mean or median for each column that is averaged."""
+    takes = "COLUMN=mean or COLUMN=median, as in --microaggregate age=mean"
+    return by_column(given, "--microaggregate", lambda word: word if word in AVERAGES else None, takes, columns)
 
-    Raises
-    ------
-    InputError
-        One is not of that form.
-    """
-    found: dict[str, str] = {}
-    for part in (part for text in texts for part in _parts(text, columns)):
-        column, _, how = part.rpartition("=")
-        if not column or how not in AVERAGES:
-            raise InputError("--microaggregate takes COLUMN=mean or COLUMN=median, as in --microaggregate age=mean.")
-        if column in found:
-            raise InputError(f"--microaggregate names column {column!r} twice.", column=column)
-        found[column] = how
-    return found
+
+def asked_of_table(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:
+    """Return what would be done, in words."""
+    wanted = sorted(request.quasi_identifiers.items())
+    return [
+        ("records", records),
+        ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
+        *([] if codes is None else [("codes", f"{codes.column}, m = {codes.m}")]),
+        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
+        ("rules", "; ".join(rule.sentence() for rule in request.rules)),
+        ("suppressed", f"at most {request.suppression} of the records"),
+        ("method", request.method),
+    ]
+
+
+def list_values(
+    options: TableOptions, request: TableRequest, columns: Sequence[str], values_of: Callable[[str], pl.Series]
+) -> None:
+    """Where the owner asked for it, list the values that their hierarchies do not hold, for the owner alone to read."""
+    outside = [
+        (column, value)
+        for column, wanted in request.quasi_identifiers.items()
+        if options.values_to is not None and column in columns
+        for value in wanted.hierarchy.outside(distinct_values(as_text(values_of(column))))
+    ]
+    if outside and options.values_to is not None:
+        write_csv(
+            pl.DataFrame(outside, schema={"column": pl.String, "value": pl.String}, orient="row"), options.values_to
+        )

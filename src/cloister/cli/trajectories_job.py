@@ -1,17 +1,16 @@
 """One run of ``protect trajectories``: from options to a release folder and a summary."""
 
-import time
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Literal
 
-from cloister.cli.attacking import with_attack
-from cloister.cli.clock import STARTED
-from cloister.cli.ending import finish
-from cloister.cli.output import note
-from cloister.cli.places import check_places, custody_of
-from cloister.cli.prepared import Original, Prepared
+from rich.console import Console
+
+from cloister.cli.declared import check_threads, check_words
+from cloister.cli.output import facts, note
+from cloister.cli.places import custody_of
+from cloister.cli.prepared import Original, Prepared, Work, with_attack
 from cloister.cli.progress import working
-from cloister.cli.trajectories_options import TrajectoriesOptions
-from cloister.cli.trajectories_summary import notes_on, print_trajectories_summary
 from cloister.codesets.policy import UtilityPolicy
 from cloister.engines.choice import check_memory_or_spark
 from cloister.errors import InputError
@@ -19,9 +18,14 @@ from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
 from cloister.release import Release
+from cloister.release_folder import REPORT, SIDE
+from cloister.report.sentences import guarantee_sentences
+from cloister.results import Manifest
+from cloister.settings.declared import asked, stated
 from cloister.stopwatch import Stopwatch
-from cloister.trajectories.data import Cost, Diversity, Method, TrajectoriesRequest, weights_of
+from cloister.trajectories.data import Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
+from cloister.trajectories.options import UNITS, TrajectoriesOptions
 from cloister.trajectories.request import (
     GivenTrajectories,
     ReleaseSettings,
@@ -33,21 +37,9 @@ from cloister.trajectories.side import side_of
 from cloister.trajectories.warm import load_kernels, must_compile
 from cloister.verbs.trajectories import clustering_on, constraints_of, diversity_of, parse_constraints
 
-UNITS: tuple[Literal["years", "days"], ...] = ("years", "days")
-
-
-def run_trajectories(options: TrajectoriesOptions) -> None:
-    """Read, protect, write, and say what was done."""
-    watch = Stopwatch({"start": time.perf_counter() - STARTED})
-    check_trajectories_words(options)
-    check_places(options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk)
-    prepared = prepare_trajectories(options, watch)
-    release = prepared.protect()
-    finish(release, prepared, options, print_trajectories_summary)
-
 
 def prepare_trajectories(
-    options: TrajectoriesOptions, watch: Stopwatch, read: GivenTrajectories | None = None
+    options: TrajectoriesOptions, watch: Stopwatch, _engines: ExitStack, read: GivenTrajectories | None
 ) -> Prepared:
     """Return what is about to be done with trajectories: those that were read, else those that are read now."""
     with watch.stage("read"):
@@ -113,14 +105,7 @@ def _asked(
 def check_trajectories_words(options: TrajectoriesOptions) -> None:
     """Refuse words that no option has."""
     check_memory_or_spark(options.engine)
-    for option, word, known in (
-        ("--method", options.method, tuple(Method)),
-        ("--cost", options.cost, tuple(Cost)),
-        ("--on-unknown-code", options.on_unknown_code, tuple(Unknown)),
-        ("--age-unit", options.age_unit, UNITS),
-    ):
-        if word not in known:
-            raise InputError(f"{option} can be {', '.join(known)} in this version, not {word!r}.")
+    check_words(options, "method", "cost", "on_unknown_code", "age_unit")
     if options.ids != "number":
         raise InputError(
             "--ids can be number alone for trajectories in this version: the number holds the pairs of a patient "
@@ -128,8 +113,7 @@ def check_trajectories_words(options: TrajectoriesOptions) -> None:
         )
     if options.seed < 0:
         raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
-    if options.threads is not None and options.threads < 1:
-        raise InputError(f"{options.threads} threads were asked for, but at least 1 is needed.")
+    check_threads(options.threads)
     if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
         raise InputError("--diversity is about something sensitive. Name it with --sensitive or --sensitive-codes.")
     if len(options.sensitive or ()) > 1:
@@ -145,21 +129,20 @@ def read_trajectories(options: TrajectoriesOptions) -> GivenTrajectories:
         options.side,
         encoding=options.encoding,
         delimiter=options.delimiter,
-        missing=tuple(options.missing or ()),
+        missing=options.missing,
     )
 
 
 def _request(
     options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
 ) -> TrajectoriesRequest:
-    codes, ages = options.code_hierarchy, options.age_hierarchy
-    return TrajectoriesRequest(
-        k=options.k,
+    codes, ages, weights = options.code_hierarchy, options.age_hierarchy, options.weights
+    return asked(
+        TrajectoriesRequest,
+        stated(options),
         code_hierarchy=usual_codes(given.trajectories) if codes is None else parse_hierarchy(codes),
         age_hierarchy=USUAL_AGES if ages is None else parse_hierarchy(ages),
-        method=Method(options.method),
-        weights=weights_of(*options.weights.split(",")),
-        cost=Cost(options.cost),
+        weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
         block=_block(options.block),
         drop_empty=options.drop_empty_pairs,
         diversity=_diversity(options),
@@ -175,9 +158,78 @@ def _diversity(options: TrajectoriesOptions) -> Diversity | None:
     return diversity_of(column, codes, options.diversity)
 
 
-def _block(text: str) -> int | Literal["auto", "off"]:
+def _block(text: str | int) -> int | Literal["auto", "off"]:
+    if isinstance(text, int):
+        return text
     if text in ("auto", "off"):
         return "auto" if text == "auto" else "off"
     if not text.isascii() or not text.isdigit():
         raise InputError(f"--block can be auto, off or a number of patients, not {text!r}.")
     return int(text)
+
+
+def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: Manifest) -> list[str]:
+    """Return what was taken for granted, and what a user should know."""
+    notes, settings = list(given.notes), manifest["settings"]
+    if settings["on_unknown_code"] == "drop":
+        notes.append("lines with codes that the hierarchy does not have are left out, as asked")
+    if given.side is not None:
+        notes.append(
+            f"the columns of {SIDE} ({', '.join(given.side.frame.columns)}) are released as they are: whoever knows a "
+            "patient's values there may find the patient by them"
+        )
+    absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
+    if absent:
+        count = len(settings["sensitive_codes"])
+        notes.append(
+            f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
+        )
+    if options.workload is not None and options.internal is None:
+        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
+    return notes
+
+
+def print_trajectories_summary(screen: Console, manifest: Manifest, out: Path) -> None:
+    """Print what was released, under which guarantee, at what loss."""
+    screen.print(facts("Release", _rows(manifest)))
+    screen.print(f"Report: {out / REPORT}", soft_wrap=True)
+
+
+def _rows(manifest: Manifest) -> list[tuple[str, str]]:
+    records, utility, risk = manifest["records"], manifest["utility"], manifest["risk"]
+    rows = [
+        ("source", manifest["settings"]["source"]),
+        ("patients", f"{records['released']:,} of {records['in']:,} released"),
+        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
+        (
+            "trajectories",
+            f"{utility['trajectories']:,} different ones, each of {risk['smallest']:,} to {risk['largest']:,} patients",
+        ),
+        ("pairs", f"{utility['pairs']:,}"),
+        ("loss of codes", _loss(utility["ilm_exact"], utility["ilm"])),
+        ("loss of ages", _loss(utility["alm_exact"], utility["alm"])),
+    ]
+    if utility["constraints"] is not None:
+        kept = f"{utility['constraints_kept']:,} of {utility['constraints']:,} sets kept apart from others"
+        rows.append(("policy", f"{manifest['settings']['policy']}: {kept}"))
+    elif manifest["settings"]["policy"] is not None:
+        rows.append(("policy", manifest["settings"]["policy"]))
+    if utility["patients_untold"]:
+        rows.append(("nothing told", f"of {utility['patients_untold']:,} patients, who are one row of * each"))
+    if manifest["clustering"]["blocks"] > 1:
+        rows.append(("blocks", f"{manifest['clustering']['blocks']:,}, compared within"))
+    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+
+
+def _loss(exact: float, paper: float | None) -> str:
+    counted = "as the paper counts: not told" if paper is None else f"{paper:.3f} as the paper counts"
+    return f"{exact:.3f} (0 nothing, 1 all; {counted})"
+
+
+TRAJECTORIES = Work(
+    check_trajectories_words,
+    read_trajectories,
+    prepare_trajectories,
+    print_trajectories_summary,
+    ("code", "age", "date", "anchor", "age_unit", "side"),
+)

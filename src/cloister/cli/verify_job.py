@@ -1,15 +1,15 @@
 """One run of ``verify``: a release folder of any shape, or of a job, checked again from its files."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from cloister.cli.output import print_json, say
-from cloister.cli.release_at import release_at
+from cloister.cli.places import release_at
 from cloister.cli.table_request import hierarchy_files, split_wanted
+from cloister.cli.verify_options import VerifyOptions
 from cloister.errors import InputError
 from cloister.hierarchy import hierarchy_file, parse_hierarchy
 from cloister.io import Source
@@ -19,36 +19,6 @@ from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest, Verdict
 from cloister.sources import read_table
-
-
-@dataclass(frozen=True)
-class VerifyOptions:
-    """The options of ``verify``, as typed; see its help."""
-
-    folder: Path
-    original: Path | None = None
-    claims: Path | None = None
-    plan: Path | None = None
-    k: int | None = None
-    m: int | None = None
-    qi: list[str] | None = None
-    hierarchies: Path | None = None
-    population: list[Path] | None = None
-    crosswalk: Path | None = None
-    privacy: str | None = None
-    visit: str | None = None
-    policy: str | None = None
-    side: Path | None = None
-    code_hierarchy: str | None = None
-    age_hierarchy: str | None = None
-    missing: list[str] | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    missing_as: str | None = None
-    engine: str | None = None
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
 
 
 def run_verify(options: VerifyOptions) -> None:
@@ -101,7 +71,7 @@ def _claims(options: VerifyOptions) -> Verdict:
         plan=options.plan,
         k=options.k,
         crosswalk=options.crosswalk,
-        missing=options.missing or (),
+        missing=options.missing,
         encoding=options.encoding,
         delimiter=options.delimiter,
     )
@@ -116,7 +86,7 @@ def _codes(options: VerifyOptions) -> Verdict:
         k=options.k,
         m=options.m,
         crosswalk=options.crosswalk,
-        missing=options.missing or (),
+        missing=options.missing,
         privacy=options.privacy,
         policy=options.policy,
         visit=options.visit,
@@ -140,7 +110,7 @@ def _trajectories(options: VerifyOptions) -> Verdict:
         k=options.k,
         crosswalk=options.crosswalk,
         side=options.side,
-        missing=options.missing or (),
+        missing=options.missing,
         encoding=options.encoding,
         delimiter=options.delimiter,
     )
@@ -154,16 +124,16 @@ def _table(options: VerifyOptions, manifest: Manifest) -> Verdict:
             "-m is for releases with codes, and --crosswalk for releases of code sets. Leave out what does not fit."
         )
     columns = manifest.get("columns")
-    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi or [])
+    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
     found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in named.items() if spec}
-    people = options.population or []
+    people = options.population
     compared = [*([] if options.original is None else [options.original]), *people]
     if options.hierarchies is not None and compared:
         files = hierarchy_files(options.hierarchies, compared[0])
         found = {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
     read = partial(
         read_table,
-        missing=options.missing or (),
+        missing=options.missing,
         encoding=options.encoding,
         delimiter=options.delimiter,
         usual_delimiter=delimiter_told(manifest),
@@ -176,7 +146,7 @@ def _table(options: VerifyOptions, manifest: Manifest) -> Verdict:
         k=options.k,
         m=options.m,
         quasi_identifiers=tuple(named),
-        missing=options.missing or (),
+        missing=options.missing,
         database=options.engine,
     )
 
@@ -190,7 +160,7 @@ def _original(options: VerifyOptions, manifest: Manifest, read: Callable[[Path],
     if WITH_CODES in manifest or not isinstance(columns, dict) or not path.is_file() or not is_large(path):
         return read(path).frame
     released = [name for name, told in columns.items() if not (isinstance(told, dict) and told.get("ids") == "number")]
-    words = {"missing": options.missing or (), "delimiter": options.delimiter, "encoding": options.encoding}
+    words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
     return read_tally(path, released, **words)  # type: ignore[arg-type]
 
 

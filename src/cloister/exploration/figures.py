@@ -179,13 +179,7 @@ def _claims(manifest: Manifest) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """A number of a manifest; None where it is withheld.
-
-    Raises
-    ------
-    TypeError
-        It is something else.
-    """
+    """A number of a manifest; None where it is withheld."""
     if value is None or isinstance(value, str):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):

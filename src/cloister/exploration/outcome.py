@@ -37,13 +37,7 @@ class Outcome:
 
 
 def outcome_told(told: Mapping[str, Any]) -> Outcome:
-    """Return the outcome that an object of JSON states.
-
-    Raises
-    ------
-    KeyError, TypeError
-        It states none.
-    """
+    """Return the outcome that an object of JSON states."""
     found = told["figures"]
     figures = None if found is None else Figures(**(found | {"promise": tuple(found["promise"])}))
     return Outcome(dict(told["setting"]), figures, told["reason"], float(told["seconds"]))

@@ -42,10 +42,6 @@ def protect_claims(
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
     load : loads what is compiled
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     if seed is not None:

@@ -36,10 +36,6 @@ def protect_codes(
     seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     if request.policy is not None:

@@ -71,10 +71,6 @@ def protect_codes_on_spark(
     engine : of Spark: see `cloister.engines.choice.is_spark`; of no meaning for a frame, which has its session
     seed, watch, custody : as of `cloister.flow.codes.protect_codes`
     records_a_part, before : as of `cloister.engines.spark.disassociation.disassociate_blocks`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     with session_of(source.data) if is_spark_frame(source.data) else spark_session(engine) as session:

@@ -15,13 +15,21 @@ from cloister.release import Custody
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.data import FULL_DOMAIN, Ids, Role, TableRequest
+from cloister.tabular.data import Ids, Role, TableRequest
 from cloister.tabular.encode import IdCounts, check_ids, encoded
 from cloister.tabular.release import TalliedRelease
 from cloister.tabular.roles import resolve_roles
 
 from .stages import completed, interruptible
 from .tables import take_encoded
+
+IN_WORDS = {
+    "method": "the method {method}",
+    "microaggregate": "averages (--microaggregate)",
+    "ids": "keyed ids (--ids hmac)",
+    "merge_bound": "merged classes",
+}
+"""Settings that need rows, where their names do not say it."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,6 @@ def protect_counted_table(
     engine : over the table
     format, delimiter : of the file that is released
     seed, report, watch, custody : as of `protect_table`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)
@@ -90,26 +94,16 @@ def protect_counted_table(
 
 
 def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
-    """Refuse what cannot be done where only counts of a table are known.
-
-    Raises
-    ------
-    InputError
-        Something of the kind was asked for.
-    """
-    asked = {
-        f"the method {request.method}": request.method != FULL_DOMAIN,
-        "local recoding": request.local_recoding,
-        "averages (--microaggregate)": bool(request.microaggregate),
-        "keyed ids (--ids hmac)": request.id is not None and request.ids is Ids.HMAC,
-        "merged classes": request.merge_bound is not None,
-    }
-    for what, is_asked in asked.items():
-        if is_asked:
-            raise InputError(
-                f"The engine {engine} knows counts of a table and not its rows, so that {what} cannot be done with it. "
-                "Give --engine memory, or leave it out."
-            )
+    """Refuse what cannot be done where only counts of a table are known."""
+    needing = request.needing_rows()
+    needing += ["ids"] if request.id is not None and request.ids is Ids.HMAC else []
+    needing += ["merge_bound"] if request.merge_bound is not None else []
+    if needing:
+        worded = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).format(method=request.method)
+        raise InputError(
+            f"The engine {engine} knows counts of a table and not its rows, so that {worded} cannot be done with it. "
+            "Give --engine memory, or leave it out."
+        )
 
 
 def count_table(engine: Engine, request: TableRequest, *, released: bool = True) -> CountedTable:

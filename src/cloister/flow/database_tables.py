@@ -129,10 +129,6 @@ def protect_table_in_database(
     database : over the table, in a transaction
     table : name of the protected one; must not be there
     seed, report, watch, custody : as of `protect_table`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, database.name)

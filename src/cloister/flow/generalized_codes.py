@@ -39,10 +39,6 @@ def protect_by_generalization(
     seed : of a workload; nothing that protects code sets is random
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     check_writable(check_codes(given.codes))

@@ -75,10 +75,6 @@ def protect_table(
     report : called now and then while searching
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     course = take_table(source, request, watch, report=report)
@@ -108,10 +104,6 @@ def take_table(
     Parameters
     ----------
     codes : of all records, where classes are to be merged for their sake
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     with watch.stage("start"):
         interruptible(load_kernels)

@@ -51,10 +51,6 @@ def protect_table_with_codes(
     asked : what is asked of the codes
     seed : of the reconstruction in the data file; nothing that protects is random
     report, watch, custody : as of `protect_table`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     watch = watch or Stopwatch()
     asked.check(k_of(request))

@@ -59,10 +59,6 @@ def protect_trajectories(
     custody : what else only the custodian may see
     load : loads what is compiled
     cluster : clusters blocks elsewhere: see `cloister.trajectories.protect`
-
-    Raises
-    ------
-    InputError, NoSafeRelease, InternalError
     """
     settings, watch = settings or ReleaseSettings(), watch or Stopwatch()
     check_trajectories(given.trajectories)

@@ -20,13 +20,7 @@ MOSTLY = 0.5
 
 
 def guess_codes(frame: pl.DataFrame, file: str) -> list[Guess]:
-    """Guess the columns of a file of code sets: an id if there is one, and codes.
-
-    Raises
-    ------
-    InputError
-        No column has codes.
-    """
+    """Guess the columns of a file of code sets: an id if there is one, and codes."""
     found: dict[str, Guess] = {}
     identifier = _first(frame, _is_id)
     if identifier is not None:
@@ -41,13 +35,7 @@ def guess_codes(frame: pl.DataFrame, file: str) -> list[Guess]:
 
 
 def guess_events(frame: pl.DataFrame, file: str) -> list[Guess]:
-    """Guess the columns of a file of coded events: id, code, and age or date.
-
-    Raises
-    ------
-    InputError
-        One of them is not there.
-    """
+    """Guess the columns of a file of coded events: id, code, and age or date."""
     found: dict[str, Guess] = {}
     identifier = _first(frame, _is_id)
     rest = [name for name in frame.columns if name != identifier]

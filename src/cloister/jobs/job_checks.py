@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from cloister.codesets.options import DISASSOCIATION
 from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
+from cloister.settings.declared import settings_of
 from cloister.sources import profiled
 
-from .job import ClaimsPart, CodesPart, FileSource, Part, TablePart, TrajectoriesPart
+from .job import FileSource
+from .sections import CLAIMS, OPTIONS, Part
 
 APART = (
     "separate guarantees do not compose: a class of k in one part and a cluster of k in another can meet in one "
@@ -17,13 +20,7 @@ HMAC = "hmac:"
 
 
 def refuse_link(link: Sequence[str], parts: Sequence[str], file: str) -> None:
-    """Refuse that parts share a key.
-
-    Raises
-    ------
-    InputError
-        Parts are to be linked.
-    """
+    """Refuse that parts share a key."""
     if not link:
         return
     unknown = [name for name in link if name not in parts]
@@ -36,14 +33,8 @@ def refuse_link(link: Sequence[str], parts: Sequence[str], file: str) -> None:
 
 
 def refuse_sources(parts: Mapping[str, Part], sources: Mapping[str, FileSource], file: str) -> None:
-    """Refuse ids of sources that claims alone are read from, as their plan names them.
-
-    Raises
-    ------
-    InputError
-        There is such a source.
-    """
-    of_claims = {source for part in parts.values() if isinstance(part, ClaimsPart) for source in _used(part)}
+    """Refuse ids of sources that claims alone are read from, as their plan names them."""
+    of_claims = {source for part in parts.values() if part.shape == CLAIMS for source in _used(part)}
     for name, source in sources.items():
         if name in of_claims and source.id is not None and not _is_used_by_others(name, parts):
             raise InputError(f"{file}: sources.{name}.id is not for claims: their plan names the ids.", file=file)
@@ -56,23 +47,16 @@ def unused(parts: Mapping[str, Part], sources: Mapping[str, FileSource]) -> list
 
 
 def _used(part: Part) -> set[str]:
-    if isinstance(part, ClaimsPart):
-        return {part.patients, part.claims}
-    return {part.source, *([part.codes] if isinstance(part, TablePart) and part.codes is not None else [])}
+    codes = {part.told["codes"]} if part.shape == "table" and "codes" in part.told else set()
+    return {*part.sources.values(), *codes}
 
 
 def _is_used_by_others(name: str, parts: Mapping[str, Part]) -> bool:
-    return any(name in _used(part) for part in parts.values() if not isinstance(part, ClaimsPart))
+    return any(name in _used(part) for part in parts.values() if part.shape != CLAIMS)
 
 
 def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
-    """Refuse several parts that release all codes of a patient together.
-
-    Raises
-    ------
-    InputError
-        There are two.
-    """
+    """Refuse several parts that release all codes of a patient together."""
     whole = [name for name, part in parts.items() if _has_whole_histories(part)]
     if len(whole) > 1:
         raise InputError(
@@ -84,7 +68,8 @@ def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
 
 
 def _has_whole_histories(part: Part) -> bool:
-    return isinstance(part, ClaimsPart) or (isinstance(part, CodesPart) and part.method not in (None, "disassociation"))
+    is_whole = part.told.get("method", DISASSOCIATION) != DISASSOCIATION
+    return part.shape == CLAIMS or (part.shape == "codes" and is_whole)
 
 
 def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
@@ -94,25 +79,19 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
     ----------
     where : the keys that lead to it
     """
-    named = (
-        {"patients": part.patients, "claims": part.claims} if isinstance(part, ClaimsPart) else {"source": part.source}
-    )
-    for key, source in named.items():
+    for key, source in part.sources.items():
         if source not in sources:
             yield (
                 f"{where}.{key} must be the name of a section [sources.NAME].{did_you_mean(source, sources)} "
                 f"Sources: {', '.join(sources) or 'none'}."
             )
-    if isinstance(part, ClaimsPart):
+    if part.shape == CLAIMS:
         yield from _of_claims(part, where, sources)
-        return
-    if isinstance(part, TablePart):
-        yield from _of_table(part, where)
-        if part.crosswalk is not None and part.source in sources and sources[part.source].id is None:
-            yield f"{where}.crosswalk maps ids, but sources.{part.source} names no id column. Give it an id."
-    for key, (allowed, holds) in _in_range(part).items():
-        if not holds:
-            yield f"{where}.{key} must be {allowed}."
+    if part.shape == "table":
+        yield from _of_table(part, where, sources)
+    for one in settings_of(OPTIONS[part.shape]):
+        if one.key is not None and one.word in part.told and not one.key.holds(part.told[one.word]):
+            yield f"{where}.{one.word} must be {one.key.allowed}."
 
 
 def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
@@ -121,16 +100,11 @@ def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
     Parameters
     ----------
     engine : of parts that name none
-
-    Raises
-    ------
-    InputError
-        There are several addresses.
     """
     made: dict[str, str] = {}
     for name, part in parts.items():
-        if isinstance(part, TablePart) and database_of(part, engine) is not None:
-            table = part.table or name_of_table(name)
+        if database_of(part, engine) is not None:
+            table = part.told.get("table") or name_of_table(name)
             if table in made:
                 raise InputError(
                     f"{file}: the parts {made[table]} and {name} would both make the table {table}. Give one of them "
@@ -149,17 +123,16 @@ def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
 
 def database_of(part: Part, engine: str) -> str | None:
     """Return the address of the database that a part is protected in; None where it is not."""
-    if not isinstance(part, TablePart):
-        return None
-    word = part.engine or engine
-    return word if is_database(word) else None
+    word = part.told.get("engine") or engine
+    return word if part.shape == "table" and is_database(word) else None
 
 
-def _of_claims(part: ClaimsPart, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
-    if part.patients == part.claims and not _has_both(sources.get(part.patients)):
+def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    patients, claims, plan = part.told["patients"], part.told["claims"], part.told["plan"]
+    if patients == claims and not _has_both(sources.get(patients)):
         yield f"{where}.claims must be another source than {where}.patients."
-    if isinstance(part.plan, Mapping):
-        ids = part.plan.get("ids")
+    if isinstance(plan, Mapping):
+        ids = plan.get("ids")
         if isinstance(ids, Mapping) and str(ids.get("patients")).startswith(HMAC):
             yield hmac_sentence(f"{where}.plan.ids.patients")
 
@@ -169,35 +142,18 @@ def _has_both(source: FileSource | None) -> bool:
     return source is not None and profiled(source.file) is not None
 
 
-def _of_table(part: TablePart, where: str) -> Iterator[str]:
-    ids = part.ids or "number"
+def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    ids, source = part.told.get("ids", "number"), part.told["source"]
     if ids.startswith(HMAC):
         yield hmac_sentence(f"{where}.ids")
     elif ids not in ("number", "drop"):
         yield f"{where}.ids must be number or drop."
-    if part.levels and part.like is not None:
+    if "levels" in part.told and "like" in part.told:
         yield f"{where}.levels and {where}.like both fix the policy. Give one of them."
+    if "crosswalk" in part.told and source in sources and sources[source].id is None:
+        yield f"{where}.crosswalk maps ids, but sources.{source} names no id column. Give it an id."
 
 
 def hmac_sentence(key: str) -> str:
     """Say why a key for ids is refused."""
     return f"{key} must be number or drop in a job: ids by a key link whatever has the same key, and {APART}."
-
-
-def _in_range(part: TablePart | CodesPart | TrajectoriesPart) -> dict[str, tuple[str, bool]]:
-    """Keys with what they may be, and whether they are; of what has a range that does not follow from the data."""
-    found = {"k": ("a whole number from 2", part.k is None or part.k >= 2)}
-    if isinstance(part, TrajectoriesPart):
-        count = part.weights is None or len(part.weights) == 2
-        found["weights"] = ("a list of two numbers, of codes and of ages; together 1", count)
-        block = not isinstance(part.block, int) or part.block >= 1
-        return found | {"block": ("auto, off or a number of patients", block)}
-    found["m"] = ("a whole number from 1", part.m is None or part.m >= 1)
-    size = part.max_cluster_size is None or part.max_cluster_size >= 1
-    found["max_cluster_size"] = ("a whole number from 1", size)
-    if isinstance(part, TablePart):
-        share = part.suppression is None or 0 <= part.suppression <= 1
-        found["suppression"] = ("a number from 0 to 1", share)
-        found["time_limit"] = ("a number of seconds above 0", part.time_limit is None or part.time_limit > 0)
-        found["levels"] = ("a level from 0 for each column", all(level >= 0 for level in part.levels.values()))
-    return found

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ from cloister.io.query import check_address, is_file_of_sql
 from cloister.io.text import load_text
 from cloister.typed_toml import read_toml, typed
 
-from .job import OF_FILE, OF_QUERY, OF_URL, PARTS, ClaimsPart, FileSource, Job, Part, Written
+from .job import OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Written
 from .job_checks import check_part, refuse_engines, refuse_link, refuse_sources, refuse_whole_histories
+from .sections import CLAIMS, OPTIONS, Part, part_of
 
 OF_FILES = ("encoding", "delimiter")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
@@ -37,11 +37,6 @@ def parse_job(text: str, file: str) -> Job:
     Parameters
     ----------
     file : its name, for messages
-
-    Raises
-    ------
-    InputError
-        As for `read_job`.
     """
     written = typed(read_toml(text, file, "cloister init"), Written, file)
     _check_head(written, file)
@@ -50,7 +45,7 @@ def parse_job(text: str, file: str) -> Job:
     for number, section in enumerate(written.protect, start=1):
         part = _part(section, number, written, file)
         where = f"protect[{number}]"
-        name = part.name or (part.source if not isinstance(part, ClaimsPart) else "claims")
+        name = part.usual_name
         _check_name(name, where, parts, file)
         for problem in check_part(part, where, sources):
             raise InputError(f"{file}: {problem}", file=file)
@@ -126,18 +121,18 @@ def _check_query(source: FileSource, section: Mapping[str, Any], name: str, file
 
 def _part(section: Mapping[str, Any], number: int, written: Written, file: str) -> Part:
     where, shape = f"protect[{number}]", section.get("shape")
-    if shape not in PARTS:
-        near = did_you_mean(shape, PARTS) if isinstance(shape, str) else ""
-        raise InputError(f"{file}: {where}.shape must be one of {', '.join(PARTS)}.{near}", file=file)
-    part: Part = typed(section, PARTS[shape], file, (where,))
-    if isinstance(part, ClaimsPart) or part.k is not None:
+    if shape not in OPTIONS:
+        near = did_you_mean(shape, OPTIONS) if isinstance(shape, str) else ""
+        raise InputError(f"{file}: {where}.shape must be one of {', '.join(OPTIONS)}.{near}", file=file)
+    part = part_of(shape, section, file, (where,))
+    if shape == CLAIMS or "k" in part.told:
         return part
     if written.k is None:
         raise InputError(
             f"{file} lacks the key {where}.k: a whole number from 2. Give it there, or once for all parts at the top.",
             file=file,
         )
-    return replace(part, k=written.k)
+    return Part(shape, {**part.told, "k": written.k})
 
 
 def _check_name(name: str, where: str, taken: Mapping[str, Part], file: str) -> None:

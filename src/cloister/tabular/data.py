@@ -13,6 +13,8 @@ from cloister.privacy import PrivacyRule
 from cloister.results import SearchResult
 from cloister.utility import IYENGAR, AttributeLoss, Loss
 
+from .options import OPTIMAL, TableSettings
+
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
 
@@ -38,14 +40,6 @@ class Ids(StrEnum):
     HMAC = "hmac"
 
 
-OPTIMAL = "optimal"
-"""The search that is made unless another is asked for."""
-
-FULL_DOMAIN = "full-domain"
-METHODS = (FULL_DOMAIN, "mondrian", "cluster")
-AVERAGES = ("mean", "median")
-
-
 @dataclass(frozen=True)
 class QuasiIdentifier:
     """How a quasi-identifier may be generalized: its hierarchy, and the levels allowed (``highest`` None: its top)."""
@@ -56,25 +50,12 @@ class QuasiIdentifier:
 
 
 @dataclass(frozen=True)
-class TableRequest:
-    """What is asked of a table.
+class TableRequest(TableSettings):
+    """What is asked of a table, with everything looked up.
 
     Attributes
     ----------
-    quasi_identifiers : by column name
-    rules : privacy rules, all of which must hold
-    suppression : share of the records that may be suppressed, in [0, 1]
-    loss, weights : what is minimized; weights of columns not named are 1
-    search, time_limit : which search (None: the optimal one), and seconds after which it returns the best found so far
-    levels : a fixed policy, level by column, instead of a search
-    method : full-domain, mondrian or cluster
-    local_recoding : release suppressed records at coarser levels of their own where that loses less
-    merge_bound : merge classes for the sake of a column of codes while the loss stays within; None: merge none
-    microaggregate : by column, mean or median, which replaces the values of each class
-    id, drop, sensitive, keep, rest : roles of the other columns; ``rest`` is error, drop or keep
-    ids, id_key : what becomes of the id; a secret of at least 32 bytes where ids are keyed hashes
-    keep_suppressed : write suppressed records as rows of ``*`` instead of leaving them out
-    escape_formulas : put a quote before cells that a spreadsheet would run
+    id, id_key : column that tells patients apart; a secret of at least 32 bytes where ids are keyed hashes
     threads : at least 1; never changes the answer
     """
 
@@ -83,22 +64,11 @@ class TableRequest:
     suppression: Decimal = Decimal("0.05")
     loss: Loss = IYENGAR
     weights: Mapping[str, float] = field(default_factory=dict)
-    search: str | None = None
-    time_limit: float | None = None
     levels: Mapping[str, int] | None = None
-    method: str = FULL_DOMAIN
-    local_recoding: bool = False
-    merge_bound: float | None = None
     microaggregate: Mapping[str, str] = field(default_factory=dict)
-    id: str | None = None
-    drop: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    rest: str = "error"
     ids: Ids = Ids.NUMBER
+    id: str | None = None
     id_key: bytes | None = field(default=None, repr=False)
-    keep_suppressed: bool = False
-    escape_formulas: bool = False
     threads: int = 1
 
     @property
@@ -124,11 +94,6 @@ class TableRequest:
     def weights_of(self, columns: Sequence[str]) -> list[float]:
         """Return the weight of each column."""
         return [float(self.weights.get(column, 1.0)) for column in columns]
-
-    @property
-    def has_one_policy(self) -> bool:
-        """Whether all classes have the same levels."""
-        return self.method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
 
     @property
     def is_plain(self) -> bool:

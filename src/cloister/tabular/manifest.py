@@ -13,7 +13,8 @@ from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 from cloister.utility import ENTROPY
 
 from .codebook import levels_of
-from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .data import Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .options import AVERAGES, FULL_DOMAIN, METHODS
 from .verification.promise import Promise
 
 ROUNDED = 100

@@ -6,6 +6,9 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.privacy import PrivacyRule
+from cloister.settings.declared import settings_of
+
+from .options import TableSettings
 
 Kind = Callable[[Any], bool]
 
@@ -42,12 +45,11 @@ def _is_range(value: Any) -> bool:
     return _is_whole(lowest) and (highest is None or _is_whole(highest))
 
 
+PLAIN: dict[Any, tuple[Kind, str]] = {bool: (_is_switch, "True or False"), str: (_is_text, "a text")}
 SINGLE: dict[str, tuple[Kind, str]] = {
-    "rest": (_is_text, "a text"),
+    **{one.name: PLAIN[one.kind] for one in settings_of(TableSettings) if one.kind in PLAIN},
     "loss": (_is_text, "a text"),
     "search": (lambda value: value is None or _is_text(value), "a text"),
-    "method": (_is_text, "a text"),
-    "ids": (_is_text, "a text"),
     "id": (lambda value: value is None or _is_text(value), "a text, the name of a column"),
     "codes": (lambda value: value is None or _is_text(value), "a text, the name of a column"),
     "m": (_is_whole, "a whole number"),
@@ -57,9 +59,6 @@ SINGLE: dict[str, tuple[Kind, str]] = {
     "time_limit": (lambda value: value is None or _is_number(value), "a number of seconds"),
     "threads": (lambda value: value is None or _is_whole(value), "a whole number"),
     "seed": (_is_whole, "a whole number"),
-    "local_recoding": (_is_switch, "True or False"),
-    "keep_suppressed": (_is_switch, "True or False"),
-    "escape_formulas": (_is_switch, "True or False"),
 }
 """Settings of one value."""
 

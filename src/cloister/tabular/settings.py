@@ -1,15 +1,17 @@
 """Settings of a table request, checked by themselves."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import fields
 from decimal import Decimal
+from typing import Any
 
 from cloister.errors import InputError, did_you_mean
 from cloister.search import check_search
-from cloister.utility import AttributeLoss
+from cloister.utility import AttributeLoss, parse_loss
 
-from .data import AVERAGES, FULL_DOMAIN, METHODS, Ids, TableRequest
-
-REST = ("error", "drop", "keep")
+from .data import Ids, TableRequest
+from .options import AVERAGES, METHODS, REST
 
 LEAST_WEIGHT = 1e-6
 """Smaller weights, and larger than its inverse, would drown in rounding."""
@@ -47,6 +49,33 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
 def _is_short(number: Decimal) -> bool:
     exponent = number.as_tuple().exponent
     return isinstance(exponent, int) and abs(exponent) <= MOST_DIGITS and len(number.as_tuple().digits) <= MOST_DIGITS
+
+
+def requested(told: Mapping[str, Any]) -> TableRequest:
+    """Return the request that settings state by their names; what is no setting of a table is passed over.
+
+    Parameters
+    ----------
+    told : as Python or a job has them, quasi-identifiers and rules looked up
+
+    Raises
+    ------
+    InputError
+        One is not what it may be.
+    """
+    given = {one.name: told[one.name] for one in fields(TableRequest) if one.name in told}
+    given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep")}
+    given |= {
+        "suppression": suppression_share(given["suppression"]),
+        "loss": parse_loss(given["loss"]),
+        "weights": {column: float(weight) for column, weight in (given["weights"] or {}).items()},
+        "levels": None if given["levels"] is None else {name: int(level) for name, level in given["levels"].items()},
+        "microaggregate": dict(given["microaggregate"] or {}),
+        "ids": parse_ids(given["ids"]),
+        "threads": available_cores() if given["threads"] is None else int(given["threads"]),
+    }
+    given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
+    return check_settings(TableRequest(**given))
 
 
 def check_settings(request: TableRequest) -> TableRequest:
@@ -87,18 +116,7 @@ def _check_method(request: TableRequest) -> None:
                 f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {' or '.join(AVERAGES)}.",
                 column=column,
             )
-    if request.local_recoding and request.method != FULL_DOMAIN:
-        raise InputError(f"Local recoding follows full-domain generalization, but the method is {request.method}.")
-    if request.search is not None and request.method != FULL_DOMAIN:
-        raise InputError(
-            f"The search {request.search} was asked for, but the method {request.method} makes none. Leave it out."
-        )
-    if request.search is not None and request.levels is not None:
-        raise InputError(
-            f"The search {request.search} was asked for, but the levels are fixed. Leave out one of the two."
-        )
-    if request.time_limit is not None and request.method != FULL_DOMAIN:
-        raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
+    request.check_method()
     _check_merging(request)
     if request.levels is not None and not request.has_one_policy:
         raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")

@@ -16,6 +16,7 @@ from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import Hierarchy
+from cloister.settings.declared import asked
 
 MEMORY = ("auto", "memory")
 """Engines that work in this process."""
@@ -89,25 +90,16 @@ def disassociate(
     >>> release.verify().holds
     True
     """
-    seed = check_seed(seed)
+    told, seed = locals(), check_seed(seed)
     _check_words(("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe)))
 
     def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
         own = None if policy is None else policy.on(given.codes)
-        method = DisassociationRequest(
-            k=k,
-            m=m,
-            max_cluster_size=max_cluster_size,
-            policy=own,
-            refine=Refine(refine),
-            safe=Safe(safe),
-            safe_threshold=safe_threshold,
-            sensitive=known_codes(sensitive, given.codes, "sensitive codes"),
-            diversity=diversity,
-        )
-        asked = None if workload is None else parse_workload(workload, given.codes, seed)
+        known = known_codes(sensitive, given.codes, "sensitive codes")
+        method = asked(DisassociationRequest, told, policy=own, sensitive=known)
+        counts = None if workload is None else parse_workload(workload, given.codes, seed)
         has_ids = given.codes.ids is not None
-        return CodesRequest(method, own, asked, numbered=has_ids, accuracy=asked is not None)
+        return CodesRequest(method, own, counts, numbered=has_ids, accuracy=counts is not None)
 
     if is_spark_frame(codes) or is_spark(engine):
         if workload is not None:
@@ -180,25 +172,17 @@ def generalize_codes(
     >>> release.verify().holds
     True
     """
+    told, seed = locals(), check_seed(seed)
     check_codes(codes)
-    seed = check_seed(seed)
     _check_words(
         ("method", method, tuple(GeneralizationMethod)),
         ("uncovered", uncovered, tuple(Uncovered)),
         ("loss", loss, tuple(TermLoss)),
     )
     policy = None if policy is None else policy.on(codes)
-    asked = None if workload is None else parse_workload(workload, codes, seed)
-    request = GeneralizationRequest(
-        k=k,
-        privacy=_privacy_on(codes, privacy),
-        method=GeneralizationMethod(method),
-        policy=policy,
-        uncovered=Uncovered(uncovered),
-        loss=TermLoss(loss),
-        hierarchy=hierarchy,
-    )
-    whole = CodesRequest(request, policy, asked, numbered=codes.ids is not None)
+    counts = None if workload is None else parse_workload(workload, codes, seed)
+    request = asked(GeneralizationRequest, told, privacy=_privacy_on(codes, privacy), policy=policy)
+    whole = CodesRequest(request, policy, counts, numbered=codes.ids is not None)
     return protect_by_generalization(GivenCodes(codes), whole, seed=seed)
 
 

@@ -19,8 +19,7 @@ from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.release import TableRelease
 from cloister.tabular.roles import check_columns
 from cloister.tabular.setting_kinds import check_kinds
-from cloister.tabular.settings import available_cores, check_settings, parse_ids, suppression_share
-from cloister.utility import parse_loss
+from cloister.tabular.settings import requested
 
 if TYPE_CHECKING:
     from cloister.codesets.policy import UtilityPolicy
@@ -130,55 +129,30 @@ def anonymize(
     >>> release.verify().holds
     True
     """
-    check_kinds(
-        {"quasi_identifiers": quasi_identifiers, "rules": rules, "id": id, "id_key": id_key, "ids": ids, "rest": rest}
-        | {"sensitive": sensitive, "drop": drop, "keep": keep, "keep_suppressed": keep_suppressed}
-        | {"escape_formulas": escape_formulas}
-        | {"loss": loss, "weights": weights, "search": search, "time_limit": time_limit, "levels": levels}
-        | {"method": method, "local_recoding": local_recoding, "microaggregate": microaggregate}
-        | {"level_bounds": level_bounds, "seed": seed, "threads": threads}
-        | {"codes": codes, "m": m, "max_cluster_size": max_cluster_size, "merge_bound": merge_bound}
-    )
+    told = {name: value for name, value in locals().items() if name not in ("frame", "report")}
+    check_kinds(told)
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
-    request = TableRequest(
-        quasi_identifiers={
+    looked_up = {
+        "quasi_identifiers": {
             column: QuasiIdentifier(_hierarchy(wanted), *_bounds(*bounds.get(column, (0, None))))
             for column, wanted in quasi_identifiers.items()
         },
-        rules=tuple(read_rule(rule) if isinstance(rule, str) else rule for rule in rules),
-        suppression=suppression_share(suppression_limit),
-        loss=parse_loss(loss),
-        weights={column: float(weight) for column, weight in (weights or {}).items()},
-        search=search,
-        time_limit=None if time_limit is None else float(time_limit),
-        levels=None if levels is None else {column: int(level) for column, level in levels.items()},
-        method=method,
-        local_recoding=local_recoding,
-        merge_bound=None if merge_bound is None else float(merge_bound),
-        microaggregate=dict(microaggregate or {}),
-        id=id,
-        drop=tuple(drop),
-        sensitive=tuple(sensitive),
-        keep=tuple(keep),
-        rest=rest,
-        ids=parse_ids(ids),
-        id_key=id_key,
-        keep_suppressed=keep_suppressed,
-        escape_formulas=escape_formulas,
-        threads=available_cores() if threads is None else int(threads),
-    )
+        "rules": [read_rule(rule) if isinstance(rule, str) else rule for rule in rules],
+        "suppression": suppression_limit,
+    }
+    request = requested(told | looked_up)
     if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
         raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
     watch = Stopwatch()
     if is_spark_frame(frame):
-        return _on_spark(frame, check_settings(request), codes, seed=int(seed), report=report, watch=watch)
+        return _on_spark(frame, request, codes, seed=int(seed), report=report, watch=watch)
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
     of_codes = {"m": m, "policy": policy, "max_cluster_size": max_cluster_size}
     protect = protect_table if codes is None else _with_codes(codes, of_codes)
-    release = protect(source, check_settings(request), seed=int(seed), report=report, watch=watch)
+    release = protect(source, request, seed=int(seed), report=report, watch=watch)
     return replace(release, data=native.back(release.frame))
 
 

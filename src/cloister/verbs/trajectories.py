@@ -15,6 +15,7 @@ from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
+from cloister.settings.declared import asked
 from cloister.trajectories.data import (
     Constraint,
     Cost,
@@ -113,17 +114,16 @@ def anonymize_trajectories(
     >>> release.verify().holds
     True
     """
+    told = locals()
     check_trajectories(trajectories)
     _check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
     _check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
-    request = TrajectoriesRequest(
-        k=k,
+    request = asked(
+        TrajectoriesRequest,
+        told,
         code_hierarchy=usual_codes(trajectories) if code_hierarchy is None else code_hierarchy,
         age_hierarchy=USUAL_AGES if age_hierarchy is None else age_hierarchy,
-        method=Method(method),
         weights=weights_of(*weights),
-        cost=Cost(cost),
-        block=block,
         drop_empty=drop_empty_pairs,
         diversity=diversity_of(sensitive, sensitive_codes, diversity),
         constraints=() if policy is None else constraints_of(policy),
@@ -131,8 +131,8 @@ def anonymize_trajectories(
     given = GivenTrajectories(trajectories)
     if side is not None:
         given = _with_side(given, side)
-    told = None if policy is None else as_told(policy, _code_set(trajectories)).spec
-    settings = ReleaseSettings(Unknown(on_unknown_code), workload, told)
+    spec = None if policy is None else as_told(policy, _code_set(trajectories)).spec
+    settings = ReleaseSettings(Unknown(on_unknown_code), workload, spec)
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)
 

@@ -5,14 +5,11 @@ from dataclasses import fields
 import pytest
 from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
 
-from cloister.cli.claims_options import ClaimsOptions
-from cloister.cli.codes_options import CodesOptions
-from cloister.cli.job_parts import CALLED_ELSE
-from cloister.cli.table_options import TableOptions
-from cloister.cli.trajectories_options import TrajectoriesOptions
 from cloister.errors import InputError
-from cloister.jobs.job import PARTS, FileSource, Written
+from cloister.jobs.job import FileSource, Written
 from cloister.jobs.job_file import parse_job
+from cloister.jobs.sections import OPTIONS, section_of
+from cloister.settings.declared import settings_of
 
 OF_THE_RUN = {"data", "out", "overwrite", "internal", "as_json", "quiet", "verbose"}
 INLINE = """
@@ -26,21 +23,12 @@ URL = '[sources.more]\nurl = "postgresql://h/d"\n'
 PLAN = '{patients = {roles = {mrn = "id"}, qi = {}}, claims = {roles = {id = "id"}, qi = {}}, ids = {patients = "%s"}}'
 
 
-@pytest.mark.parametrize(
-    ("shape", "options"),
-    [
-        ("table", TableOptions),
-        ("codes", CodesOptions),
-        ("trajectories", TrajectoriesOptions),
-        ("claims", ClaimsOptions),
-    ],
-)
-def test_whatever_protect_can_be_told_a_job_can_be_told(shape, options):
-    """Each option of the command line is a key of the part, of its source, or of the job, under its own name."""
-    keys = {field.name for kind in (PARTS[shape], FileSource, Written) for field in fields(kind)}
-    told = {CALLED_ELSE.get(key, key) for key in keys}
+@pytest.mark.parametrize("shape", OPTIONS)
+def test_whatever_protect_can_be_told_a_job_can_be_told(shape):
+    """Each setting of the command line is a key of the part, of its source, or of the job, under its own name."""
+    keys = {field.name for kind in (section_of(shape), FileSource, Written) for field in fields(kind)}
 
-    assert {field.name for field in fields(options)} - OF_THE_RUN - told == set()
+    assert {one.word for one in settings_of(OPTIONS[shape])} - OF_THE_RUN - keys == set()
 
 
 def test_a_job_is_read():
@@ -48,7 +36,7 @@ def test_a_job_is_read():
     job = parse_job(JOB.replace('shape = "codes"', 'shape = "codes"\nk = 7'), "job.toml")
 
     assert list(job.parts) == ["patients", "diagnoses", "visits", "both"]
-    assert [part.k for part in job.parts.values()] == [5, 7, 5, 5]
+    assert [part.told["k"] for part in job.parts.values()] == [5, 7, 5, 5]
     assert job.sources["patients"].id == "mrn"
     assert (job.name, job.output) == ("night-run", "release")
 

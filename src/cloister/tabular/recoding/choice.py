@@ -15,7 +15,8 @@ from cloister.results import SearchResult
 from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
 
-from ..data import FULL_DOMAIN, EncodedTable, TableRequest
+from ..data import EncodedTable, TableRequest
+from ..options import FULL_DOMAIN
 from .clustering import cluster
 from .local_recoding import recode_locally, settled
 from .merging import RecordCodes, merge_classes

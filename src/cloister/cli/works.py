@@ -1,27 +1,62 @@
-"""The end of every ``protect``: the release is written, and what was done is said."""
+"""What ``protect``, ``explore`` and jobs do for each shape: the same steps, of which one shape is loaded."""
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from cloister.cli.claims_options import ClaimsOptions
+from cloister.cli.clock import STARTED
 from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
-from cloister.cli.prepared import Prepared
-from cloister.cli.release_options import ReleaseOptions
+from cloister.cli.places import check_places
+from cloister.cli.prepared import Prepared, Work
 from cloister.jobs.changes import changes, earlier_release
 from cloister.release import Release
 from cloister.release_folder import read_figures
 from cloister.results import Manifest
+from cloister.settings.release import RunOptions
+from cloister.stopwatch import Stopwatch
+
+
+def work_of(shape: str) -> Work[Any, Any]:
+    """Return the work of a shape."""
+    if shape == "table":
+        from cloister.cli.table_job import TABLE
+
+        return TABLE
+    if shape == "codes":
+        from cloister.cli.codes_job import CODES
+
+        return CODES
+    if shape == "trajectories":
+        from cloister.cli.trajectories_job import TRAJECTORIES
+
+        return TRAJECTORIES
+    from cloister.cli.claims_job import CLAIMS
+
+    return CLAIMS
+
+
+def run_protect(shape: str, options: Any) -> None:
+    """Read, protect, write, and say what was done."""
+    work, watch = work_of(shape), Stopwatch({"start": time.perf_counter() - STARTED})
+    work.check(options)
+    values = getattr(options, "values_to", None)
+    check_places(
+        options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk, values=values
+    )
+    with ExitStack() as engines:
+        prepared = work.prepare(options, watch, engines, None)
+        finish(prepared.protect(), prepared, options, work.summary)
+
 
 Summary = Callable[[Console, Manifest, Path], None]
 
 
-def finish(
-    release: Release, prepared: Prepared, options: ReleaseOptions | ClaimsOptions, print_summary: Summary
-) -> None:
+def finish(release: Release, prepared: Prepared, options: RunOptions, print_summary: Summary) -> None:
     """Write a release to the places that the options name, and say what was released."""
     earlier = earlier_release(options.out) if options.overwrite else None
     with late_stops_told(options.out):
@@ -62,9 +97,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _tell(
-    manifest: Manifest, notes: Sequence[str], options: ReleaseOptions | ClaimsOptions, print_summary: Summary
-) -> None:
+def _tell(manifest: Manifest, notes: Sequence[str], options: RunOptions, print_summary: Summary) -> None:
     """Say what was released: notes and a summary, or one JSON object."""
     with after_writing(options.out.name):
         if options.as_json:

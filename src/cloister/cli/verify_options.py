@@ -1,0 +1,65 @@
+"""What ``verify`` can be told."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cloister.settings.declared import Help
+from cloister.settings.release import AsJson, Encoding, Missing, MissingAs, Quiet, Verbose, Visit
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """As the command line has it."""
+
+    folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
+    original: Annotated[Path | None, Help("The data it was made from, to compare with.", "INPUT")] = None
+    claims: Annotated[
+        Path | None, Help("With --original PATIENTS of claims: the file of claims.", option="[CLAIMS]")
+    ] = None
+    plan: Annotated[Path | None, Help("Of claims, with --original: the plan of the release.", "PLAN")] = None
+    k: Annotated[int | None, Help("Class size that you expect.", option="-k")] = None
+    m: Annotated[int | None, Help("Of codes: how many you expect to be safe to know.", option="-m")] = None
+    qi: Annotated[
+        tuple[str, ...],
+        Help(
+            "A quasi-identifier that you expect; with --original, its hierarchy where that is a file. Repeatable.",
+            "COLUMN[=HIERARCHY]",
+        ),
+    ] = ()
+    hierarchies: Annotated[Path | None, Help("Folder of hierarchy files, for --original and --population.", "DIR")] = (
+        None
+    )
+    population: Annotated[
+        tuple[Path, ...], Help("A population table that a rule compares with, by the file's name. Repeatable.", "FILE")
+    ] = ()
+    crosswalk: Annotated[
+        Path | None,
+        Help("With --original, of code sets and trajectories: the map written with the release.", "FILE"),
+    ] = None
+    privacy: Annotated[
+        str | None, Help("Of generalized code sets: the privacy policy, which is not in the release.", "PRIVACY")
+    ] = None
+    visit: Visit = None
+    policy: Annotated[
+        str | None, Help("Of generalized code sets: the utility policy, where it is a file.", "POLICY")
+    ] = None
+    side: Annotated[Path | None, Help("Of trajectories, with --original: the file of what rides along.", "FILE")] = None
+    code_hierarchy: Annotated[
+        str | None, Help("Of trajectories, with --original: the hierarchy of codes, if a file.", "FILE")
+    ] = None
+    age_hierarchy: Annotated[
+        str | None, Help("Of trajectories, with --original: the hierarchy of ages, if a file.", "FILE")
+    ] = None
+    missing: Missing = ()
+    delimiter: Annotated[
+        str | None, Help("Delimiter of the files given; detected, or that of the release, if not given.", "CHAR")
+    ] = None
+    engine: Annotated[
+        str | None, Help("Of a table protected inside a database: its address; it is counted there.", "URL")
+    ] = None
+    encoding: Encoding = None
+    missing_as: MissingAs = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False

@@ -1,0 +1,177 @@
+"""What can be asked of code sets, each setting declared once: for the command line and for jobs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from cloister.settings.declared import Help, Key
+from cloister.settings.release import COLUMN, FILE, MEMORY_OR_SPARK, POLICY, WHOLE, YES_OR_NO, ReleaseOptions, Visit
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+DISASSOCIATION, APRIORI = "disassociation", "apriori"
+BY_SETS = ("cba", "ugaclip")
+METHODS = (DISASSOCIATION, *BY_SETS, APRIORI)
+
+METHODS_OF = {
+    "max_cluster_size": (DISASSOCIATION,),
+    "refine": (DISASSOCIATION,),
+    "safe": (DISASSOCIATION,),
+    "safe_threshold": (DISASSOCIATION,),
+    "sensitive": (DISASSOCIATION,),
+    "diversity": (DISASSOCIATION,),
+    "privacy": (*BY_SETS, APRIORI),
+    "visit": BY_SETS,
+    "code_hierarchy": (*BY_SETS, APRIORI),
+    "uncovered": BY_SETS,
+    "loss": BY_SETS,
+}
+"""Settings that only some methods look at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodesSettings:
+    """What is asked of code sets, as stated. What is None was not said."""
+
+    m: Annotated[
+        int | None,
+        Help("Codes that somebody may know of a patient; 2 if not given.", option="-m"),
+        Key(WHOLE, holds=lambda m: m >= 1),
+    ] = None
+    method: Annotated[
+        str,
+        Help(
+            "Release codes in parts (disassociation), or sets of codes in place of a code (the others).",
+            "disassociation|cba|ugaclip|apriori",
+        ),
+        Key("disassociation, cba, ugaclip or apriori", one_of=METHODS),
+    ] = DISASSOCIATION
+    privacy: Annotated[
+        str | None,
+        Help(
+            "Of generalization, in place of -m: sets of codes that somebody may know of a patient: all:2, and of cba "
+            "and ugaclip also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
+            "PRIVACY",
+        ),
+        Key("all:2, records, visits:FILE or the name of a JSON file"),
+    ] = None
+    visit: Visit = None
+    policy: Annotated[
+        str | None,
+        Help(
+            "Codes to keep countable together: level:1|2|3 (category, section, chapter), sim:5, sup:0.625 (percent), "
+            "gwas (18 diseases), or a JSON file from name to list of codes.",
+            "POLICY",
+        ),
+        Key(POLICY),
+    ] = None
+    uncovered: Annotated[
+        str | None,
+        Help(
+            "Of cba and ugaclip: what may become of codes of no set of the policy; generalize if not given.",
+            "generalize|suppress",
+        ),
+        Key("generalize or suppress", one_of=("generalize", "suppress")),
+    ] = None
+    loss: Annotated[
+        str | None,
+        Help("Of cba and ugaclip: what is kept low; ilm if not given.", "ilm|ul"),
+        Key("ilm or ul", one_of=("ilm", "ul")),
+    ] = None
+    code_hierarchy: Annotated[
+        str | None,
+        Help("Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given.", "HIERARCHY"),
+        Key("a hierarchy, as icd9"),
+    ] = None
+    max_cluster_size: Annotated[
+        int | None,
+        Help("Clusters of fewer records are not split; 2k if not given.", "N"),
+        Key(WHOLE, holds=lambda size: size >= 1),
+    ] = None
+    refine: Annotated[
+        str | None,
+        Help("How codes that are rare in their cluster are shared; tree if not given.", "tree|paper|off"),
+        Key("tree, paper or off", one_of=("tree", "paper", "off")),
+    ] = None
+    safe: Annotated[
+        str | None,
+        Help("Count, or remove, codes that give another code away; report if not given.", "off|report|enforce"),
+        Key("off, report or enforce", one_of=("off", "report", "enforce")),
+    ] = None
+    safe_threshold: Annotated[
+        float | None,
+        Help("Confidence from which a code gives another away; 1 if not given.", "SHARE"),
+        Key("a number above 0 and at most 1"),
+    ] = None
+    sensitive: Annotated[
+        tuple[str, ...] | None,
+        Help("Codes that nobody outside knows, separated by commas; kept apart. Repeatable.", "CODES"),
+        Key("a list of codes"),
+    ] = None
+    diversity: Annotated[
+        int | None,
+        Help(
+            "Each sensitive code is in at most one record in L of a cluster, so in exactly one below 2L records; "
+            "2 if not given.",
+            "L",
+        ),
+        Key("a whole number from 2"),
+    ] = None
+    repeats: Annotated[
+        bool, Help("Count the occurrences of a code of a patient instead of taking it once."), Key(YES_OR_NO)
+    ] = False
+    drop_empty: Annotated[bool, Help("Leave patients without codes out."), Key(YES_OR_NO)] = False
+    workload: Annotated[
+        str | None,
+        Help(
+            "Case counts whose error is measured for --internal: frequent:5 (percent), random:1000.",
+            "WORKLOAD",
+        ),
+        Key("frequent:PERCENT or random:COUNT"),
+    ] = None
+    codes: Annotated[str | None, Help("Column with all codes of a patient.", "COLUMN"), Key(COLUMN)] = None
+    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), Key(COLUMN)] = None
+    ids: Annotated[
+        str,
+        Help("Whether records of the data file are numbered.", "drop|number"),
+        Key("number or drop", one_of=("number", "drop")),
+    ] = "number"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodesOptions(ReleaseOptions, CodesSettings):
+    """The settings of code sets, and the run."""
+
+    data: Annotated[
+        "Path | Query",
+        Help(
+            "CSV (also gzip'd) or Parquet: id,codes with the codes separated by spaces, or codes alone, one patient a "
+            "line; or id,code, one code a line.",
+            option="DATA",
+        ),
+    ]
+    k: Annotated[
+        int,
+        Help("Candidates that must be left to whoever knows codes of a patient.", option="-k"),
+        Key("a whole number from 2", holds=lambda k: k >= 2),
+    ]
+    crosswalk: Annotated[
+        Path | None, Help("Write the secret map from patients to clusters or records.", "FILE"), Key(FILE)
+    ] = None
+    seed: Annotated[int, Help("Of the reconstruction in data.csv, or of a workload; nothing random protects.")] = 0
+    engine: Annotated[
+        str,
+        Help(
+            "Where the records live: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
+            "auto|memory|spark|MASTER|sc://HOST",
+        ),
+        Key(MEMORY_OR_SPARK),
+    ] = "auto"
+    placed: ClassVar[Mapping[str, str]] = {
+        **ReleaseOptions.placed,
+        **dict.fromkeys(("data", "k", "out"), "m"),
+        "id": "codes",
+        "missing": "ids",
+    }

@@ -1,0 +1,1 @@
+"""How settings are declared once, as fields of frozen records, and what front ends make of the declarations."""

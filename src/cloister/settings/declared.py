@@ -1,0 +1,175 @@
+"""A setting is a field of a frozen record: ``name: Annotated[type, Help(...), Key(...)] = default``.
+
+From `Help` comes its option on the command line, from `Key` its key in a job. Loads nothing, so that help is quick.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Words:
+    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are.
+
+    Attributes
+    ----------
+    texts : as typed
+    later : by column, what takes the place of what was typed
+    """
+
+    texts: tuple[str, ...]
+    later: Mapping[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.later)
+
+
+ByColumn = Mapping[str, Value] | Words
+"""A value for each column, or the words that say so."""
+
+
+@dataclass(frozen=True)
+class Help:
+    """What the command line says of a setting.
+
+    Attributes
+    ----------
+    text : its help
+    metavar : what stands for its value; the type if None
+    option : how it is called, if not as the field
+    typed : what a word is read as, if not as the type of the field
+    shown : the default in words, where the field says None
+    """
+
+    text: str
+    metavar: str | None = None
+    option: str = ""
+    typed: Any = None
+    shown: str | None = None
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a job may say of a setting.
+
+    Attributes
+    ----------
+    allowed : in words
+    name : of the key, if not that of the field
+    kind : type in TOML, if not that of the field
+    one_of : the words that it may be
+    holds : whether a value is in range
+    read : from TOML to the value of the field
+    """
+
+    allowed: str
+    name: str = ""
+    kind: Any = None
+    one_of: tuple[str, ...] = ()
+    holds: Callable[[Any], bool] = lambda _: True
+    read: Callable[[Any], Any] = lambda value: value
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A field as declared; ``default`` is MISSING where it has none."""
+
+    name: str
+    kind: Any
+    default: Any
+    help: Help | None
+    key: Key | None
+
+    @property
+    def option(self) -> str:
+        """How the command line calls it."""
+        return (self.help and self.help.option) or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def word(self) -> str:
+        """How a job calls it; what has no key is called as the field."""
+        return (self.key and self.key.name) or self.name
+
+    @property
+    def by_column(self) -> bool:
+        """Whether it has a value for each column."""
+        return Words in get_args(self.kind)
+
+    @property
+    def typed(self) -> Any:
+        """What the command line reads words as."""
+        return (self.help and self.help.typed) or self.kind
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the command line takes it several times, for several values."""
+        return any(get_origin(part) is tuple for part in (self.typed, *get_args(self.typed)))
+
+    @property
+    def in_toml(self) -> Any:
+        """Its type in a job, without None."""
+        assert self.key is not None
+        if self.key.one_of:
+            word: Any = Literal[self.key.one_of]
+            return word if not self.by_column else Mapping[str, word]
+        parts = [part for part in get_args(self.kind) if part not in (NoneType, Words)]
+        kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
+        return str if kind is Path else kind
+
+    def from_toml(self, value: Any) -> Any:
+        """Return the value of the field that a value in a job stands for."""
+        assert self.key is not None
+        is_path = Path in (self.kind, *get_args(self.kind))
+        return Path(value) if is_path else self.key.read(value)
+
+
+def settings_of(record: type) -> list[Setting]:
+    """Return the settings that a record declares, in the order in which people see them.
+
+    ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first.
+    """
+    found = {one.name: _setting(one) for one in fields(record)}
+    placed: Mapping[str, str] = getattr(record, "placed", {})
+    order = [name for name in found if name not in placed]
+    for name, before in placed.items():
+        order.insert(order.index(before), name)
+    return [found[name] for name in order]
+
+
+def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
+    """Return a request made of settings by their names, words in place of which it has a choice becoming that.
+
+    Parameters
+    ----------
+    told : as stated; what is no part of the request is passed over
+    looked_up : what is not taken as stated
+    """
+    given = {}
+    for one in fields(request):  # type: ignore[arg-type]
+        if one.name in told and one.name not in looked_up:
+            is_choice = isinstance(one.type, type) and issubclass(one.type, StrEnum)
+            given[one.name] = one.type(told[one.name]) if is_choice else told[one.name]  # type: ignore[operator]
+    return request(**given, **looked_up)
+
+
+def stated(options: object) -> dict[str, Any]:
+    """Return the settings that say something, by their names."""
+    return {name: value for name, value in vars(options).items() if value is not None}
+
+
+def _setting(one: "Field[Any]") -> Setting:
+    marks = getattr(one.type, "__metadata__", ())
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    return Setting(
+        one.name,
+        getattr(one.type, "__origin__", one.type) if marks else one.type,
+        default,
+        next((mark for mark in marks if isinstance(mark, Help)), None),
+        next((mark for mark in marks if isinstance(mark, Key)), None),
+    )

@@ -1,0 +1,223 @@
+"""What can be asked of a table, each setting declared once: for the command line, jobs, Python and the methods."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from cloister.errors import InputError
+from cloister.settings.declared import ByColumn, Help, Key
+from cloister.settings.release import ENGINE, FILE, LIST, POLICY, WHOLE, YES_OR_NO, ReleaseOptions
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+    from cloister.privacy import PrivacyRule
+    from cloister.utility import Loss
+
+OPTIMAL = "optimal"
+"""The search that is made unless another is asked for."""
+
+FULL_DOMAIN = "full-domain"
+METHODS = (FULL_DOMAIN, "mondrian", "cluster")
+AVERAGES = ("mean", "median")
+REST = ("error", "drop", "keep")
+
+
+def _exact(share: float) -> str:
+    """A share with no more digits than it was written with."""
+    return str(Decimal(repr(share)).normalize())
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """What is asked of a table; a `TableRequest` is the same with everything looked up."""
+
+    quasi_identifiers: Annotated[
+        ByColumn[object],
+        Help(
+            "A quasi-identifier; HIERARCHY is a file or a builder "
+            "(interval:5,10 prefix:5 date:month,year icd9 icd10 suppress), @1-3 bounds its levels. Repeatable.",
+            "COLUMN[=HIERARCHY]",
+            "--qi",
+        ),
+        Key("a hierarchy for each quasi-identifier", "qi", Mapping[str, str]),
+    ] = field(default_factory=dict)
+    rules: Annotated[
+        Sequence["PrivacyRule | str"],
+        Help("A further privacy rule, as k-anonymity=11. Repeatable.", "RULE", "--rule", tuple[str, ...]),
+        Key('a list of rules, as "l-diversity:diagnosis=2"', kind=tuple[str, ...]),
+    ] = ()
+    suppression: Annotated[
+        Decimal | float | str,
+        Help("Share of the records that may be suppressed.", "SHARE", typed=str),
+        Key("a number from 0 to 1", kind=float, holds=lambda share: 0 <= share <= 1, read=_exact),
+    ] = "0.05"
+    loss: Annotated[
+        "Loss | str",
+        Help("What is minimized: iyengar or arx.", typed=str),
+        Key("the name of a loss, as iyengar", kind=str),
+    ] = "iyengar"
+    weights: Annotated[
+        ByColumn[float],
+        Help("Weight of a column in the loss. Repeatable.", "COLUMN=NUMBER", "--weight"),
+        Key("a number for each column", "weight"),
+    ] = field(default_factory=dict)
+    search: Annotated[
+        str | None,
+        Help("optimal, or exhaustive for small lattices.", shown=OPTIMAL),
+        Key("the name of a search, as optimal"),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Help("Return the best policy found by then, with its gap.", "SECONDS"),
+        Key("a number of seconds above 0", holds=lambda seconds: seconds > 0),
+    ] = None
+    levels: Annotated[
+        ByColumn[int] | None,
+        Help("A fixed policy instead of a search.", "COLUMN=LEVEL,..."),
+        Key("a level from 0 for each column", holds=lambda levels: all(level >= 0 for level in levels.values())),
+    ] = None
+    merge_bound: Annotated[
+        float | None,
+        Help(
+            "Merge classes, so that more codes can be counted, up to this loss of the table.",
+            "LOSS",
+            "--merge-classes",
+        ),
+        Key("a loss from 0 to 1", "merge_classes"),
+    ] = None
+    method: Annotated[
+        str,
+        Help("full-domain: one level a column. mondrian, cluster: levels differ between classes."),
+        Key("full-domain, mondrian or cluster", one_of=METHODS),
+    ] = FULL_DOMAIN
+    local_recoding: Annotated[
+        bool, Help("Release suppressed records at coarser levels of their own."), Key(YES_OR_NO)
+    ] = False
+    microaggregate: Annotated[
+        ByColumn[str],
+        Help("Release a number as the average of its class. Repeatable.", "COLUMN=mean|median"),
+        Key("mean or median for each column", one_of=AVERAGES),
+    ] = field(default_factory=dict)
+    drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    rest: Annotated[
+        str,
+        Help("What to do with columns that have no role.", "drop|keep"),
+        Key("error, drop or keep", one_of=REST),
+    ] = "error"
+    ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
+        "number"
+    )
+    keep_suppressed: Annotated[bool, Help("Write suppressed records as rows of *."), Key(YES_OR_NO)] = False
+    escape_formulas: Annotated[
+        bool, Help("Put ' before cells that a spreadsheet would run as formulas."), Key(YES_OR_NO)
+    ] = False
+
+    @property
+    def has_one_policy(self) -> bool:
+        """Whether all classes have the same levels."""
+        return self.method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
+
+    def check_method(self) -> None:
+        """Refuse settings that the method does not look at."""
+        if self.local_recoding and self.method != FULL_DOMAIN:
+            raise InputError(f"Local recoding follows full-domain generalization, but the method is {self.method}.")
+        if self.search is not None and self.method != FULL_DOMAIN:
+            raise InputError(
+                f"The search {self.search} was asked for, but the method {self.method} makes none. Leave it out."
+            )
+        if self.search is not None and self.levels is not None:
+            raise InputError(
+                f"The search {self.search} was asked for, but the levels are fixed. Leave out one of the two."
+            )
+        if self.time_limit is not None and self.method != FULL_DOMAIN:
+            raise InputError(f"A time limit ends a search, but the method {self.method} makes none. Leave it out.")
+
+    def needing_rows(self) -> list[str]:
+        """Return the settings that need the rows of a table, and not their counts alone."""
+        asked = {
+            "method": self.method != FULL_DOMAIN,
+            "local_recoding": self.local_recoding,
+            "microaggregate": bool(self.microaggregate),
+        }
+        return [name for name, is_asked in asked.items() if is_asked]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(ReleaseOptions, TableSettings):
+    """The settings of a table, what they are looked up by, and the run."""
+
+    data: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet; one row a patient.", option="DATA")]
+    k: Annotated[
+        int,
+        Help("Records that must share every combination of quasi-identifiers.", option="-k"),
+        Key("a whole number from 2", holds=lambda k: k >= 2),
+    ]
+    hierarchies: Annotated[
+        Path | None,
+        Help("Folder of ARX hierarchy files: STEM_hierarchy_COLUMN.csv or COLUMN.csv.", "DIR"),
+        Key("the name of a folder of hierarchy files"),
+    ] = None
+    like: Annotated[
+        Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
+    ] = None
+    codes: Annotated[
+        str | None,
+        Help(
+            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.",
+            "COLUMN",
+        ),
+        Key("the name of a column with codes, or of a section [sources.NAME] that has them"),
+    ] = None
+    m: Annotated[
+        int | None,
+        Help("Codes that somebody may know beside the quasi-identifiers; 2 unless given.", option="-m"),
+        Key(WHOLE, holds=lambda m: m >= 1),
+    ] = None
+    policy: Annotated[
+        str | None,
+        Help("Sets of codes to keep countable together: a JSON file, level:1, sim:5 or sup:0.625."),
+        Key(POLICY),
+    ] = None
+    max_cluster_size: Annotated[
+        int | None,
+        Help("Clusters of fewer patients are not split; 2k unless given.", "N"),
+        Key(WHOLE, holds=lambda size: size >= 1),
+    ] = None
+    id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN")] = None
+    missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")] = None
+    crosswalk: Annotated[
+        Path | None, Help("Write the secret map from released to original ids here.", "FILE"), Key(FILE)
+    ] = None
+    values_to: Annotated[
+        Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), Key(FILE)
+    ] = None
+    seed: Annotated[int, Help("Written to the manifest; nothing random protects a table.")] = 0
+    engine: Annotated[
+        str,
+        Help(
+            "What counts the records. auto: memory, from 10 million records of a file on duckdb. An address of a "
+            "database (that of DATA): the protected table is made there, and only counts leave it.",
+            "auto|memory|duckdb|spark|URL",
+        ),
+        Key(ENGINE),
+    ] = "auto"
+    table: Annotated[
+        str | None,
+        Help("Name of the protected table in the database of --engine; as DIR unless given.", "NAME"),
+        Key("the name of a table to be made in the database"),
+    ] = None
+    placed: ClassVar[Mapping[str, str]] = {
+        **ReleaseOptions.placed,
+        **dict.fromkeys(("data", "k", "out"), "quasi_identifiers"),
+        "hierarchies": "rules",
+        **dict.fromkeys(("like", "codes", "m", "policy", "max_cluster_size"), "merge_bound"),
+        "id": "drop",
+        **dict.fromkeys(("missing", "missing_as"), "ids"),
+        "crosswalk": "keep_suppressed",
+        "values_to": "attack",
+        "table": "as_json",
+    }
