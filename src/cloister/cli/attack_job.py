@@ -14,11 +14,10 @@ from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
 from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
 from cloister.cli.attack_options import AttackOptions
-from cloister.cli.job_parts import Run, prepare_part, secrets_of
+from cloister.cli.job_parts import Run, of_part, prepare_part, secrets_of
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.places import release_at, tidy_beside
 from cloister.cli.prepared import Original
-from cloister.cli.run_job import of_part
 from cloister.cli.table_request import hierarchy_files, split_wanted
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy

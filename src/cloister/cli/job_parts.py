@@ -1,7 +1,9 @@
 """A part of a job -> the options of ``protect`` that say the same, and what is about to be done by them."""
 
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,18 @@ from cloister.cli.prepared import Prepared
 from cloister.cli.table_job import prepare_table, read_table_source
 from cloister.cli.works import work_of
 from cloister.codesets.request import read_given
-from cloister.errors import InputError
+from cloister.errors import CloisterError, InputError, NoSafeRelease
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import HMAC, hmac_sentence
 from cloister.jobs.joined import with_codes
 from cloister.jobs.sections import OPTIONS, Part
+from cloister.settings.declared import settings_of
 from cloister.sources import Form, read_table
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.options import TableOptions
+
+OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
 OF_READING = ("encoding", "delimiter", "missing")
 """What a source says of how it is read, as options have it."""
@@ -137,3 +142,24 @@ def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
     """Return where the crosswalk of a part goes, and where values of it are listed."""
     options = part.options()
     return options.get("crosswalk"), options.get("values_to")
+
+
+@contextmanager
+def of_part(job: Job, name: str) -> Iterator[None]:
+    """Say of a refusal which part of the job it is about, and call options by their keys."""
+    known = {one.name: one.name for one in fields(FileSource)}
+    known |= {one.option.lstrip("-"): one.word for one in settings_of(OPTIONS[job.parts[name].shape]) if one.key}
+    problem: CloisterError
+    try:
+        yield
+        return
+    except (InputError, NoSafeRelease) as error:
+        problem = error
+    words = OPTION.sub(lambda found: known.get(found[1], found[0]), problem.message)
+    raise type(problem)(
+        words if words.startswith(job.file) else f"{job.file}, part {name}: {words}",
+        file=problem.file,
+        row=problem.row,
+        line=problem.line,
+        column=problem.column,
+    )

@@ -1,36 +1,31 @@
 """One run of a job: every part read and checked, then protected, verified and written, all of them or none."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 from cloister.cli.clock import STARTED
-from cloister.cli.job_parts import Run, prepare_part, secrets_of
+from cloister.cli.job_parts import Run, of_part, prepare_part, secrets_of
 from cloister.cli.output import after_writing, console, facts, grid, note, print_json
 from cloister.cli.places import check_places
 from cloister.cli.prepared import Original, Prepared
 from cloister.cli.works import formula_notes, late_stops_told
-from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
+from cloister.errors import GuaranteeViolation, InputError, InternalError, NoSafeRelease
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.folder import is_internal_of_job, is_job_release
-from cloister.jobs.job import FileSource, Job
+from cloister.jobs.job import Job
 from cloister.jobs.job_checks import database_of, unused
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE
 from cloister.jobs.release import finish_job
-from cloister.jobs.sections import OPTIONS
 from cloister.recheck import verify_folder
 from cloister.release import Release
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
-from cloister.settings.declared import settings_of
-
-OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
 
 def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None, as_json: bool, quiet: bool) -> None:
@@ -71,27 +66,6 @@ def _check_places(run: Run, overwrite: bool) -> None:
 def _prepared(run: Run, name: str) -> Prepared:
     with of_part(run.job, name):
         return prepare_part(run, name, run.job.parts[name])
-
-
-@contextmanager
-def of_part(job: Job, name: str) -> Iterator[None]:
-    """Say of a refusal which part of the job it is about, and call options by their keys."""
-    known = {one.name: one.name for one in fields(FileSource)}
-    known |= {one.option.lstrip("-"): one.word for one in settings_of(OPTIONS[job.parts[name].shape]) if one.key}
-    problem: CloisterError
-    try:
-        yield
-        return
-    except (InputError, NoSafeRelease) as error:
-        problem = error
-    words = OPTION.sub(lambda found: known.get(found[1], found[0]), problem.message)
-    raise type(problem)(
-        words if words.startswith(job.file) else f"{job.file}, part {name}: {words}",
-        file=problem.file,
-        row=problem.row,
-        line=problem.line,
-        column=problem.column,
-    )
 
 
 def _dry(run: Run, prepared: dict[str, Prepared], there: list[str]) -> None:
@@ -210,7 +184,7 @@ def _write_part(prepared: Prepared, folder: Path, secret: Path | None, inside: P
 
 def _attack_together(run: Run, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
     """Refuse parts that lead from one to another for somebody who knows the same patient in all of them."""
-    from cloister.cli.attack_job import part_of  # loaded where it is asked for
+    from cloister.cli.attack_job import part_of  # both loaded where they are asked for
     from cloister.verbs.attack import links_of_parts
 
     parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
