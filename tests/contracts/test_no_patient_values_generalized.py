@@ -119,7 +119,7 @@ STAGES = [
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.render_report",
-    "cloister.cli.codes_job.print_generalized_summary",
+    "cloister.cli.works.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -145,8 +145,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
         monkeypatch.setattr("cloister.flow.generalized_codes.load_kernels", lambda: None)
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("summary")
-    assert (place / "release").exists() == stage.endswith("summary")
+    assert code in (2, 3, 130) or stage.endswith("works.console")
+    assert (place / "release").exists() == stage.endswith("works.console")
 
 
 def tampered(folder):

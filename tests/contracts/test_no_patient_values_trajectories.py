@@ -153,7 +153,7 @@ STAGES = [
     "cloister.trajectories.release.write_csv",
     "cloister.trajectories.release.read_data",
     "cloister.release.render_report",
-    "cloister.cli.trajectories_job.print_trajectories_summary",
+    "cloister.cli.works.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -183,7 +183,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
 
     assert look(*BASE, *IDS, "--side", "samples.csv", "--verbose") in (2, 3, 130)
-    late = stage.endswith("print_trajectories_summary")
+    late = stage.endswith("works.console")
     assert {path.name for path in place.iterdir()} - {"visits.csv", "samples.csv"} == ({"release"} if late else set())
 
 

@@ -125,6 +125,8 @@ def head_failures(manifest: Manifest) -> list[str]:
     """Return what a manifest without types of its own says that no release says, in sentences without values."""
     own = {field.alias or name for name, field in ManifestHead.model_fields.items()}
     _, places = read_section(ManifestHead, {name: part for name, part in manifest.items() if name in own})
+    if manifest["shape"] != "table" and isinstance(manifest.get("seed"), int) and manifest["seed"] < 0:
+        places = [*places, "seed"]
     failures = [f"release.json has a wrong {place}" for place in places]
     keys = manifest.keys() - own
     strange, lacking = len(keys - SHARED - UNTYPED[manifest["shape"]]), len(SHARED - keys)
@@ -147,4 +149,4 @@ def _place(path: tuple[int | str, ...], kind: str) -> str:
     """Name the place of an error; an unknown key may be any text, and only its parent is named."""
     known = [str(part) for part in (path[:-1] if kind == "extra_forbidden" else path)]
     name = ".".join(known) or "its keys"
-    return f"unknown keys of {name}" if kind == "extra_forbidden" and known else name
+    return f"{name}, which has unknown keys" if kind == "extra_forbidden" and known else name
