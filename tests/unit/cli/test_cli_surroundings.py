@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -217,3 +218,28 @@ main()
     assert process.stderr.count("\n") == 1
     assert "nothing was written" in process.stderr
     assert set(os.listdir(place)) == before
+
+
+def test_input_that_changes_while_it_is_read(place):
+    """A file that somebody writes to meanwhile is read as it is at one moment, or refused; nothing half is released."""
+    whole = (place / "patients.csv").read_text()
+    stopped = threading.Event()
+
+    def change():
+        while not stopped.wait(0.002):
+            with (place / "patients.csv").open("r+") as file:
+                file.truncate(len(whole) // 2)
+                file.write(whole)
+
+    writer = threading.Thread(target=change)
+    writer.start()
+    try:
+        code, _, err = ended(started(*PROTECT))
+    finally:
+        stopped.set()
+        writer.join()
+
+    assert code in (0, 1, 2), err
+    assert (place / "release").exists() == (code == 0)
+    if code == 0:
+        assert ended(started("verify", "release"))[0] == 0
