@@ -150,9 +150,6 @@ def parts_of(
     """
     columns = {*promise.form.names(PATIENTS, QUASI), *promise.form.names(CLAIMS, QUASI)}
 
-    def is_band(band: str) -> bool:
-        return band in shown or BAND.fullmatch(band) is not None
-
     nothing, count = just(None), lambda value: is_count(value, promise.k)
     return {
         "records": keys(

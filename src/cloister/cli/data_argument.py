@@ -1,7 +1,7 @@
 """DATA of a command: a file, or the address of a database together with ``--query``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -59,11 +59,3 @@ def data_of(data: Path | Address, query: str | None, **of_files: str | None) -> 
     from cloister.io.query import Query, is_file_of_sql, query_text
 
     return Query(data, query_text(query), Path(query).stem if is_file_of_sql(query) else CALLED)
-
-
-def with_data(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options as typed, with the file or the query in place of both words."""
-    told = dict(options)
-    query = told.pop("query")
-    told["data"] = data_of(told["data"], query, encoding=told["encoding"], delimiter=told["delimiter"])
-    return told

@@ -15,7 +15,6 @@ Threads = Annotated[int | None, Option(metavar="N", help="Threads; all cores if 
 Json = Annotated[bool, Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")]
-VerboseOfRun = Annotated[bool, Option("--verbose", "-v", help="Say more; show places in the code on errors.")]
 Known = Annotated[
     list[str] | None,
     Option("-m", metavar="N,N,...", help="How many of them attackers know of a patient; 1,2,3,5 unless given."),

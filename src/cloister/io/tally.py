@@ -39,8 +39,6 @@ LARGE = 3_000_000
 LARGE_BYTES = 1 << 28
 """The same of CSV, whose records are not counted for that."""
 
-_AT = "\0at"
-
 
 def is_tally(frame: pl.DataFrame) -> bool:
     """Whether the rows of a frame stand for several records each."""
