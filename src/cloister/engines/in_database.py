@@ -1,5 +1,7 @@
 """A protected table made where the rows are: statements that make it, and counts that check it."""
 
+import functools
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,10 +13,12 @@ from cloister.errors import InternalError
 from cloister.io import RECORDS, as_text
 
 from .choice import check_table_name
-from .relation import Database, Engine, Loaded
-from .statements import by_bytes, key, key_of, place, plain, texts
+from .relation import Database, Engine, Kind, Loaded
+from .statements import MISSING, by_bytes, key, key_of, place, plain, texts
 
 SUPPRESSED = "cloister_suppressed"
+
+LARGEST = 2**62
 
 AT_ONCE = 500
 """Rows that one INSERT takes along."""
@@ -62,27 +66,64 @@ def table_name(text: str) -> exp.Table:
 
 def make(database: Database, making: Making) -> None:
     """Make the protected table: recode by joining level maps, suppress by an anti-join."""
-    codes = [_load_map(database, number, one) for number, one in enumerate(making.recoded)]
-    rows = [tuple(code[label] for code, label in zip(codes, row, strict=True)) for row in making.suppressed.iter_rows()]
-    database.load(SUPPRESSED, {place(number): "whole" for number in range(len(codes))}, rows)
+    codes = _codes(making)
+    for number, one in enumerate(making.recoded):
+        _load_map(database, number, one, codes[one.column])
+    runs = [run for run in _runs(making) if run[0] in codes]
+    names = [one.column for one in making.recoded]
+    rows = [
+        tuple(sum(codes[column][row[names.index(column)]] for column in run) for run in runs)
+        for row in making.suppressed.iter_rows()
+    ]
+    database.load(SUPPRESSED, {place(number): "whole" for number in range(len(runs))}, rows)
     database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected(database, making)))
+
+
+def _runs(making: Making) -> list[list[str]]:
+    """Released columns in order; adjacent recoded ones together, as many as one whole number of 62 bits can order."""
+    sizes = {one.column: len(set(one.labels.values())) for one in making.recoded}
+    runs: list[list[str]] = []
+    product = 0
+    for column in making.columns:
+        product *= sizes.get(column, 0)
+        if 0 < product < LARGEST:
+            runs[-1].append(column)
+        elif column != making.id:
+            runs.append([column])
+            product = sizes.get(column, 0)
+    return runs
+
+
+def _codes(making: Making) -> dict[str, dict[str | None, int]]:
+    """The code of each label of each recoded column; sums of the codes of a run order as the bytes of its labels do."""
+    labels = {one.column: sorted(set(one.labels.values()), key=lambda x: (x or "").encode()) for one in making.recoded}
+    codes = {}
+    for run in _runs(making):
+        unit = 1
+        for column in reversed([column for column in run if column in labels]):
+            codes[column] = {label: unit * number for number, label in enumerate(labels[column])}
+            unit *= len(labels[column])
+    return codes
 
 
 def protected(engine: Engine, making: Making) -> exp.Select:
     """Return the query of the protected table."""
-    own = [one.name for one in engine.columns]
     maps = {one.column: _map(number) for number, one in enumerate(making.recoded)}
     released: dict[str, exp.Expr] = {
-        column: exp.column("label", maps[column]) if column in maps else exp.column(place(own.index(column)), "s")
+        column: exp.column("label", maps[column]) if column in maps else _own(engine, column)
         for column in making.columns
         if column != making.id
     }
     # In the order of the released values: rows that stand as those of the input do would tell who is whose neighbour.
-    # Labels are ordered by their codes, as numbers are compared faster than texts.
-    keys = [
-        exp.column("code", maps[column]) if column in maps else by_bytes(engine, one.copy())
-        for column, one in released.items()
-    ]
+    # Labels are ordered by their codes, as one number is compared faster than many texts.
+    keys: list[exp.Expr] = []
+    same: list[exp.Expr] = []
+    for run in _runs(making):
+        if run[0] in maps:
+            keys.append(functools.reduce(operator.add, [exp.column("code", maps[column]) for column in run]))
+            same.append(exp.column(place(len(same)), "x").eq(keys[-1].copy()))
+        else:
+            keys.append(by_bytes(engine, released[run[0]].copy()))
     in_order = [exp.Ordered(this=one) for one in keys]
     if making.id is not None:
         number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[one.copy() for one in in_order]))
@@ -90,9 +131,7 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     query = exp.select(*(exp.alias_(released[column].copy(), column, quoted=True) for column in making.columns))
     query = query.from_(plain(engine).subquery("s"))
     for column, alias in maps.items():
-        joined = exp.column("k", alias).eq(key(exp.column(place(own.index(column)), "s")))
-        query = query.join(_temporary(engine, alias), on=joined)
-    same = [exp.column(place(number), "x").eq(exp.column("code", alias)) for number, alias in enumerate(maps.values())]
+        query = query.join(_temporary(engine, alias), on=exp.column("k", alias).eq(_key(engine, column)))
     left_out = exp.select(exp.Literal.number(1)).from_(_temporary(engine, SUPPRESSED, "x"))
     return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same)))).order_by(*in_order)
 
@@ -126,25 +165,37 @@ def n_out_of_order(engine: Engine, table: str, columns: Sequence[str], id_column
 def n_changed(engine: Engine, making: Making) -> exp.Select:
     """Return the query of how many released records are none of the original with their labels: ``n``."""
     columns = [column for column in making.columns if column != making.id]
-    released = exp.select(*(exp.column(column, quoted=True) for column in columns)).from_(table_name(making.table))
-    recorded = exp.select(*(_recorded(engine, making, column) for column in columns)).from_(plain(engine).subquery("s"))
+    recorded: dict[str, exp.Expr] = {column: _own(engine, column) for column in columns}
+    joins = []
     for number, one in enumerate(making.recoded):
-        found = exp.column("k", _map(number)).eq(key(_own(engine, one.column)))
-        recorded = recorded.join(_temporary(engine, _map(number)), on=found, join_type="left")
-    more = exp.Except(this=released, expression=recorded, distinct=False)
+        is_own = _kind(engine, one.column) == "text" and all(value == label for value, label in one.labels.items())
+        if not is_own:
+            recorded[one.column] = exp.column("label", _map(number))
+            joins.append((_map(number), exp.column("k", _map(number)).eq(_key(engine, one.column))))
+    original = exp.select(*(exp.alias_(one, column, quoted=True) for column, one in recorded.items()))
+    original = original.from_(plain(engine).subquery("s"))
+    for alias, found in joins:
+        original = original.join(_temporary(engine, alias), on=found, join_type="left")
+    released = exp.select(*(exp.column(column, quoted=True) for column in columns)).from_(table_name(making.table))
+    more = exp.Except(this=released, expression=original, distinct=False)
     return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(more.subquery("t"))
-
-
-def _recorded(engine: Engine, making: Making, column: str) -> exp.Expr:
-    """What a column of a record of the original may be released as: its label, or itself."""
-    labels = {one.column: number for number, one in enumerate(making.recoded)}
-    released = exp.column("label", _map(labels[column])) if column in labels else _own(engine, column)
-    return exp.alias_(released, column, quoted=True)
 
 
 def _own(engine: Engine, column: str) -> exp.Column:
     """A column of the original, as statements call it."""
     return exp.column(place([one.name for one in engine.columns].index(column)), "s")
+
+
+def _kind(engine: Engine, column: str) -> Kind:
+    return next(one.kind for one in engine.columns if one.name == column)
+
+
+def _key(engine: Engine, column: str) -> exp.Expr:
+    """The text by which a value of a column finds its label; one that is text is never empty, and is its own key."""
+    own = _own(engine, column)
+    if _kind(engine, column) == "text":
+        return exp.func("COALESCE", own, exp.Literal.string(MISSING))
+    return key(own)
 
 
 def _temporary(engine: Engine, name: str, alias: str | None = None) -> exp.Expr:
@@ -156,19 +207,17 @@ def _map(number: int) -> str:
     return f"cloister_levels_{number}"
 
 
-def _load_map(database: Database, number: int, one: Recoded) -> dict[str | None, int]:
-    """Load the level map of a column; return the code of each label, its place in the order of their bytes."""
-    frame = database.fetch(texts(database, one.column))
-    labels = sorted(set(one.labels.values()), key=lambda label: (label or "").encode())
-    codes = {label: code for code, label in enumerate(labels)}
-    rows = []
-    for value, text in zip(as_text(frame["value"]), frame["t"].cast(pl.String), strict=True):
-        if value not in one.labels:
+def _load_map(database: Database, number: int, one: Recoded, codes: Mapping[str | None, int]) -> None:
+    """Load the level map of a column: the key of each value, and the code and the text of its label."""
+    if _kind(database, one.column) == "text":
+        rows = [(value or MISSING, codes[label], label) for value, label in one.labels.items()]
+    else:
+        frame = database.fetch(texts(database, one.column))
+        keys = dict(zip(as_text(frame["value"]), map(key_of, frame["t"].cast(pl.String)), strict=True))
+        if not keys.keys() <= one.labels.keys():
             raise InternalError(f"Column {one.column!r} has a value that was not counted before.")
-        label = one.labels[value]
-        rows.append((key_of(text), codes[label], label))
+        rows = [(key, codes[one.labels[value]], one.labels[value]) for value, key in keys.items()]
     database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
-    return codes
 
 
 def loading(name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[Any, ...]]) -> Iterator[exp.Expr]:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 """Every count of the transaction is of the same records, whatever others write meanwhile."""
 
-PLANS = ("SET LOCAL enable_nestloop = off", "SET LOCAL enable_mergejoin = off", "SET LOCAL work_mem = '64MB'")
+PLANS = ("SET LOCAL enable_nestloop = off", "SET LOCAL enable_mergejoin = off", "SET LOCAL work_mem = '256MB'")
 """Level maps are small and were not analysed: joined by hashing, as they must be, they cost one look-up a record."""
 
 REASONS = {

@@ -106,9 +106,9 @@ def test_a_connection_lost_while_the_table_is_made(hospital, monkeypatch):
 
     load = in_database._load_map
 
-    def cut(database, number, one):
+    def cut(*load_what):
         cut_off(hospital)
-        return load(database, number, one)
+        return load(*load_what)
 
     monkeypatch.setattr(in_database, "_load_map", cut)
     with pytest.raises(InputError, match="was lost") as caught, postgresql(query(hospital)) as database:
