@@ -28,12 +28,7 @@ KINDS: dict[Loaded, Any] = {"text": exp.DataType.Type.TEXT, "whole": exp.DataTyp
 
 @dataclass(frozen=True)
 class Recoded:
-    """A quasi-identifier and what its values become.
-
-    Attributes
-    ----------
-    labels : by value as text, with None for a missing one
-    """
+    """A quasi-identifier and what its values become: labels by value as text, with None for a missing one."""
 
     column: str
     labels: Mapping[str | None, str | None] = field(repr=False)
@@ -70,11 +65,8 @@ def make(database: Database, making: Making) -> None:
     for number, one in enumerate(making.recoded):
         _load_map(database, number, one, codes[one.column])
     runs = [run for run in _runs(making) if run[0] in codes]
-    names = [one.column for one in making.recoded]
-    rows = [
-        tuple(sum(codes[column][row[names.index(column)]] for column in run) for run in runs)
-        for row in making.suppressed.iter_rows()
-    ]
+    left_out = making.suppressed.iter_rows(named=True)
+    rows = [tuple(sum(codes[column][row[column]] for column in run) for run in runs) for row in left_out]
     database.load(SUPPRESSED, {place(number): "whole" for number in range(len(runs))}, rows)
     database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected(database, making)))
 
@@ -100,7 +92,7 @@ def _codes(making: Making) -> dict[str, dict[str | None, int]]:
     codes = {}
     for run in _runs(making):
         unit = 1
-        for column in reversed([column for column in run if column in labels]):
+        for column in reversed(run if run[0] in labels else []):
             codes[column] = {label: unit * number for number, label in enumerate(labels[column])}
             unit *= len(labels[column])
     return codes
@@ -120,7 +112,7 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     same: list[exp.Expr] = []
     for run in _runs(making):
         if run[0] in maps:
-            keys.append(functools.reduce(operator.add, [exp.column("code", maps[column]) for column in run]))
+            keys.append(functools.reduce(operator.add, (exp.column("code", maps[column]) for column in run)))
             same.append(exp.column(place(len(same)), "x").eq(keys[-1].copy()))
         else:
             keys.append(by_bytes(engine, released[run[0]].copy()))
@@ -166,16 +158,13 @@ def n_changed(engine: Engine, making: Making) -> exp.Select:
     """Return the query of how many released records are none of the original with their labels: ``n``."""
     columns = [column for column in making.columns if column != making.id]
     recorded: dict[str, exp.Expr] = {column: _own(engine, column) for column in columns}
-    joins = []
+    original = exp.Select().from_(plain(engine).subquery("s"))
     for number, one in enumerate(making.recoded):
-        is_own = _kind(engine, one.column) == "text" and all(value == label for value, label in one.labels.items())
-        if not is_own:
+        if _kind(engine, one.column) != "text" or any(value != label for value, label in one.labels.items()):
+            found = exp.column("k", _map(number)).eq(_key(engine, one.column))
+            original = original.join(_temporary(engine, _map(number)), on=found, join_type="left")
             recorded[one.column] = exp.column("label", _map(number))
-            joins.append((_map(number), exp.column("k", _map(number)).eq(_key(engine, one.column))))
-    original = exp.select(*(exp.alias_(one, column, quoted=True) for column, one in recorded.items()))
-    original = original.from_(plain(engine).subquery("s"))
-    for alias, found in joins:
-        original = original.join(_temporary(engine, alias), on=found, join_type="left")
+    original = original.select(*(exp.alias_(one, column, quoted=True) for column, one in recorded.items()))
     released = exp.select(*(exp.column(column, quoted=True) for column in columns)).from_(table_name(making.table))
     more = exp.Except(this=released, expression=original, distinct=False)
     return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(more.subquery("t"))
@@ -193,9 +182,7 @@ def _kind(engine: Engine, column: str) -> Kind:
 def _key(engine: Engine, column: str) -> exp.Expr:
     """The text by which a value of a column finds its label; one that is text is never empty, and is its own key."""
     own = _own(engine, column)
-    if _kind(engine, column) == "text":
-        return exp.func("COALESCE", own, exp.Literal.string(MISSING))
-    return key(own)
+    return exp.func("COALESCE", own, exp.Literal.string(MISSING)) if _kind(engine, column) == "text" else key(own)
 
 
 def _temporary(engine: Engine, name: str, alias: str | None = None) -> exp.Expr:

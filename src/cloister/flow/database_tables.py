@@ -83,19 +83,14 @@ class _Made:
             wrong = database.fetch(n_out_of_order(database, making.table, making.columns, self.id_column)).item()
             if wrong:
                 raise InternalError(f"{wrong} ids of the protected table are not the places of their records.")
-        if {*self.stayed()} - {self.id_column}:
-            self._compare_uncounted()
+        # What was not counted must stand with the labels of its own records; counting compares all else.
+        if {*self.stayed()} - {self.id_column} and (changed := database.fetch(n_changed(database, making)).item()):
+            raise InternalError(f"{changed} records of the protected table are none of the original.")
         here = [column for column in making.columns if column not in self.counted.uncounted]
         frame = fetch_released(database, making.table, here)
         texts = pl.DataFrame([as_text(frame[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
         frame = frame[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
         return self._with_uncounted(frame)
-
-    def _compare_uncounted(self) -> None:
-        """See that what was not counted stands with the labels of its own records; counting compares all else."""
-        changed = self.database.fetch(n_changed(self.database, self.making)).item()
-        if changed:
-            raise InternalError(f"{changed} records of the protected table are none of the original.")
 
     def _with_uncounted(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put missing values in the place of what was not counted, and the first number of each row as its id."""
