@@ -22,16 +22,7 @@ WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 
 @dataclass(frozen=True)
 class Builder:
-    """One word that makes hierarchies.
-
-    Attributes
-    ----------
-    usage : how it is written, with an example of its arguments
-    meaning : what it makes, in a few words
-    options : what may follow after a slash
-    takes_arguments : whether a colon and a list must follow
-    make : from the list and the options to the hierarchy
-    """
+    """One word that makes hierarchies."""
 
     usage: str
     meaning: str
@@ -82,13 +73,7 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
 
     Parameters
     ----------
-    text : such as `interval:5,10/top=90`, or the path of a hierarchy file
     missing_as : text under which a file lists missing values; builders need none
-
-    Raises
-    ------
-    InputError
-        Neither a builder nor a file, or a builder's arguments or a file's content are wrong.
 
     Examples
     --------

@@ -36,14 +36,7 @@ class HierarchyProblem:
 
 @dataclass(frozen=True)
 class HierarchyReport:
-    """What a check found.
-
-    Attributes
-    ----------
-    n_values, n_levels : rows, and columns of most rows
-    groups : number of different labels at each level
-    problems : what must be repaired, in the order to do it; empty if the hierarchy is legal
-    """
+    """What a check found."""
 
     name: str
     n_values: int
@@ -151,15 +144,7 @@ def _at(lines: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class LevelPreview:
-    """One level of a hierarchy over the values of a column.
-
-    Attributes
-    ----------
-    level : 0 for the original values
-    n_groups : different labels
-    smallest, largest : values (records, if one value a record was given) in the smallest and the largest group
-    examples : a few labels; not in the representation, because they are data
-    """
+    """One level of a hierarchy over the values of a column."""
 
     level: int
     n_groups: int

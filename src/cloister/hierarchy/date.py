@@ -36,11 +36,6 @@ class DateHierarchy:
     Parameters
     ----------
     units : a chain from fine to coarse out of day, month, quarter, year, decade; or out of day, week
-
-    Raises
-    ------
-    InputError
-        No unit, an unknown unit, or units that do not nest in this order.
     """
 
     units: tuple[str, ...]

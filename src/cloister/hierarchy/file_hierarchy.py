@@ -31,15 +31,9 @@ class FileHierarchy:
 
     Parameters
     ----------
-    name : name of the file, without its folder
     rows : (n_values,) rows of labels, from the value to the root
     lines : (n_values,) line of each row in the file; counted from 1 if empty
     missing_as : text under which missing is listed, or None for an empty cell
-
-    Raises
-    ------
-    InputError
-        The rows are not a legal hierarchy; tells the first problem with its line.
     """
 
     name: str

@@ -18,15 +18,6 @@ class PrefixHierarchy:
     root. A shorter code counts as padded on the right: at the level where its length is reached it joins the longer
     codes that begin with it (with ``length`` 5, `813` is `813*`, then `813**` together with `81367`). So levels nest
     for codes of mixed lengths. The domain is the distinct values present.
-
-    Parameters
-    ----------
-    length : characters of the longest code, 1 to 64
-
-    Raises
-    ------
-    InputError
-        The length is not such a number.
     """
 
     length: int

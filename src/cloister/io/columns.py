@@ -38,10 +38,6 @@ def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
 
     Categories and bytes become text, an empty text and NaN become null, a column of nulls alone is text. -0.0 becomes
     0.0, as rows that are sorted by equal texts would otherwise keep the order of the input.
-
-    Raises
-    ------
-    InputError : a column holds lists, structs or other things that are not one value a cell
     """
     return pl.DataFrame([_plain(series, file) for series in frame.get_columns()])
 

@@ -24,9 +24,7 @@ class Place:
     Attributes
     ----------
     target : must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
-    overwrite : whether an earlier release may be replaced; it stays in its place until the new one is whole
     is_earlier_release : whether a folder is a release, called only with ``overwrite``
-    is_file : whether a file is to appear instead of a folder
     """
 
     target: Path

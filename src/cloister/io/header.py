@@ -91,14 +91,7 @@ def check_header(frame: pl.DataFrame, file: str) -> None:
 
 @dataclass(frozen=True)
 class Header:
-    """The columns of a file, as far as messages may name them.
-
-    Attributes
-    ----------
-    present : what stands in its first line
-    usual : names by which a first line is known to name columns: a file without one has its first patient there
-    example : a first line as it should be
-    """
+    """The columns of a file, as far as messages may name them."""
 
     file: str
     present: Sequence[str]

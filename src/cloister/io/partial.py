@@ -31,14 +31,7 @@ watcher: int | None = None
 
 @dataclass(frozen=True)
 class Partial:
-    """A folder that a living run writes to.
-
-    Attributes
-    ----------
-    lock : the record, open and locked
-    content : the folder, or the place of the file, that will be renamed to its target
-    earlier : where an earlier release is moved while it cannot be exchanged in one step
-    """
+    """A folder that a living run writes to."""
 
     path: Path
     lock: BinaryIO
@@ -60,12 +53,7 @@ class Partial:
 
 
 def begin_partial(target: Path, *, is_file: bool) -> Partial:
-    """Make the folder beside ``target`` that a run writes to.
-
-    Raises
-    ------
-    OSError : it cannot be made; nothing is left
-    """
+    """Make the folder beside ``target`` that a run writes to."""
     path = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     if watcher is not None:
         os.write(watcher, os.fsencode(path.parent.absolute()) + b"\0")

@@ -29,7 +29,6 @@ class AlphaKAnonymity:
     ----------
     alpha : above 0 and below 1
     k : records per class, at least 2
-    column : the sensitive column
 
     References
     ----------

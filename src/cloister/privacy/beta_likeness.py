@@ -85,7 +85,6 @@ class BetaLikeness(_Likeness):
     Parameters
     ----------
     beta : above 0
-    column : the sensitive column
 
     References
     ----------
@@ -119,7 +118,6 @@ class EnhancedBetaLikeness(_Likeness):
     Parameters
     ----------
     beta : above 0
-    column : the sensitive column
 
     References
     ----------

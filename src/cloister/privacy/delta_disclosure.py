@@ -26,7 +26,6 @@ class DeltaDisclosure:
     Parameters
     ----------
     delta : above 0
-    column : the sensitive column
 
     References
     ----------

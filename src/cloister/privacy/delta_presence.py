@@ -32,7 +32,6 @@ class DeltaPresence:
     Parameters
     ----------
     lower, upper : probabilities, 0 <= lower <= upper <= 1; from 0 to 1 would promise nothing
-    population : table of all people, one row a person, with the quasi-identifiers; the patients are among them
     name : name of the table, as the manifest shows it; never a path
     source : where the command line found the table, until it is read; never shown
 

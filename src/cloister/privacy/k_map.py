@@ -37,9 +37,7 @@ class KMap:
     Parameters
     ----------
     k : people per class, at least 2
-    population : table of all people, one row a person, with the quasi-identifiers
     name : name of the table, as the manifest shows it; never a path
-    size : number of people, instead of a table
     significance : for ``size``: how probable it may be that a class too small passes, above 0 and at most 0.5
     least : for ``size``: records per class; known once the number of records is (`in_sample`)
     source : where the command line found the table, until it is read; never shown
@@ -94,13 +92,7 @@ class KMap:
         return replace(self, population=population, source=None)
 
     def in_sample(self, n_records: int) -> "KMap":
-        """Return the rule with the class size that an input of so many records needs; unchanged with a table.
-
-        Raises
-        ------
-        InputError
-            The population has fewer people than the input has records.
-        """
+        """Return the rule with the class size that an input of so many records needs; unchanged with a table."""
         if self.size is None:
             return self
         if n_records > self.size:

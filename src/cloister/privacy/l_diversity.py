@@ -42,7 +42,6 @@ class LDiversity:
     Parameters
     ----------
     l : distinct values per class, at least 2
-    column : the sensitive column
 
     References
     ----------
@@ -100,7 +99,6 @@ class EntropyLDiversity:
     Parameters
     ----------
     l : above 1; need not be whole
-    column : the sensitive column
 
     References
     ----------
@@ -168,7 +166,6 @@ class RecursiveLDiversity:
     ----------
     c : above 0; the smaller, the stricter
     l : at least 2
-    column : the sensitive column
 
     References
     ----------

@@ -36,14 +36,7 @@ LONGEST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Form:
-    """How one rule is written.
-
-    Attributes
-    ----------
-    usage : an example
-    make : from the name before the last equal sign and the values after it to the rule
-    is_named : whether a name must stand before the equal sign, or none may
-    """
+    """How one rule is written."""
 
     usage: str
     make: Callable[[str, list[str]], PrivacyRule]
@@ -193,8 +186,7 @@ def rule_of(description: object) -> PrivacyRule:
 
     Raises
     ------
-    ValueError, TypeError, KeyError
-        No rule describes itself so.
+    ValueError, TypeError, KeyError : No rule describes itself so.
 
     Examples
     --------

@@ -150,10 +150,8 @@ class TCloseness:
     Parameters
     ----------
     t : from 0 to below 1
-    column : the sensitive column
     distance : ``equal``, ``ordered`` or ``hierarchical``
     hierarchy : of the column, for ``hierarchical``
-    spec : how the hierarchy is written; taken from the hierarchy if there is one
     source : where the command line found the hierarchy, until it is read; never shown
 
     References

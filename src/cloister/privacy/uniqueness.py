@@ -129,11 +129,6 @@ class PopulationUniqueness:
         Parameters
         ----------
         sizes : (n_classes,) int64, ascending
-
-        Raises
-        ------
-        InputError
-            There are more records than people.
         """
         n_records = int(sizes.sum())
         if n_records > self.size:

@@ -23,8 +23,6 @@ class Bar:
 
     Attributes
     ----------
-    label, count : as told
-    y : of the upper edge of the bar
     width, width_before : of the bars of counts after and before; None where the latter is not told
     """
 

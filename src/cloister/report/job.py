@@ -15,7 +15,6 @@ def render_job(manifest: Manifest, parts: Mapping[str, Mapping[str, Any]]) -> st
 
     Parameters
     ----------
-    manifest : of the job
     parts : by name what ``report.json`` of each part has: its manifest as ``release``, its ``figures``
     """
     anchors = {name: f"part-{name}" for name in parts}

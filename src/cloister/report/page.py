@@ -83,7 +83,6 @@ def render_report(
 
     Parameters
     ----------
-    manifest : of a table, of code sets, of trajectories or of claims; the hashes of the files need not be there yet
     figures : class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are none
     exact : figures for the custodian alone; their page must not be part of a release
     """
@@ -101,14 +100,7 @@ def rendered_sections(
     level: int = 2,
     prefix: str = "",
 ) -> Any:
-    """Return the nine sections of a manifest, ready to be put into a page.
-
-    Parameters
-    ----------
-    figures, exact : as of `render_report`
-    level : of their headings
-    prefix : of their anchors; none where they are the whole of a page, which is then signed at their end
-    """
+    """Return the nine sections of a manifest, ready to be put into a page."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
     template = environment().get_template(_template(manifest))

@@ -7,13 +7,7 @@ from .page import environment
 
 
 def render_exploration(told: Mapping[str, Any], source: str) -> str:
-    """Return the HTML page of an exploration.
-
-    Parameters
-    ----------
-    told : the exploration as an object of JSON
-    source : name of the data
-    """
+    """Return the HTML page of an exploration."""
     settings, number = told["settings"], told["recommendation"]["number"]
     points = [_point(one, f"{one['number']}", one["figures"], one["number"] == number) for one in settings]
     keys = list(settings[0]["setting"]) if settings else []
@@ -23,13 +17,7 @@ def render_exploration(told: Mapping[str, Any], source: str) -> str:
 
 
 def render_comparison(told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Return the HTML page of releases side by side.
-
-    Parameters
-    ----------
-    told : the comparison as an object of JSON
-    rows : what the table says: a name, and a cell for each release
-    """
+    """Return the HTML page of releases side by side."""
     points = [_point(one, one["name"], one, False) for one in told["releases"]]
     filled = {**told, "points": [point for point in points if point], "rows": rows}
     page: str = environment().get_template("comparison.html").render(c=filled)

@@ -35,14 +35,7 @@ class TableAssessment:
 
     Attributes
     ----------
-    n_records : rows
-    quasi_identifiers : columns that the attacker knows; without any, identifiers alone were looked for
-    prosecutor : risk from somebody who knows that the patient is in the data
-    sample_uniques : records alone in their class
     population : risk from somebody who does not know it; None where nothing is known of the population
-    special_uniques : records that few columns are enough to find, and what tells records apart
-    findings : signs of identifiers by the rules of Safe Harbor, in all columns
-    census : of which lists of small ZIP areas were taken
     """
 
     n_records: int
@@ -164,16 +157,7 @@ def assess_table(
     Parameters
     ----------
     frame, texts : the table in its types and as text; at least one record
-    quasi_identifiers : columns of it, different ones; none: identifiers alone are looked for
     threshold : risk taken as acceptable, above 0 and at most 1
-    population : what the patients are a part of, if that is known
-    largest_unique : sets of up to so many columns are looked at for special uniques; 3 unless that would take long
-    census : of the lists of small ZIP areas
-
-    Raises
-    ------
-    InputError
-        The population does not fit the table, or a setting cannot be used.
     """
     findings = look_for_identifiers(frame, texts, census=census)
     if not quasi_identifiers:

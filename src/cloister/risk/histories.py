@@ -27,9 +27,6 @@ class KnownEvents:
     Attributes
     ----------
     what : in a word, as ``codes``
-    columns : of events, that are known together
-    with_patient : whether they know the quasi-identifiers of the patient as well
-    knowledge : what they find; its records are the patients with such an event
     """
 
     what: str
@@ -40,13 +37,7 @@ class KnownEvents:
 
 @dataclass(frozen=True)
 class OfPatients:
-    """What the quasi-identifiers of patients tell alone.
-
-    Attributes
-    ----------
-    prosecutor : risk from somebody who knows them, and that the patient is in the data
-    alone : patients that nobody else equals
-    """
+    """What the quasi-identifiers of patients tell alone."""
 
     quasi_identifiers: tuple[str, ...]
     prosecutor: Risk
@@ -68,9 +59,6 @@ class HistoriesAssessment:
     Attributes
     ----------
     shape : ``trajectories`` or ``claims``
-    n_patients, n_events : patients, those without events among them, and events
-    known : by what is known
-    of_patients : what the quasi-identifiers of patients tell alone, if there are any
     """
 
     shape: str
@@ -119,8 +107,6 @@ class Attackers:
     ----------
     known : numbers of events, from 1 to 20
     k : patients that a set of events should at least have, from 2 on
-    seed : of what is sampled
-    repeats : whether they know how often an event was recorded; else that it was
     """
 
     known: Sequence[int]
@@ -140,7 +126,6 @@ def known_of(
 
     Parameters
     ----------
-    events : one row an event, with the column `PATIENT`; any order gives the same answer
     columns : at least one; a missing value is a value of its own beside others, and an event without any is known by
         nobody
     cells : (n_patients,) number of each patient's quasi-identifiers, where attackers know those too

@@ -127,15 +127,10 @@ class PopulationRisk:
 
     Attributes
     ----------
-    how : whether F was counted in a population table or is estimated from the sampling fraction
-    people : of the population
-    highest : largest 1 / F
-    average : the larger of classes / sum of F, and mean of 1 / F over the records (estimated: the mean)
     share_above_threshold : share of the records with 1 / F above the threshold
     marketer : (1 / n) sum of f / F over the classes, the expected share of records linked rightly when all are linked
     uniques : share of the records whose person is alone in the population: by name of the estimator, or ``counted``
     chosen : which of ``uniques`` to report: ``counted``, or the estimator that the rule of Dankar et al. picks
-    without_solution : estimators that have no solution for these classes, so that Zayatz's stands in
 
     References
     ----------
@@ -157,13 +152,7 @@ class PopulationRisk:
 def counted_risk(
     grouped: GroupedRecords, texts: pl.DataFrame, population: pl.DataFrame, threshold: float
 ) -> PopulationRisk:
-    """Return the risk against a population table of text columns, one row a person.
-
-    Raises
-    ------
-    InputError
-        The population holds fewer people than the data hold records in some class, so the records are not from it.
-    """
+    """Return the risk against a population table of text columns, one row a person."""
     names = [f"c{number}" for number in range(len(grouped.columns))]
     people = population.select(pl.col(column).alias(name) for column, name in zip(grouped.columns, names, strict=True))
     ours = texts[grouped.first].select(pl.col(c).alias(name) for c, name in zip(grouped.columns, names, strict=True))

@@ -22,7 +22,6 @@ class GroupedRecords:
 
     Attributes
     ----------
-    cells : the distinct combinations of values, numbered, and how many records have each
     labels : (n_records,) int64, which combination each record has
     first : (n_classes,) int64, the first record of each
     """

@@ -143,13 +143,7 @@ def settings_of(record: type) -> list[Setting]:
 
 
 def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
-    """Return a request made of settings by their names, words in place of which it has a choice becoming that.
-
-    Parameters
-    ----------
-    told : as stated; what is no part of the request is passed over
-    looked_up : what is not taken as stated
-    """
+    """Return a request made of settings by their names, words in place of which it has a choice becoming that."""
     given = {}
     for one in fields(request):  # type: ignore[arg-type]
         if one.name in told and one.name not in looked_up:

@@ -134,7 +134,6 @@ class CodedResource:
     ----------
     code : None where it has none
     patient : whose it is; None where it is no patient's
-    resource : where it stands
     """
 
     code: str | None

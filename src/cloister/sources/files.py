@@ -28,13 +28,7 @@ ENCRYPTED = 1
 
 @dataclass(frozen=True)
 class Member:
-    """A file of a collection.
-
-    Attributes
-    ----------
-    name : without folders
-    load : returns its bytes
-    """
+    """A file of a collection."""
 
     name: str
     load: Callable[[], bytes] = field(repr=False)
@@ -107,12 +101,7 @@ class CollectionReading:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a collection.
-
-    Attributes
-    ----------
-    name : of the collection, without its folder
-    """
+    """The files of a collection."""
 
     name: str
     members: tuple[Member, ...]

@@ -34,13 +34,7 @@ WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Profiled:
-    """A collection of files, and the profile that it is read by.
-
-    Attributes
-    ----------
-    profile : one of `NAMES`
-    path : a folder, a zip archive or a file
-    """
+    """A collection of files, and the profile that it is read by."""
 
     profile: str
     path: Path
@@ -63,11 +57,6 @@ class Profiled:
 
 def profiled(place: object) -> Profiled | None:
     """What ``PROFILE:PATH`` says; None where it is the name of a file, or of something else.
-
-    Raises
-    ------
-    InputError
-        No profile has that name, but the path is there.
 
     Examples
     --------
@@ -112,7 +101,6 @@ def read_table(
     Parameters
     ----------
     place : as of `cloister.io.read_table`, or ``PROFILE:PATH``
-    form : what a profile is to make; a file is read as it is
     """
     collection = profiled(place)
     if collection is not None:

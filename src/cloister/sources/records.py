@@ -27,8 +27,6 @@ class SourceRecords:
     Attributes
     ----------
     frame : text, null where there is none, with the columns `FILE` and `ROW`; always with `ID`
-    unit : what `ROW` counts
-    notes : what a user should know, such as what was left out
     """
 
     frame: pl.DataFrame = field(repr=False)
@@ -36,17 +34,7 @@ class SourceRecords:
     notes: tuple[str, ...] = ()
 
     def refuse(self, wrong: pl.Series, found: str, advice: str, column: str | None = None) -> None:
-        """Refuse records that are ``wrong``; a missing truth counts as none.
-
-        Parameters
-        ----------
-        found : what is wrong, after "have"
-
-        Raises
-        ------
-        InputError
-            There are such records; with their number and the place of the first, never a value.
-        """
+        """Refuse records that are ``wrong``; a missing truth counts as none."""
         wrong = wrong.fill_null(value=False)
         count = int(wrong.sum())
         if not count:
@@ -85,7 +73,6 @@ class SourceRecords:
         Parameters
         ----------
         owner : whose that is which a record names, one each; null where it is nobody's
-        named : what it is, such as "a visit"
         """
         self.refuse(
             self.frame[ID].ne_missing(owner), f"{named} of another patient", "Correct whose they are, or leave them out"
@@ -112,9 +99,7 @@ class Profile:
 
     Attributes
     ----------
-    people : one record a patient
     conditions : what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
-    claims : `DATE`, `END`, and what else is known of a claim
     """
 
     people: Callable[..., People]

@@ -56,13 +56,7 @@ class Bills:
 
 
 def claims(seed: int, people: MadePeople, records: MadeRecords, codes: pl.Series, code_at: Whole) -> pl.DataFrame:
-    """Return the claims, sorted by patient and date.
-
-    Parameters
-    ----------
-    codes : ICD-9 codes of all conditions, one behind the other
-    code_at : where those of each condition begin
-    """
+    """Return the claims, sorted by patient and date."""
     draws = SeededDraws(seed, "claims")
     bills = _billed(draws, people, records)
     n = bills.patient.size

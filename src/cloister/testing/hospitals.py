@@ -20,11 +20,6 @@ class Hospital:
     ----------
     patients : one row a patient: mrn (the id), name, age, sex, zip, ethnicity (null where unknown), admitted,
         diagnosis (what they were admitted for, ICD-10-CM)
-    codes : one row a patient: patient_id, codes (ICD-9-CM, separated by spaces, each once)
-    codes_icd10 : the same in ICD-10-CM
-    trajectories : patient_id, code (ICD-9-CM), age in whole years; one row a code and year, by patient and age
-    samples : one row a patient: patient_id, dna (letters at six sites)
-    claim_patients : one row a patient: patient_id, birth_date, sex
     claims : patient_id, date, end_date, paid_date, icd9, cpt, place_of_service, specialty (null where unknown),
         provider; at least one row a patient, by patient and date
     """
@@ -50,8 +45,7 @@ class Hospital:
 
         Raises
         ------
-        FileExistsError
-            A file of that name is there already; the ones before it were written.
+        FileExistsError : A file of that name is there already; the ones before it were written.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -79,11 +73,6 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
     seed : from 0
     n : number of patients, at least 1
 
-    Raises
-    ------
-    ValueError
-        ``seed`` or ``n`` is too small.
-
     Examples
     --------
     >>> small = hospital(n=200)
@@ -109,15 +98,6 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
 
 def hospital_patients(seed: int = 0, n: int = 1000) -> pl.DataFrame:
     """Return the table of patients of `hospital` alone, which is quicker made.
-
-    Parameters
-    ----------
-    seed, n : as of `hospital`
-
-    Raises
-    ------
-    ValueError
-        As of `hospital`.
 
     Examples
     --------

@@ -30,7 +30,6 @@ class Workload:
 
     Attributes
     ----------
-    queries : sets of pairs
     counts : (n_queries,) int64, patients of the original who have all pairs of each
     """
 
@@ -47,12 +46,6 @@ def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_P
     Parameters
     ----------
     percent : above 0, at most 100; the paper asks for 1
-    largest : most pairs of a set
-
-    Raises
-    ------
-    InputError
-        It is no percentage, or there are too many sets.
     """
     if not 0 < percent <= 100:
         raise InputError(f"A workload is a percentage of the patients above 0 and up to 100, not {percent:g}.")
@@ -71,13 +64,7 @@ def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_P
 
 
 def query_of(trajectories: Trajectories, pairs: Sequence[tuple[str, Number]]) -> Query | None:
-    """Return a query by codes and ages as text; None if one of them is not in the domain, so that nobody has it.
-
-    Raises
-    ------
-    InputError
-        There is no pair, or an age is no number from 0 on.
-    """
+    """Return a query by codes and ages as text; None if one of them is not in the domain, so that nobody has it."""
     if not pairs:
         raise InputError("A query needs at least one pair of code and age.")
     code_at = {code: number for number, code in enumerate(trajectories.vocabulary)}
@@ -99,11 +86,6 @@ def count(original: Trajectories, query: Query) -> int:
 
 def estimate(released: AnonymizedTrajectories, queries: Sequence[Query]) -> NDArray[np.float64]:
     """Return how many patients a release says have all pairs of each query: (n_queries,), at least 0.
-
-    Raises
-    ------
-    InputError
-        A query has more than 12 pairs.
 
     Examples
     --------

@@ -31,12 +31,7 @@ AS_RECORDED_UNDER = ("interval", "suppress")
 
 
 def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:
-    """Return one row for each label of codes and of ages that is released, and one for each other column.
-
-    Parameters
-    ----------
-    codes, ages : kinds of the hierarchies
-    """
+    """Return one row for each label of codes and of ages that is released, and one for each other column."""
     rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)]
     rows += [(CODE, "quasi-identifier", codes, None, label, _of_code(label)) for label in _labels(released, CODE)]
     rows += [(AGE, "quasi-identifier", ages, None, label, _of_age(label, ages)) for label in _labels(released, AGE)]

@@ -138,11 +138,6 @@ def _word(words: type[Word], word: str, what: str) -> Word:
 def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
     """Return the weights of codes and ages as exact ratios.
 
-    Raises
-    ------
-    InputError
-        They are not two numbers from 0 on that add up to 1.
-
     Examples
     --------
     >>> weights_of("0.3", 0.7)
@@ -184,8 +179,6 @@ class AnonymizedTrajectories:
 
     Attributes
     ----------
-    k : what is promised
-    code_tree, age_tree : the hierarchies as bound to the domain
     sizes : (n_clusters,) int64, patients of each cluster, at least k
     offsets : (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed
         has an empty one, and is written as the one row (`*`, `*`) a patient
@@ -291,11 +284,8 @@ class ProtectedTrajectories:
 
     Attributes
     ----------
-    released : what is released
     alignment : who went where; secret
     losses : what was lost; secret until rounded
-    blocks : in how many blocks the patients were clustered; 1: all were compared with each other
-    outcomes : sets of the utility policy, in its order
     """
 
     released: AnonymizedTrajectories

@@ -25,13 +25,7 @@ class Cluster:
 
 
 def require_possible(problem: Problem, diversity: Diversity) -> None:
-    """Refuse sensitive values of which one is too frequent for any cluster of all.
-
-    Raises
-    ------
-    NoSafeRelease
-        One is that of more than one in l patients.
-    """
+    """Refuse sensitive values of which one is too frequent for any cluster of all."""
     counts = np.bincount(problem.value[problem.value >= 0])
     if counts.size and int(counts.max()) * diversity.l > problem.value.size:
         raise NoSafeRelease(

@@ -13,12 +13,7 @@ from cloister.io import EventSource
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedTrajectories:
-    """Trajectories as numbers; the fields are those of `Trajectories`.
-
-    Attributes
-    ----------
-    vocabulary, age_values, offsets, codes, ages, ids : as there
-    """
+    """Trajectories as numbers; the fields are those of `Trajectories`."""
 
     vocabulary: tuple[str, ...] = field(repr=False)
     age_values: tuple[str, ...] = field(repr=False)
@@ -43,13 +38,7 @@ def is_code(code: object) -> bool:
 
 
 def encode(source: EventSource) -> EncodedTrajectories:
-    """Number the events of every patient; patients stand in the order of their ids.
-
-    Raises
-    ------
-    InputError
-        A code cannot be told from the root of a hierarchy, or cannot be written.
-    """
+    """Number the events of every patient; patients stand in the order of their ids."""
     _check_codes(source)
     vocabulary = [str(code) for code in source.codes.unique().sort()]
     age_values = sorted(source.ages.unique().to_list(), key=Decimal)

@@ -37,12 +37,7 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 def exact_figures(
     given: GivenTrajectories, settings: ReleaseSettings, domain: Domain, protected: ProtectedTrajectories
 ) -> dict[str, Any]:
-    """Return figures for the custodian alone.
-
-    Parameters
-    ----------
-    domain : what was protected
-    """
+    """Return figures for the custodian alone."""
     exact: dict[str, Any] = {
         "patients": given.trajectories.n_patients,
         "pairs": given.trajectories.n_pairs,

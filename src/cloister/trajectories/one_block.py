@@ -17,13 +17,7 @@ def cluster_block(domain: Domain, sequences: Sequences, k: int, diversity: int) 
 
 
 def check_groups(sequences: Sequences, found: Groups, k: int) -> None:
-    """See that every patient of a block is in one cluster of k or more, and every pair has a place or none.
-
-    Raises
-    ------
-    InternalError
-        It is not so.
-    """
+    """See that every patient of a block is in one cluster of k or more, and every pair has a place or none."""
     lengths = np.diff(sequences.start)[found.member]
     most = np.repeat(np.repeat(found.length, found.size), lengths)
     sound = (

@@ -24,9 +24,6 @@ class Problem:
 
     Attributes
     ----------
-    code_tree, age_tree : the hierarchies bound to the domain
-    domain : the same for the compiled search, with what a leaf is worth
-    offsets, symbols : the pairs of each patient, as numbers
     code, age : (n_symbols,) int32, rank of the leaves of each pair
     order : (n_patients,) int64, patients by content: length, pairs, sensitive value, side row
     first : (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
@@ -86,13 +83,7 @@ def units(weights: tuple[Fraction, Fraction], n_codes: int, n_ages: int) -> tupl
 def pose(
     trajectories: Trajectories, trees: tuple[Tree, Tree], request: TrajectoriesRequest, side: Side | None = None
 ) -> Problem:
-    """Return the problem of clustering these trajectories.
-
-    Raises
-    ------
-    InputError
-        The weights are too fine to compare losses exactly.
-    """
+    """Return the problem of clustering these trajectories."""
     code_tree, age_tree = trees
     value = np.full(trajectories.n_patients, -1, dtype=np.int32)
     if side is not None and side.sensitive is not None and request.diversity is not None:

@@ -53,16 +53,12 @@ def anonymize(
 
     Parameters
     ----------
-    side : what rides along with the patients
     threads : that blocks are clustered on; all cores if None
-    cluster : clusters the blocks elsewhere; where, does not change what is found
 
     Raises
     ------
-    InputError
-        There are no patients, a hierarchy does not have all values, or weights are too fine.
-    NoSafeRelease
-        There are fewer than k patients, or no clusters of the diversity asked for.
+    InputError : There are no patients, a hierarchy does not have all values, or weights are too fine.
+    NoSafeRelease : There are fewer than k patients, or no clusters of the diversity asked for.
 
     References
     ----------

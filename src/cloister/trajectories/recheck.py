@@ -41,9 +41,7 @@ class TrajectoriesOriginal:
 
     Attributes
     ----------
-    given : the trajectories, and what rides along, as read again
     crosswalk : written with the release; None where it is not given
-    code_hierarchy, age_hierarchy : where they are files
     """
 
     given: GivenTrajectories
@@ -55,16 +53,7 @@ class TrajectoriesOriginal:
 def recheck_trajectories(
     folder: Path, manifest: Manifest, k: int | None = None, original: TrajectoriesOriginal | None = None
 ) -> Verdict:
-    """Check hashes, form, promise, codebook and figures of a release folder.
-
-    Parameters
-    ----------
-    k : what the recipient expects, whatever the manifest says
-
-    Raises
-    ------
-    InputError : what is given of the original does not fit the release
-    """
+    """Check hashes, form, promise, codebook and figures of a release folder."""
     failures = check_files(folder, manifest)
     name = data_file(manifest)
     if failures or name is None or not os.path.isfile(folder / CODEBOOK):

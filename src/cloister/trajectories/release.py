@@ -23,7 +23,6 @@ class TrajectoriesRelease(DataFileRelease):
 
     Attributes
     ----------
-    anonymized : what is released: clusters, and the sequence of each
     side : the side columns under the released ids; None where nothing rides along
     """
 

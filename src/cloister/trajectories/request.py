@@ -34,14 +34,6 @@ class GivenTrajectories:
 
     Attributes
     ----------
-    trajectories : one sequence a patient
-    side : what rides along
-    name : name of the file, or what else it was
-    columns : which column of the file is what
-    not_released : other columns of the file
-    delimiter : of the file, else a comma
-    format : of the file, else csv
-    notes : what a user should know about how they were read
     source : the events as read, to name the line of one; None where there is no file
     """
 
@@ -62,7 +54,6 @@ class ReleaseSettings:
 
     Attributes
     ----------
-    unknown : what becomes of codes that the hierarchy does not have
     workload : which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent
         of the patients have; None: none
     policy : where the sets of codes came from that must not be generalized with others
@@ -78,13 +69,7 @@ class ReleaseSettings:
 
 
 def percent_of(workload: str) -> float:
-    """Return the percentage that a workload names.
-
-    Raises
-    ------
-    InputError
-        It names none.
-    """
+    """Return the percentage that a workload names."""
     found = WORKLOAD.fullmatch(workload)
     percent = float(found[1]) if found else 0.0
     if not 0 < percent <= 100:
@@ -105,18 +90,7 @@ def read_given(
     missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
 ) -> GivenTrajectories:
-    """Read trajectories with where they came from.
-
-    Parameters
-    ----------
-    side : file of what rides along, one row a patient
-    usual_delimiter : taken where none can be detected; the rest as of `Trajectories.read`
-
-    Raises
-    ------
-    InputError
-        As of `Trajectories.read`, or the side file has other patients.
-    """
+    """Read trajectories with where they came from."""
     source = read_code_events(
         path,
         columns=columns,
@@ -157,13 +131,7 @@ def _with_side(
 
 
 def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown) -> None:
-    """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so.
-
-    Raises
-    ------
-    InputError
-        There is such a code.
-    """
+    """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so."""
     vocabulary = given.trajectories.vocabulary
     outside = hierarchy.outside(vocabulary) if unknown is Unknown.ERROR else []
     if outside and given.source is not None:
@@ -177,13 +145,7 @@ def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
-    """Return trajectories if they can be used.
-
-    Raises
-    ------
-    InputError
-        There are none.
-    """
+    """Return trajectories if they can be used."""
     if not isinstance(trajectories, Trajectories):
         raise InputError("Trajectories are needed, as Trajectories.read or Trajectories.from_records return them.")
     if not trajectories.n_patients:

@@ -73,12 +73,6 @@ class Trajectories:
             spaces around
         ids : one a record, none missing or twice; spaces around them do not count
         vocabulary, age_values : codes and ages that are in the domain whether they occur or not
-
-        Raises
-        ------
-        InputError
-            A patient has no pairs, something is no pair or no code, an age is no number from 0 on, or ids are not one a
-            record.
         """
         rows = [_pairs(record, row) for row, record in enumerate(records, start=1)]
         for row, pairs in enumerate(rows, start=1):
@@ -119,11 +113,6 @@ class Trajectories:
         date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
             (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
         encoding, delimiter, missing : overrule what is detected; texts that stand for a missing value
-
-        Raises
-        ------
-        InputError
-            The file cannot be read or lacks a column, a line lacks something, or an age is no number from 0 on.
         """
         columns = EventColumns(id, code, age, date, anchor, age_unit)
         source = read_code_events(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
@@ -183,11 +172,6 @@ def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Serie
 
 def age_text(age: Number, row: int | None = None) -> str:
     """Return an age as it is written: `33` for 33 and 33.0, `33.5`.
-
-    Raises
-    ------
-    InputError
-        It is no number from 0 on, of at most nine digits before the point.
 
     Examples
     --------

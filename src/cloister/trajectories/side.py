@@ -21,8 +21,6 @@ class SideTable:
     Attributes
     ----------
     frame : (n_patients,) rows of text, null where missing; without the id
-    name : of the file, or what else it was
-    id : the column of the file that tells patients apart
     """
 
     frame: pl.DataFrame = field(repr=False)
@@ -43,33 +41,13 @@ def read_side(
     missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
 ) -> SideTable:
-    """Read what rides along with patients.
-
-    Parameters
-    ----------
-    path : CSV or Parquet, one row a patient
-    ids : the patients, as text, each once
-    id : column that tells patients apart; without, the first of the usual names is taken
-    events : name of the file of the trajectories, for messages
-    encoding, missing, usual_delimiter : as of `cloister.io.read_table`
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, has not one row for each patient, or another column that identifies patients.
-    """
+    """Read what rides along with patients."""
     source = read_table(path, encoding=encoding, missing=missing, usual_delimiter=usual_delimiter)
     return joined(source.frame, ids, source.name, id, events)
 
 
 def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> SideTable:  # noqa: A002
-    """Return the side columns in the order of the patients.
-
-    Raises
-    ------
-    InputError
-        As of `read_side`.
-    """
+    """Return the side columns in the order of the patients."""
     column = _id_column(frame.columns, name, id)
     keys = as_text(frame[column]).str.strip_chars()
     _check_keys(keys, column, name)
@@ -137,17 +115,7 @@ def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id:
 
 
 def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> Side:
-    """Return what the methods see of side columns.
-
-    Parameters
-    ----------
-    sensitive : column whose values are to differ within a cluster
-
-    Raises
-    ------
-    InputError
-        There is no such column.
-    """
+    """Return what the methods see of side columns."""
     if table is None:
         if sensitive is not None:
             raise InputError(f"The sensitive column {sensitive!r} is looked for in a side file. Give one with --side.")

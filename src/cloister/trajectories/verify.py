@@ -58,10 +58,6 @@ class Promise:
 def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | None = None) -> Verdict:
     """Check released trajectories: form, order, k copies, what rides along; with the original every pair.
 
-    Parameters
-    ----------
-    secret : the original, and where its pairs went as far as that is known
-
     References
     ----------
     Tamersoy et al. (2012), Definitions 1 and 3, and the problem statement of section III.G.

@@ -18,13 +18,7 @@ ROUNDED = 0.0005 + 1e-9
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
-    """Whether published losses are as far as they follow from the files and, where it is given, from the original.
-
-    Parameters
-    ----------
-    secret : for the exact losses; without it they are only bounded: what nothing is said of was lost
-    k : patients that have a common value
-    """
+    """Whether published losses are as far as they follow from the files and, where it is given, from the original."""
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
     least = utility.codes_untold / rows, utility.ages_untold / rows
@@ -68,10 +62,6 @@ def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple
 
     Where each pair went need not be known: a row stands for one pair, and all others are suppressed. A patient without
     pairs is one row of `*`, which loses as much as the suppressed pair that it may be.
-
-    Parameters
-    ----------
-    secret : a release of it that passed every check
     """
     original = secret.trajectories
     codes, ages = common_values(secret, k)

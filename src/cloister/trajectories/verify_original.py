@@ -37,8 +37,6 @@ class Secret:
 
     Attributes
     ----------
-    trajectories : the original, as it was protected
-    codes, ages : the hierarchies
     side : what rode along, in the order of the patients; None where nothing did
     origin : (n_patients,) the patient of the original behind each released one; None: not known
     position : (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed;
@@ -55,12 +53,7 @@ class Secret:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels:
-    """What each value of a column may be released as.
-
-    Attributes
-    ----------
-    covering : of each value, itself and all labels above it
-    """
+    """What each value of a column may be released as."""
 
     covering: Covered = field(repr=False)
 

@@ -44,7 +44,6 @@ class CountedSets:
     ----------
     offsets : (n_records + 1,) int64, where the items of each record begin
     items : item numbers from 0, ascending within a record
-    n_items : size of the vocabulary
     starts : (n_items + 1,) int64, where the records of each item begin in ``records``
     records : records that hold an item, ascending, item by item
     """
@@ -164,7 +163,6 @@ def matching_errors(true: Counts, estimates: Sequence[Counts]) -> Means:
     Parameters
     ----------
     true : (n_constraints,) records of the original that match, at least 1
-    estimates : the same on reconstructions
     """
     truth = true.astype(np.float64)
     errors: Means = (truth - np.mean(np.array(estimates, dtype=np.float64), axis=0)) / truth
@@ -250,7 +248,6 @@ class TermSets:
 
     Attributes
     ----------
-    counted : the records, as sets of term numbers
     term_of : (n_codes,) number of the term that each code is in, below 0 for a code that is suppressed
     sizes : (n_terms,) codes of each term
     """

@@ -39,11 +39,6 @@ def frequent_itemsets(offsets: Offsets, items: Items, least: int, *, largest: in
     items : item numbers from 0, ascending within a record
     least : smallest support, at least 1
     largest : most items of a set; None for any number
-
-    Raises
-    ------
-    InputError
-        There are more than `MOST_ITEMSETS`.
     """
     if least < 1:
         raise ValueError(f"the support must be at least 1, not {least}")

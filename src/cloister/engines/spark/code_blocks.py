@@ -33,8 +33,6 @@ class CodeBlock:
     Attributes
     ----------
     names : the codes that occur, in the order of their UTF-8 bytes
-    offsets, items : as of `CodeSets`
-    ids : of the records, where they are asked for
     """
 
     names: list[str] = field(repr=False)
@@ -54,11 +52,8 @@ class Blocks:
 
     Attributes
     ----------
-    frame : rows whose body is a `CodeBlock`; cached
     vocabulary : all codes, in the order of their UTF-8 bytes
     supports : (n_codes,) int64
-    n_records, n_empty : records with codes, and those without, left out
-    skipped : whether lines without a code were passed over
     """
 
     frame: Any
@@ -76,15 +71,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class BlockReading:
-    """How lines become records.
-
-    Attributes
-    ----------
-    form : which column is what; holds no cells
-    repeats : whether the n-th occurrence of a code is an item of its own
-    is_csv : whether the lines were decoded from text
-    records : of a block, about
-    """
+    """How lines become records."""
 
     form: CodeSource
     repeats: bool = False

@@ -34,13 +34,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class SparkFiles:
-    """Files as they lie on disk.
-
-    Attributes
-    ----------
-    path : a file, or a folder of files that have the same columns
-    encoding, delimiter : overrule what is detected in CSV
-    """
+    """Files as they lie on disk."""
 
     path: Path
     encoding: str | None = None

@@ -26,12 +26,7 @@ LOOK_S = 1.0
 
 
 def call_spark(action: Callable[[], Result], refusal: str = FAILED) -> Result:
-    """What ``action`` returns; whatever Spark raises is forgotten, and ``refusal`` raised in its place.
-
-    Raises
-    ------
-    InputError : ``refusal``, when ``action`` raised anything but an error of ours, an interruption or a lack of memory
-    """
+    """What ``action`` returns; whatever Spark raises is forgotten, and ``refusal`` raised in its place."""
     try:
         return action()
     except (CloisterError, MemoryError):

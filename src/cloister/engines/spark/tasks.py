@@ -24,13 +24,7 @@ KNOWN: dict[str, type[CloisterError]] = {
 
 @dataclass(frozen=True, repr=False)
 class Row:
-    """One row between driver and workers.
-
-    Attributes
-    ----------
-    part : a number by which rows are brought together
-    head, body : packed by `pack`; the head is small
-    """
+    """One row between driver and workers."""
 
     part: int
     head: bytes = b""
@@ -82,15 +76,7 @@ def on_workers(frame: Any, work: Callable[[Iterator[Any]], Iterable[Row]]) -> An
 
 
 def collected(frame: Any) -> Iterator[Row]:
-    """Return the rows of a frame, partition by partition.
-
-    Raises
-    ------
-    CloisterError
-        A worker raised one.
-    InputError
-        Spark failed.
-    """
+    """Return the rows of a frame, partition by partition."""
     found = call_spark(lambda: frame.toLocalIterator())
     while True:
         row = call_spark(lambda: next(found, None))

@@ -24,27 +24,14 @@ Blocks = Sequence[Callable[[], Sequences]]
 
 
 def cluster_on(session: Any, before: Before | None = None) -> ClusterBlocks:
-    """Return what clusters blocks on the workers of a session.
-
-    Parameters
-    ----------
-    before : called by the worker before each block; for tests
-    """
+    """Return what clusters blocks on the workers of a session."""
     return partial(_cluster, session, before)
 
 
 def _cluster(
     session: Any, before: Before | None, domain: Domain, blocks: Blocks, k: int, diversity: int
 ) -> list[Groups]:
-    """The clusters of each block.
-
-    Raises
-    ------
-    InputError
-        Spark failed.
-    InternalError
-        What came back is not what was sent, or a cluster has fewer than k patients.
-    """
+    """The clusters of each block."""
 
     def work(batches: Iterable[Any]) -> Iterator[Row]:
         for number, content in _joined(batches).items():
