@@ -1,10 +1,12 @@
-"""The forms of this shape: trajectories, what is asked, what is released, and the secret beside it."""
+"""The forms of this shape: trajectories, the request, what is released and written, and the secret beside it."""
 
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal, TypeVar
+
+import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy.ladder import ROOT, Hierarchy
@@ -296,3 +298,24 @@ class ProtectedTrajectories:
 
     def __repr__(self) -> str:
         return f"ProtectedTrajectories({self.released!r})"
+
+
+ID, CODE, AGE = "id", "code", "age"
+COLUMNS = (ID, CODE, AGE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenTrajectories:
+    """What stands in the data file and the side file.
+
+    Attributes
+    ----------
+    frame : ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
+    side : ``id`` and the side columns (text); None where nothing rides along
+    """
+
+    frame: pl.DataFrame
+    side: pl.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        return f"WrittenTrajectories({self.frame.height} rows)"

@@ -14,16 +14,13 @@ from cloister.release_folder import CODEBOOK, SIDE, check_files, data_file, read
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .data_file import COLUMNS, ID, WrittenTrajectories
+from .data import COLUMNS, ID, WrittenTrajectories
 from .domain import fitted
-from .facts import facts_of
+from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories
-from .shown import shown_of
 from .verify import Promise, verify
-from .verify_figures import losses_agree
-from .verify_original import Integers, Secret
+from .verify_original import Integers, Secret, losses_agree
 
 CHECKED = (
     "files are as they were released, and no others are there",

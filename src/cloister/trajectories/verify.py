@@ -12,8 +12,7 @@ from cloister.checks import Checks
 from cloister.hierarchy.ladder import ROOT
 from cloister.results import Verdict
 
-from .data import Diversity
-from .data_file import AGE, CODE, COLUMNS, ID, WrittenTrajectories
+from .data import AGE, CODE, COLUMNS, ID, Diversity, WrittenTrajectories
 from .verify_original import Secret, check_original, labels_of
 
 BETWEEN = "\0"

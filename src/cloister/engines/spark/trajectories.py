@@ -10,8 +10,10 @@ from functools import partial
 from typing import Any
 
 from cloister.errors import InternalError
-from cloister.trajectories.one_block import Domain, Groups, Sequences, cluster_block
-from cloister.trajectories.protect import ClusterBlocks
+from cloister.kernels.alignment import Domain
+from cloister.kernels.grouping import Groups
+from cloister.kernels.nearest import Sequences
+from cloister.trajectories.protect import ClusterBlocks, cluster_block
 
 from .failures import call_spark
 from .tasks import DATA, PIECE, Row, computed, in_pieces, on_workers, pack, rows_of, unpack
