@@ -1,8 +1,12 @@
-"""The frozen records that pass between stages. Imports nothing of ours."""
+"""The frozen records that pass between stages, and what a verifier found. Imports nothing of ours."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 Levels = Mapping[str, int]
 """Level of each quasi-identifier, by column name."""
@@ -132,3 +136,18 @@ class Utility:
 
 Manifest = dict[str, Any]
 """The contents of ``release.json``."""
+
+
+class Checks:
+    """Collects what was checked and what failed."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failures: list[str] = []
+
+    def require(self, holds: "bool | np.bool_", promise: str) -> bool:
+        """Note a promise, and that it failed if it does not hold."""
+        self.done.append(promise)
+        if not holds:
+            self.failures.append(f"not so: {promise}")
+        return bool(holds)

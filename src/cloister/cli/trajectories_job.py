@@ -21,7 +21,7 @@ from cloister.release import Release
 from cloister.release_folder import REPORT, SIDE
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
-from cloister.settings.declared import asked, stated
+from cloister.settings import asked, stated
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.data import Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes

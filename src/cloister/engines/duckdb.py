@@ -36,7 +36,7 @@ LINE = re.compile(r"Line:?\s*(\d+)")
 
 @dataclass(frozen=True)
 class DuckDBDatabase:
-    """A query to a DuckDB file whose records stay there; see `cloister.engines.relation.Database`."""
+    """A query to a DuckDB file whose records stay there; see `cloister.engines.statements.Database`."""
 
     query: Query = field(repr=False)
     columns: tuple[EngineColumn, ...]

@@ -8,12 +8,12 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text
-from cloister.io.header import (
+from cloister.io.columns import (
     CODE_NAMES,
     CODES_NAMES,
     ID_NAMES,
     Header,
+    as_text,
     not_released,
     taken_as,
     text_of_codes,

@@ -8,14 +8,9 @@ from typing import Any
 
 from cloister.errors import InputError, did_you_mean
 
-from .alpha_k_anonymity import AlphaKAnonymity
-from .average_risk import AverageRisk
-from .beta_likeness import BetaLikeness, EnhancedBetaLikeness
-from .delta_disclosure import DeltaDisclosure
-from .delta_presence import DeltaPresence
-from .k_anonymity import KAnonymity
-from .k_map import SIGNIFICANCE, KMap
-from .l_diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from .class_size import SIGNIFICANCE, AverageRisk, DeltaPresence, KAnonymity, KMap
+from .l_diversity import AlphaKAnonymity, EntropyLDiversity, LDiversity, RecursiveLDiversity
+from .likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from .rule import PrivacyRule
 from .t_closeness import TCloseness
 from .uniqueness import PopulationUniqueness, SampleUniqueness

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
-from .parameters import name_of, real_number, written
 from .rule import (
     Counts,
     EquivalenceClasses,
@@ -24,9 +23,12 @@ from .rule import (
     at_most,
     class_of_cell,
     class_sums,
+    name_of,
+    real_number,
     recorded,
     recorded_whole,
     shares,
+    written,
 )
 
 

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
-from .parameters import real_number, whole_number, written
 from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
-from .rule import TOLERANCE, at_most
+from .rule import TOLERANCE, at_most, real_number, whole_number, written
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,7 @@ from .fhir_resources import (
     without_left,
     years_in,
 )
-from .files import Files
-from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, People, Profile, SourceRecords
+from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, Files, People, Profile, SourceRecords
 
 ICD_CODE = "icd_code"
 OWNER = "\0owner"

@@ -12,8 +12,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.text import text_of, unpacked
 
-from .files import Files, Member
-from .records import FILE, ROW, SourceRecords
+from .records import FILE, ROW, Files, Member, SourceRecords
 
 LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')

@@ -12,7 +12,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import EventColumns, EventSource, Query, as_text, read_table
-from cloister.io.header import ID_NAMES, listed
+from cloister.io.columns import ID_NAMES, listed
 from cloister.sources import read_code_events
 
 from .data import Side, Trajectories

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cloister.checks import Checks
 from cloister.hierarchy.ladder import ROOT
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
 from .data import AGE, CODE, COLUMNS, ID, Diversity, WrittenTrajectories
 from .verify_original import Secret, check_original, labels_of

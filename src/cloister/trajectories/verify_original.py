@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checks import Checks
 from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
+from cloister.results import Checks
 
 from .data import AGE, CODE, ID, Trajectories, WrittenTrajectories
 from .manifest import TrajectoriesUtility

@@ -15,7 +15,7 @@ from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
-from cloister.settings.declared import asked
+from cloister.settings import asked
 from cloister.trajectories.data import (
     Constraint,
     Cost,

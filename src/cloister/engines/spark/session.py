@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from cloister.errors import InputError
 
 from ..choice import SPARK, is_spark
-from .failures import call_spark, impatient, quiet, unwarned
+from .tasks import call_spark, impatient, quiet, unwarned
 
 REMOTE, MASTER = "sc://", "spark://"
 WAIT_S = 10.0

@@ -16,14 +16,14 @@ from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
 
 from ..relation import EngineColumn, as_in_file, kind_of
-from .code_source import UNREADABLE, SparkFiles, files_frame, first_file, quoted
-from .failures import call_spark
+from .code_blocks import UNREADABLE, SparkFiles, files_frame, first_file, quoted
 from .session import session_of, spark_session
+from .tasks import call_spark
 
 
 @dataclass(frozen=True)
 class SparkTable:
-    """Files that Spark counts; see `cloister.engines.relation.Engine`."""
+    """Files that Spark counts; see `cloister.engines.statements.Engine`."""
 
     session: Any = field(repr=False)
     view: str

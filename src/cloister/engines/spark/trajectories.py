@@ -15,8 +15,7 @@ from cloister.kernels.grouping import Groups
 from cloister.kernels.nearest import Sequences
 from cloister.trajectories.protect import ClusterBlocks, cluster_block
 
-from .failures import call_spark
-from .tasks import DATA, PIECE, Row, computed, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import DATA, PIECE, Row, call_spark, computed, in_pieces, on_workers, pack, rows_of, unpack
 
 TASKS = 256
 """Tasks that blocks are spread over, at most."""
