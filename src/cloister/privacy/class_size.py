@@ -8,11 +8,21 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
-from .rule import EquivalenceClasses, Mask, at_least, at_most, checked_name, real_number, whole_number, written
+from .rule import (
+    EquivalenceClasses,
+    Mask,
+    NumberedRule,
+    at_least,
+    at_most,
+    checked_name,
+    real_number,
+    whole_number,
+    written,
+)
 
 
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(NumberedRule):
     """Every equivalence class of the release has at least ``k`` records.
 
     *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
@@ -56,21 +66,13 @@ class KAnonymity:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return classes.sizes >= self.k
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "k": self.k}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}={self.k}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         return f"every combination of quasi-identifiers that occurs is shared by at least {self.k} records"
 
 
 @dataclass(frozen=True)
-class AverageRisk:
+class AverageRisk(NumberedRule):
     """The mean over released records of 1 / (records of the class) is at most ``risk``.
 
     That mean is the number of classes over the number of records. The smallest classes are suppressed until it holds.
@@ -118,14 +120,6 @@ class AverageRisk:
         records = np.cumsum(sizes[::-1])[::-1]
         safe = at_most(kept / records, self.risk)
         return int(np.argmax(safe)) if safe.any() else len(sizes)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "risk": self.risk}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}={written(self.risk)}"
 
     def sentence(self) -> str:
         """Return the rule in words."""

@@ -19,6 +19,8 @@ from .rule import (
     Figures,
     Histogram,
     Mask,
+    NumberedRule,
+    SensitiveRule,
     at_least,
     at_most,
     below,
@@ -34,7 +36,7 @@ from .rule import (
 
 
 @dataclass(frozen=True)
-class LDiversity:
+class LDiversity(NumberedRule):
     """Every class has at least ``l`` distinct values of a sensitive column.
 
     *Guarantee*: somebody who finds the class of a patient is left with at least ``l`` possible values of the column.
@@ -76,21 +78,13 @@ class LDiversity:
         distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
         return distinct >= self.l
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "l": self.l}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={self.l}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         return f"every class has at least {self.l} different values of {self.column!r}"
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity:
+class EntropyLDiversity(SensitiveRule):
     """The entropy of a sensitive column in every class is at least the logarithm of ``l``.
 
     *Guarantee*: the values of a class are at least as uncertain as ``l`` equally frequent ones, on average over the
@@ -113,10 +107,6 @@ class EntropyLDiversity:
     column: str
 
     model: ClassVar[str] = "entropy-l-diversity"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", real_number("l", self.l, "above 1", lambda number: number > 1))
@@ -137,14 +127,6 @@ class EntropyLDiversity:
         entropy = np.log(np.maximum(total, 1)) - weighted / np.maximum(total, 1)
         return at_least(entropy, math.log(self.l)) & (total > 0)
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "l": self.l}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.l)}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         return (
@@ -154,7 +136,7 @@ class EntropyLDiversity:
 
 
 @dataclass(frozen=True)
-class RecursiveLDiversity:
+class RecursiveLDiversity(SensitiveRule):
     """In every class the most frequent sensitive value is rarer than ``c`` times all but the ``l`` - 1 most frequent.
 
     With the counts of the values in descending order, r1 < c (rl + ... + rm).
@@ -181,10 +163,6 @@ class RecursiveLDiversity:
     column: str
 
     model: ClassVar[str] = "recursive-l-diversity"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", real_number("c", self.c, "above 0", lambda number: number > 0))
@@ -206,14 +184,6 @@ class RecursiveLDiversity:
         most = class_maxima(histogram, counts)
         return below(most / total, self.c * (tail / total)) & (tail > 0)
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "c": self.c, "l": self.l}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.c)},{self.l}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         others = "the most frequent" if self.l == 2 else f"the {self.l - 1} most frequent"
@@ -231,7 +201,7 @@ def _descending(histogram: Histogram, counts: Counts) -> Counts:
 
 
 @dataclass(frozen=True)
-class AlphaKAnonymity:
+class AlphaKAnonymity(SensitiveRule):
     """Every class has at least ``k`` records, and no sensitive value a share of more than ``alpha`` in any class.
 
     Shares are those among the records in which the value is recorded: with missing ones in the total, each value would
@@ -260,10 +230,6 @@ class AlphaKAnonymity:
     column: str
 
     model: ClassVar[str] = "alpha-k-anonymity"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         alpha = real_number("alpha", self.alpha, "above 0 and below 1", lambda number: 0 < number < 1)
@@ -283,14 +249,6 @@ class AlphaKAnonymity:
         total = class_sums(histogram, counts)
         share = class_maxima(histogram, counts) / np.maximum(total, 1)
         return (classes.sizes >= self.k) & (total > 0) & at_most(share, self.alpha)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "alpha": self.alpha, "k": self.k}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.alpha)},{self.k}"
 
     def sentence(self) -> str:
         """Return the rule in words."""

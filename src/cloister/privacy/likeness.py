@@ -20,6 +20,7 @@ from .rule import (
     Figures,
     Histogram,
     Mask,
+    SensitiveRule,
     at_most,
     below,
     class_maxima,
@@ -34,17 +35,13 @@ from .rule import (
 
 
 @dataclass(frozen=True)
-class _Likeness(ABC):
+class _Likeness(SensitiveRule, ABC):
     """What both forms share: the gain of a value that they allow is for them to say."""
 
     beta: float
     column: str
 
     model: ClassVar[str]
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -54,14 +51,6 @@ class _Likeness(ABC):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return _gains_within(classes.histogram(self), self._limit)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "beta": self.beta}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.beta)}"
 
     @abstractmethod
     def sentence(self) -> str:
@@ -165,7 +154,7 @@ def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[F
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure:
+class DeltaDisclosure(SensitiveRule):
     """In every class the share of each sensitive value differs from that in the input by a factor below e^delta.
 
     For every value of the input, abs(ln(q / p)) < delta, q its share in the class and p its share in the input. So a
@@ -192,10 +181,6 @@ class DeltaDisclosure:
     column: str
 
     model: ClassVar[str] = "delta-disclosure"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -210,14 +195,6 @@ class DeltaDisclosure:
         factors = shares(histogram) / whole[histogram.value]
         is_complete = np.diff(histogram.start) == len(histogram.whole)
         return np.asarray(is_complete & below(class_maxima(histogram, np.abs(np.log(factors))), self.delta))
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "delta": self.delta}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.delta)}"
 
     def sentence(self) -> str:
         """Return the rule in words."""

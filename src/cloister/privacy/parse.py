@@ -219,22 +219,23 @@ def _text(value: object) -> str:
     return value
 
 
+def _stated_numbers(kind: Callable[..., PrivacyRule]) -> Callable[[Stated], PrivacyRule]:
+    """What makes a rule that is told by its fields."""
+    return lambda stated: kind(**{name: value for name, value in stated.items() if name != "model"})
+
+
+NUMBERED: tuple[type[PrivacyRule], ...] = (
+    *(KAnonymity, AverageRisk, SampleUniqueness, LDiversity, EntropyLDiversity, RecursiveLDiversity, AlphaKAnonymity),
+    *(BetaLikeness, EnhancedBetaLikeness, DeltaDisclosure),
+)
+
 MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
-    KAnonymity.model: lambda stated: KAnonymity(stated["k"]),
+    **{kind.model: _stated_numbers(kind) for kind in NUMBERED},
     KMap.model: _stated_k_map,
-    LDiversity.model: lambda stated: LDiversity(stated["l"], stated["column"]),
-    EntropyLDiversity.model: lambda stated: EntropyLDiversity(stated["l"], stated["column"]),
-    RecursiveLDiversity.model: lambda stated: RecursiveLDiversity(stated["c"], stated["l"], stated["column"]),
     TCloseness.model: _stated_closeness,
     DeltaPresence.model: lambda stated: DeltaPresence(
         stated["lower"], stated["upper"], name=_text(stated["population"])
     ),
-    AlphaKAnonymity.model: lambda stated: AlphaKAnonymity(stated["alpha"], stated["k"], stated["column"]),
-    BetaLikeness.model: lambda stated: BetaLikeness(stated["beta"], stated["column"]),
-    EnhancedBetaLikeness.model: lambda stated: EnhancedBetaLikeness(stated["beta"], stated["column"]),
-    DeltaDisclosure.model: lambda stated: DeltaDisclosure(stated["delta"], stated["column"]),
-    AverageRisk.model: lambda stated: AverageRisk(stated["risk"]),
-    SampleUniqueness.model: lambda stated: SampleUniqueness(stated["share"]),
     PopulationUniqueness.model: lambda stated: PopulationUniqueness(
         stated["share"], stated["population_size"], stated["estimator"]
     ),

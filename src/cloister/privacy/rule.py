@@ -9,7 +9,7 @@ includes it and fails where it does not.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -121,6 +121,35 @@ class TableRule(PrivacyRule, Protocol):
         ----------
         sizes : (n_classes,) int64, ascending
         """
+
+
+@dataclass(frozen=True)
+class NumberedRule:
+    """A rule that is told by its fields: the sensitive column, if it has one, and numbers."""
+
+    model: ClassVar[str]
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
+        column = {"column": stated.pop("column")} if "column" in stated else {}
+        return {"model": self.model, **column, **stated}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        stated = self.describe()
+        numbers = [written(number) for number in stated.values() if isinstance(number, int | float)]
+        return f"{self.model}{':' if 'column' in stated else ''}{stated.get('column', '')}={','.join(numbers)}"
+
+
+@dataclass(frozen=True)
+class SensitiveRule(NumberedRule):
+    """A rule about how often each value of a sensitive column occurs in a class; closed, and not monotone."""
+
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
 
 
 TOLERANCE = 1e-12

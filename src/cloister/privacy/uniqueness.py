@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 
 from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
-from .rule import TOLERANCE, at_most, real_number, whole_number, written
+from .rule import TOLERANCE, NumberedRule, at_most, real_number, whole_number, written
 
 
 @dataclass(frozen=True)
-class SampleUniqueness:
+class SampleUniqueness(NumberedRule):
     """At most a ``share`` of the released records are alone in their class.
 
     Records alone in their class are suppressed until that is so.
@@ -52,14 +52,6 @@ class SampleUniqueness:
         sizes : (n_classes,) int64, ascending
         """
         return _excess_uniques(_n_uniques(sizes), int(sizes.sum()), self.share)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "share": self.share}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}={written(self.share)}"
 
     def sentence(self) -> str:
         """Return the rule in words."""
