@@ -31,8 +31,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cloister.hierarchy import icd9, intervals
-from cloister.trajectories.answers import average_relative_error, frequent_pairs
 from cloister.trajectories.data import Cost, Method, ProtectedTrajectories, TrajectoriesRequest
+from cloister.trajectories.figures import average_relative_error, frequent_pairs
 from cloister.trajectories.protect import anonymize
 from cloister.trajectories.sequences import Trajectories
 from machine import machine

@@ -51,7 +51,7 @@ def _compiled_kernels() -> None:
     from cloister.codesets.generalization.protect import load_kernels as load_generalization_kernels
     from cloister.risk.assessment import load_kernels as load_risk_kernels
     from cloister.search.warm import load_kernels
-    from cloister.trajectories.warm import load_kernels as load_trajectory_kernels
+    from cloister.trajectories.protect import load_kernels as load_trajectory_kernels
 
     load_kernels()
     load_code_kernels()

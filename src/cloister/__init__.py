@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
-    from cloister.risk.assessment import CodesAssessment, TableAssessment
-    from cloister.risk.histories import HistoriesAssessment
+    from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories

@@ -25,10 +25,8 @@ class CloisterError(Exception):
     Attributes
     ----------
     message : what was asked, what was found, what to do; never a value of the data
-    file : name of the file concerned, if any (its name, not its path)
     row : number of the record concerned, counted from 1 after the header
     line : line of the text file, counted from 1; differs from ``row`` where quoted values span lines
-    column : name of the column concerned
     """
 
     kind: ClassVar[str] = "error"

@@ -21,17 +21,10 @@ RECORDS_THERE = "cloister_records"
 def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
     """Return the tally of a protected table in the order of its values; columns that stay there are missing in it.
 
-    Parameters
-    ----------
-    url : address of the database, without a password
-    manifest : of the release, whose fields were checked
-
     Raises
     ------
-    InputError
-        The database cannot be reached, or the table cannot be read.
-    GuaranteeViolation
-        Ids are not the numbers of the records in the order of their values.
+    InputError : The database cannot be reached, or the table cannot be read.
+    GuaranteeViolation : Ids are not the numbers of the records in the order of their values.
     """
     if not stated(lambda: is_place(manifest), "a table in a database"):
         raise InputError("The manifest release.json does not say in which table of a database its records are.")

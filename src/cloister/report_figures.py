@@ -114,12 +114,7 @@ def exact_figures_of(shown: Shown, published: Figures) -> Figures:
 
 
 def label_counts(texts: pl.Series, records: pl.Series | None = None) -> dict[Label, int]:
-    """Return how often each text occurs.
-
-    Parameters
-    ----------
-    records : how many have each of these texts; one unless given
-    """
+    """Return how often each text occurs."""
     times = pl.ones(len(texts), dtype=pl.Int64, eager=True) if records is None else records
     counted = pl.DataFrame([texts.alias("label"), times.alias("n")]).group_by("label").agg(pl.col("n").sum())
     return dict(zip(counted["label"].to_list(), counted["n"].to_list(), strict=True))

@@ -1,8 +1,12 @@
-"""The frozen records that pass between stages. Imports nothing of ours."""
+"""The frozen records that pass between stages, and what a verifier found. Imports nothing of ours."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 Levels = Mapping[str, int]
 """Level of each quasi-identifier, by column name."""
@@ -10,15 +14,7 @@ Levels = Mapping[str, int]
 
 @dataclass(frozen=True)
 class PropertyStatistics:
-    """What a search did with one inherited property of policies.
-
-    Attributes
-    ----------
-    inserts : policies stored
-    queries : policies asked for
-    hits : policies that had the property because a stored one has it
-    largest : most policies stored at a time
-    """
+    """What a search did with one inherited property of policies."""
 
     inserts: int
     queries: int
@@ -28,16 +24,7 @@ class PropertyStatistics:
 
 @dataclass(frozen=True)
 class SearchStatistics:
-    """What a search did to narrow the lattice down.
-
-    Attributes
-    ----------
-    insufficient_quality : the property that generalization alone loses too much, inherited by coarser policies
-    insufficient_protection : the property of not being safe, inherited by finer policies
-    store_seconds : time spent on storing properties and asking for them
-    store_bytes : memory of what is known about policies, at the end
-    seconds_to_best : time until the policy returned was found
-    """
+    """What a search did to narrow the lattice down."""
 
     insufficient_quality: PropertyStatistics | None = None
     insufficient_protection: PropertyStatistics | None = None
@@ -83,15 +70,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of an independent check of a release.
-
-    Attributes
-    ----------
-    holds : whether every check passed
-    how : one sentence on what was recomputed from what
-    checks : every check by name, with what was found
-    failures : what failed, in sentences without values; empty if the guarantee holds
-    """
+    """The outcome of an independent check of a release."""
 
     holds: bool
     how: str
@@ -105,13 +84,7 @@ class Risk:
 
     Attributes
     ----------
-    highest : 1 / smallest class
-    average : classes / records
     share_above_threshold : share of records whose risk is above ``threshold``
-    threshold : the risk that is taken as acceptable
-    classes : number of equivalence classes
-    smallest, largest : class sizes in records
-    histogram : records per class-size band, in order: (label, records)
     """
 
     highest: float
@@ -163,3 +136,18 @@ class Utility:
 
 Manifest = dict[str, Any]
 """The contents of ``release.json``."""
+
+
+class Checks:
+    """Collects what was checked and what failed."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failures: list[str] = []
+
+    def require(self, holds: "bool | np.bool_", promise: str) -> bool:
+        """Note a promise, and that it failed if it does not hold."""
+        self.done.append(promise)
+        if not holds:
+            self.failures.append(f"not so: {promise}")
+        return bool(holds)

@@ -31,18 +31,7 @@ def key(default: Default, allowed: str) -> Default:
 
 
 def read_toml(text: str, name: str, instead: str) -> dict[str, Any]:
-    """Return what a text states.
-
-    Parameters
-    ----------
-    name : of the file, for messages
-    instead : a command that writes a new file
-
-    Raises
-    ------
-    InputError
-        The text is no TOML; names the line. Or it nests deeper, or has longer numbers, than Python can read or write.
-    """
+    """Return what a text states."""
     problem = "nests too deep, or has a number of too many digits"
     try:
         content = tomllib.loads(text)
@@ -68,19 +57,7 @@ def _adapter(kind: Any) -> "TypeAdapter[Any]":
 
 
 def typed(content: Mapping[str, Any], kind: type[T], name: str, inside: Sequence[str] = ()) -> T:
-    """Return the record that a section of a TOML file states.
-
-    Parameters
-    ----------
-    kind : the dataclass
-    name : of the file, for messages
-    inside : keys that lead to the section
-
-    Raises
-    ------
-    InputError
-        A key is unknown, missing or not what it may be; names the key, what it may be, and the nearest known key.
-    """
+    """Return the record that a section of a TOML file states."""
     from pydantic import ValidationError
 
     found: Sequence[Any]

@@ -16,7 +16,6 @@ ALLOWED = {
     "errors": set(),
     "version": set(),
     "results": set(),
-    "checks": set(),
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
@@ -36,7 +35,6 @@ ALLOWED = {
         "trajectories",
         "hierarchy",
         "release",
-        "checks",
     },
     "released_in_database": {"errors", "results", "io", "release_folder", "tabular"},
     "privacy": {"privacy", "errors", "results"},
@@ -61,7 +59,6 @@ ALLOWED = {
         "codesets",
         "settings",
         "sources",
-        "checks",
         "errors",
         "results",
         "io",
@@ -77,7 +74,6 @@ ALLOWED = {
         "manifest",
         "settings",
         "sources",
-        "checks",
         "errors",
         "results",
         "io",
@@ -93,7 +89,6 @@ ALLOWED = {
         "settings",
         "sources",
         "typed_toml",
-        "checks",
         "errors",
         "results",
         "io",
@@ -300,7 +295,7 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
 def test_the_verifier_of_trajectories_loads_nothing_of_what_it_checks():
     """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
     loaded = modules_loaded("cloister.trajectories.verify")
-    protecting = ("clusters", "problem", "losses", "figures", "written", "protect")
+    protecting = ("clusters", "problem", "losses", "figures", "release", "protect")
 
     assert {"cloister.trajectories.verify_original", "cloister.trajectories.data"} <= loaded
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()

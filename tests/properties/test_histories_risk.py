@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracles import risk as oracle
 
 import cloister as cl
-from cloister.risk.histories import PATIENT, Attackers, cells_of, known_of
+from cloister.risk.assessment import PATIENT, Attackers, cells_of, known_of
 from cloister.verbs.assess_histories import assess_trajectories
 
 VALUES = st.sampled_from(["a", "b", "c", None])

@@ -27,7 +27,7 @@ from cloister.privacy import (
     SampleUniqueness,
     TCloseness,
 )
-from cloister.privacy.k_map import _least_class
+from cloister.privacy.class_size import _least_class
 from cloister.privacy.population_estimates import Sample, estimated_share
 from cloister.privacy.t_closeness import hierarchical_distance, ordered_distance
 

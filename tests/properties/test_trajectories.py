@@ -12,9 +12,8 @@ from tests.trajectories import cases, covered, numbered, setting, trees
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import suppress
-from cloister.trajectories.blocks import cut
 from cloister.trajectories.data import Constraint, Cost, Diversity, Method, Side, TrajectoriesRequest
-from cloister.trajectories.problem import pose
+from cloister.trajectories.problem import cut, pose
 from cloister.trajectories.protect import anonymize_under
 
 

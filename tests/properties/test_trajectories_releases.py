@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.flow.trajectories import protect_trajectories
-from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest
-from cloister.trajectories.data_file import WrittenTrajectories
+from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest, WrittenTrajectories
 from cloister.trajectories.domain import Unknown
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings
-from cloister.trajectories.side import SideTable
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, SideTable
 from cloister.trajectories.verify import Promise, verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])

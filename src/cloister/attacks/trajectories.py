@@ -14,8 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.release_folder import SIDE, WITH_SIDE, data_file, delimiter_told, read_data
 from cloister.results import Manifest
-from cloister.trajectories.data import Trajectories
-from cloister.trajectories.data_file import AGE, CODE, ID
+from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.domain import fitted
 from cloister.trajectories.manifest import TrajectoriesManifest, TrajectoriesSettings
 from cloister.trajectories.recheck import TrajectoriesOriginal

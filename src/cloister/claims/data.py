@@ -10,7 +10,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
-from cloister.io.header import listed, nearest_column
+from cloister.io.columns import listed, nearest_column
 from cloister.sources import read_claim_tables
 
 from .plan import ClaimsPlan

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.declared import Help
-from cloister.settings.release import RunOptions
+from cloister.settings import Help, RunOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.io import as_text, read_table
-from cloister.io.header import nearest_column
+from cloister.io.columns import nearest_column
 
 from .adversaries import AttackedClaims, ClaimsAttack, figures_of
 from .data import Claims

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checks import Checks
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
 from .data_file import (
     CLAIMS,

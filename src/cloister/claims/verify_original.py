@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checks import Checks
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
+from cloister.results import Checks
 
 from .data_file import (
     CLAIMS,

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checks import Checks
+from cloister.results import Checks
 
 from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, ClaimsPromise, WrittenClaims
 from .verify_holders import UNKNOWN

@@ -70,7 +70,7 @@ def assess_table(
     from cloister.cli.assess_summary import announce, print_table_risk, tell
     from cloister.cli.table_request import split_wanted
     from cloister.errors import InputError
-    from cloister.io.header import check_header
+    from cloister.io.columns import check_header
     from cloister.sources import read_table
     from cloister.verbs.assess import assess_frame
 

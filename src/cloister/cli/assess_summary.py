@@ -13,7 +13,7 @@ from cloister.io import Query, write_private
 from cloister.release_folder import MANIFEST
 
 if TYPE_CHECKING:
-    from cloister.risk.histories import Attackers
+    from cloister.risk.assessment import Attackers
 
 Summary = dict[str, Any]
 
@@ -216,7 +216,7 @@ def attackers_of(m: Sequence[str] | None, k: int, seed: int, *, repeats: bool) -
         Something is no whole number, or the seed is below 0.
     """
     from cloister.codesets.request import check_seed
-    from cloister.risk.histories import Attackers
+    from cloister.risk.assessment import Attackers
     from cloister.verbs.assess import USUAL_KNOWN
 
     return Attackers(whole_numbers(m, "-m") if m else USUAL_KNOWN, k, check_seed(seed), repeats)

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cloister.settings.declared import Help
-from cloister.settings.release import AsJson, Encoding, Missing, MissingAs, Quiet, Verbose, Visit
+from cloister.settings import AsJson, Encoding, Help, Missing, MissingAs, Quiet, Verbose, Visit
 
 
 @dataclass(frozen=True)

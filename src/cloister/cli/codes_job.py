@@ -25,7 +25,7 @@ from cloister.io import CodeColumns
 from cloister.io.disk import shown_name
 from cloister.release import Release
 from cloister.results import Manifest
-from cloister.settings.declared import asked, stated
+from cloister.settings import asked, stated
 from cloister.sources import profiled
 from cloister.stopwatch import Stopwatch
 
@@ -167,7 +167,7 @@ def prepare_on_spark(options: CodesOptions, watch: Stopwatch, request_of: Reques
     data, found = _file(options), _Found()
 
     def protect() -> Release:
-        from cloister.engines.spark.code_source import SparkFiles  # loads nothing of Spark before it is needed
+        from cloister.engines.spark.code_blocks import SparkFiles  # loads nothing of Spark before it is needed
         from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
         def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from cloister.cli.data_argument import data_of, data_word
 from cloister.errors import InputError
-from cloister.settings.declared import Setting, Words, settings_of
+from cloister.settings import Setting, Words, settings_of
 
 Options = TypeVar("Options")
 

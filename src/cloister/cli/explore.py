@@ -12,7 +12,7 @@ from cloister.cli.data_argument import Address
 from cloister.cli.declared import described, parameter
 from cloister.errors import InputError
 from cloister.jobs.sections import OPTIONS
-from cloister.settings.declared import settings_of
+from cloister.settings import settings_of
 
 EXAMPLE = (
     "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --rest drop "

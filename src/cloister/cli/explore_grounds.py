@@ -21,7 +21,7 @@ from cloister.io.text import load_text
 from cloister.jobs.job import FileSource
 from cloister.jobs.job_checks import check_part
 from cloister.jobs.sections import OPTIONS, Part, part_of
-from cloister.settings.declared import Words, settings_of
+from cloister.settings import Words, settings_of
 from cloister.sources import profiled, read_claim_tables
 from cloister.stopwatch import Stopwatch
 from cloister.typed_toml import read_toml

@@ -28,7 +28,7 @@ from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy
 from cloister.release import Release
 from cloister.results import Manifest
-from cloister.settings.declared import asked, stated
+from cloister.settings import asked, stated
 from cloister.stopwatch import Stopwatch
 
 USUAL_M = 2

@@ -11,7 +11,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
-from cloister.io.header import listed
+from cloister.io.columns import listed
 from cloister.sources import read_table
 from cloister.tabular.roles import check_columns
 

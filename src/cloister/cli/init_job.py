@@ -11,7 +11,7 @@ from cloister.cli.job_parts import Run, prepare_part
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
 from cloister.io import Query, Source, is_taken, write_private
-from cloister.io.header import check_header
+from cloister.io.columns import check_header
 from cloister.jobs.first_job import first_job
 from cloister.jobs.job import Job
 from cloister.sources import form_of, profiled, read_claim_tables, read_table

@@ -21,7 +21,7 @@ from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import HMAC, hmac_sentence
 from cloister.jobs.joined import with_codes
 from cloister.jobs.sections import OPTIONS, Part
-from cloister.settings.declared import settings_of
+from cloister.settings import settings_of
 from cloister.sources import Form, read_table
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.options import TableOptions

@@ -11,7 +11,7 @@ from types import FrameType
 
 from cloister.cli.output import complain
 from cloister.errors import InputError
-from cloister.io import partial
+from cloister.io import folder, remove_dead_partials
 
 LEAST = 2 * 2**30
 """Bytes of address space that the libraries need; with less they fail in any way, also by blaming the data."""
@@ -37,7 +37,7 @@ def watched_child() -> int | None:
     child = os.fork()
     if child == 0:
         os.close(begun)
-        partial.watcher = watcher
+        folder.watcher = watcher
         return None
     os.close(watcher)
 
@@ -53,6 +53,6 @@ def watched_child() -> int | None:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code >= 0:
         return code
-    for folder in set(folders):
-        partial.remove_dead_partials(Path(os.fsdecode(folder)))
+    for place in set(folders):
+        remove_dead_partials(Path(os.fsdecode(place)))
     return complain(InputError(TOO_LARGE), as_json=False, verbose=False) if code != -signal.SIGKILL else 128 - code

@@ -12,7 +12,7 @@ from cloister.errors import InternalError
 from cloister.hierarchy import Hierarchy
 from cloister.release import Attacked, Release
 from cloister.results import Manifest
-from cloister.settings.release import RunOptions
+from cloister.settings import RunOptions
 from cloister.stopwatch import Stopwatch
 
 Rows = list[tuple[str, str]]

@@ -4,7 +4,7 @@ import typer
 
 from cloister.cli.declared import command
 from cloister.jobs.sections import OPTIONS
-from cloister.settings.release import RunOptions
+from cloister.settings import RunOptions
 
 TABLE = (
     "Example: cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "

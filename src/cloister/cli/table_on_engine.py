@@ -62,7 +62,7 @@ def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
             yield inside
         return
     if chosen.where == "spark":
-        from cloister.engines.spark.code_source import SparkFiles
+        from cloister.engines.spark.code_blocks import SparkFiles
         from cloister.engines.spark.tables import spark_table
 
         with spark_table(SparkFiles(data, options.encoding, options.delimiter), options.engine, missing) as table:

@@ -14,7 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.io import Query, as_text, distinct_values, write_csv
-from cloister.settings.declared import Words
+from cloister.settings import Words
 from cloister.sources import profiled
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.options import AVERAGES, TableOptions

@@ -21,20 +21,20 @@ from cloister.release import Release
 from cloister.release_folder import REPORT, SIDE
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
-from cloister.settings.declared import asked, stated
+from cloister.settings import asked, stated
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.data import Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
 from cloister.trajectories.options import UNITS, TrajectoriesOptions
+from cloister.trajectories.protect import load_kernels, must_compile
 from cloister.trajectories.request import (
     GivenTrajectories,
     ReleaseSettings,
     check_known,
     check_trajectories,
     read_given,
+    side_of,
 )
-from cloister.trajectories.side import side_of
-from cloister.trajectories.warm import load_kernels, must_compile
 from cloister.verbs.trajectories import clustering_on, constraints_of, diversity_of, parse_constraints
 
 

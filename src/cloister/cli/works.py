@@ -17,7 +17,7 @@ from cloister.jobs.changes import changes, earlier_release
 from cloister.release import Release
 from cloister.release_folder import read_figures
 from cloister.results import Manifest
-from cloister.settings.release import RunOptions
+from cloister.settings import RunOptions
 from cloister.stopwatch import Stopwatch
 
 

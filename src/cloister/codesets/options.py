@@ -5,8 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.declared import Help, Key
-from cloister.settings.release import COLUMN, FILE, MEMORY_OR_SPARK, POLICY, WHOLE, YES_OR_NO, ReleaseOptions, Visit
+from cloister.settings import (
+    COLUMN,
+    FILE,
+    MEMORY_OR_SPARK,
+    POLICY,
+    WHOLE,
+    YES_OR_NO,
+    Help,
+    Key,
+    ReleaseOptions,
+    Visit,
+)
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

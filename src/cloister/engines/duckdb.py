@@ -36,7 +36,7 @@ LINE = re.compile(r"Line:?\s*(\d+)")
 
 @dataclass(frozen=True)
 class DuckDBDatabase:
-    """A query to a DuckDB file whose records stay there; see `cloister.engines.relation.Database`."""
+    """A query to a DuckDB file whose records stay there; see `cloister.engines.statements.Database`."""
 
     query: Query = field(repr=False)
     columns: tuple[EngineColumn, ...]
@@ -103,8 +103,7 @@ def _check_repeatable(query: Query) -> None:
 
     Raises
     ------
-    InputError
-        It draws lots, or takes the first rows in no order.
+    InputError : It draws lots, or takes the first rows in no order.
     """
     from sqlglot import exp, parse_one
 
@@ -152,12 +151,7 @@ def _in_our_words(ask: Any, file: str) -> Any:
 
 @dataclass(frozen=True)
 class DuckDBFile:
-    """A CSV or Parquet file that DuckDB counts.
-
-    Attributes
-    ----------
-    format, delimiter : how it is written, as of `cloister.io.Source`
-    """
+    """A CSV or Parquet file that DuckDB counts."""
 
     file: str
     columns: tuple[EngineColumn, ...]
@@ -196,14 +190,7 @@ def duckdb_file(
     missing: Sequence[str] = (),
     threads: int = 1,
 ) -> Iterator[DuckDBFile]:
-    """Yield a file as DuckDB reads it.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is no table, or is not what DuckDB reads as this package does: in another encoding than
-        UTF-8, or with names that differ in upper and lower case alone.
-    """
+    """Yield a file as DuckDB reads it."""
     shown = shown_name(path)
     parts = _parquet(path, shown) if is_parquet(path) else _csv(path, shown, delimiter, encoding)
     _check_names(list(parts.schema), shown)

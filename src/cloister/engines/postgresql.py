@@ -40,7 +40,7 @@ FULL = "53100"
 
 @dataclass(frozen=True)
 class PostgreSQL:
-    """A query to PostgreSQL whose records stay there; see `cloister.engines.relation.Database`."""
+    """A query to PostgreSQL whose records stay there; see `cloister.engines.statements.Database`."""
 
     query: Query = field(repr=False)
     columns: tuple[EngineColumn, ...]

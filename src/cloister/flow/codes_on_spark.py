@@ -16,8 +16,7 @@ from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.choice import is_spark_frame
-from cloister.engines.spark.code_blocks import Blocks, blocks_of
-from cloister.engines.spark.code_source import open_codes, read_opened
+from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
 from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, Parted, disassociate_blocks
 from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
@@ -37,7 +36,7 @@ class CodesOnSpark:
 
     Attributes
     ----------
-    data : a `cloister.engines.spark.code_source.Place`, a Spark frame, or code sets in memory
+    data : a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
     columns : which column is what
     repeats, drop_empty : as of `CodeSets.read`
     missing : texts that stand for a missing code

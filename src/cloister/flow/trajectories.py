@@ -8,10 +8,9 @@ from cloister.errors import InternalError
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
-from cloister.trajectories.codebook import codebook
 from cloister.trajectories.data import TrajectoriesRequest
 from cloister.trajectories.domain import Domain, fitted
-from cloister.trajectories.facts import TrajectoriesFacts, facts_of
+from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, shown_of
 from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
 from cloister.trajectories.manifest import (
     Clustering,
@@ -24,14 +23,10 @@ from cloister.trajectories.manifest import (
     settings_of,
 )
 from cloister.trajectories.protect import ClusterBlocks, anonymize
-from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories
-from cloister.trajectories.shown import shown_of
-from cloister.trajectories.side import side_of
+from cloister.trajectories.release import TrajectoriesRelease, order_of, written
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories, side_of
 from cloister.trajectories.verify import Promise, verify
-from cloister.trajectories.verify_figures import losses_agree
-from cloister.trajectories.verify_original import Secret
-from cloister.trajectories.written import order_of, written
+from cloister.trajectories.verify_original import Secret, losses_agree
 
 from .stages import completed, interruptible, passed
 

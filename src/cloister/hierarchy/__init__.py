@@ -6,14 +6,27 @@ The functions here make hierarchies; `bind` turns one into the `Ladder` of a col
 from collections.abc import Iterable
 from pathlib import Path
 
-from cloister.hierarchy.build import describe_builders, names_hierarchy, parse_hierarchy
-from cloister.hierarchy.check import HierarchyProblem, HierarchyReport, LevelPreview, check_rows, preview
-from cloister.hierarchy.date import DateHierarchy
-from cloister.hierarchy.file_hierarchy import FileHierarchy, check_file, read_hierarchy_file
+from cloister.hierarchy.build import (
+    DateHierarchy,
+    PrefixHierarchy,
+    SuppressHierarchy,
+    describe_builders,
+    names_hierarchy,
+    parse_hierarchy,
+)
+from cloister.hierarchy.file_hierarchy import (
+    FileHierarchy,
+    HierarchyProblem,
+    HierarchyReport,
+    LevelPreview,
+    check_file,
+    check_rows,
+    preview,
+    read_hierarchy_file,
+)
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
 from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
-from cloister.hierarchy.prefix import PrefixHierarchy, SuppressHierarchy
 
 __all__ = [
     "ROOT",

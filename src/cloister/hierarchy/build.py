@@ -1,18 +1,20 @@
-"""The words for hierarchies on the command line and in job files: a builder with its arguments, or a file."""
+"""Builders of hierarchies and the words for them on the command line and in job files; or a file.
+
+Dates are named by ever longer periods; codes are cut from the right, one character a level, or all at once.
+"""
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 
 from cloister.errors import InputError, did_you_mean
-from cloister.hierarchy.date import DateHierarchy
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
-from cloister.hierarchy.ladder import Hierarchy
-from cloister.hierarchy.prefix import PrefixHierarchy, SuppressHierarchy
+from cloister.hierarchy.ladder import Hierarchy, Ladder, group_sizes, make_ladder, require_cover, texts_in_order
 
 LONGEST_SHOWN = 100
 """A longer text is a mistake that need not be repeated in a message."""
@@ -22,16 +24,7 @@ WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 
 @dataclass(frozen=True)
 class Builder:
-    """One word that makes hierarchies.
-
-    Attributes
-    ----------
-    usage : how it is written, with an example of its arguments
-    meaning : what it makes, in a few words
-    options : what may follow after a slash
-    takes_arguments : whether a colon and a list must follow
-    make : from the list and the options to the hierarchy
-    """
+    """One word that makes hierarchies."""
 
     usage: str
     meaning: str
@@ -82,13 +75,7 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
 
     Parameters
     ----------
-    text : such as `interval:5,10/top=90`, or the path of a hierarchy file
     missing_as : text under which a file lists missing values; builders need none
-
-    Raises
-    ------
-    InputError
-        Neither a builder nor a file, or a builder's arguments or a file's content are wrong.
 
     Examples
     --------
@@ -148,3 +135,171 @@ def _unknown(name: str, text: str) -> InputError:
     usages = ", ".join(builder.usage for builder in BUILDERS.values())
     asked = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
     return InputError(f"{asked} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
+
+
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
+
+
+UNITS: dict[str, Callable[[date], str]] = {
+    "day": date.isoformat,
+    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2]),
+    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
+    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04d}",
+    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+}
+"""How a day is named by each unit."""
+
+CHAINS = (("day", "month", "quarter", "year", "decade"), ("day", "week"))
+"""Units that nest, from fine to coarse. Weeks straddle months and years, so only the root is above them."""
+
+
+@dataclass(frozen=True)
+class DateHierarchy:
+    """Levels of dates: as recorded, one for each unit (`2024-05`, `2024-Q2`, `2024`, `2020s`, `2024-W07`), then `*`.
+
+    Values are ISO dates, `YYYY-MM-DD`, with or without a time after `T` or a space; the time and its zone are dropped
+    from the first level on, and the date is taken as written. Weeks are ISO weeks. The domain is the distinct values
+    present.
+
+    Parameters
+    ----------
+    units : a chain from fine to coarse out of day, month, quarter, year, decade; or out of day, week
+    """
+
+    units: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.units or not all(unit in UNITS for unit in self.units):
+            raise InputError(
+                f"date takes units among {', '.join(UNITS)}, from fine to coarse, such as date:month,quarter,year."
+            )
+        if not any(self.units == tuple(unit for unit in chain if unit in self.units) for chain in CHAINS):
+            raise InputError(
+                "date needs units that nest, each once, from fine to coarse: out of day, month, quarter, year, decade; "
+                "or out of day, week (a week straddles months and years, so nothing but * is above it)."
+            )
+
+    @property
+    def kind(self) -> str:
+        """`date`."""
+        return "date"
+
+    @property
+    def spec(self) -> str:
+        """As on the command line: `date:month,quarter,year`."""
+        return f"date:{','.join(self.units)}"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that are not ISO dates of the calendar."""
+        return [value for value in values if value is not None and _read_day(value) is None]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values."""
+        texts, missing = texts_in_order(values)
+        days = [day for text in texts if (day := _read_day(text)) is not None]
+        require_cover(
+            column,
+            len(texts) - len(days),
+            len(texts),
+            "are not dates as YYYY-MM-DD (a time may follow)",
+            "Write them so, or use suppress or a hierarchy file.",
+        )
+        labels = [[UNITS[unit](day) for day in days] for unit in self.units]
+        return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
+
+
+def _read_day(text: str) -> date | None:
+    """Return the day of an ISO date or time stamp, None of anything else."""
+    stamp = text.strip()
+    if not ISO_DATE.fullmatch(stamp):
+        return None
+    try:
+        return datetime.fromisoformat(stamp).date()
+    except ValueError:
+        return None
+
+
+LONGEST = 64
+"""Longest code that a prefix hierarchy takes, in characters."""
+
+
+@dataclass(frozen=True)
+class PrefixHierarchy:
+    """Levels that keep ever fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
+
+    Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
+    root. A shorter code counts as padded on the right: at the level where its length is reached it joins the longer
+    codes that begin with it (with ``length`` 5, `813` is `813*`, then `813**` together with `81367`). So levels nest
+    for codes of mixed lengths. The domain is the distinct values present.
+    """
+
+    length: int
+
+    def __post_init__(self) -> None:
+        if type(self.length) is not int or not 1 <= self.length <= LONGEST:
+            raise InputError(
+                f"prefix needs the number of characters of the longest code, 1 to {LONGEST}, such as prefix:5."
+            )
+
+    @property
+    def kind(self) -> str:
+        """`prefix`."""
+        return "prefix"
+
+    @property
+    def spec(self) -> str:
+        """As on the command line: `prefix:5`."""
+        return f"prefix:{self.length}"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that are longer than the hierarchy."""
+        return [value for value in values if value is not None and len(value) > self.length]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values."""
+        texts, missing = texts_in_order(values)
+        self._require_cover(column, texts)
+        labels = [
+            [text[: self.length - dropped] + "*" * dropped for text in texts] for dropped in range(1, self.length)
+        ]
+        return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
+
+    def _require_cover(self, column: str, texts: Sequence[str]) -> None:
+        longest = max(map(len, texts), default=0)
+        require_cover(
+            column,
+            len(self.outside(texts)),
+            len(texts),
+            f"are longer than the {self.length} characters of {self.spec}; the longest has {longest}",
+            f"Use prefix:{longest}, or correct the values."
+            if longest <= LONGEST
+            else "Use suppress or a hierarchy file.",
+        )
+
+
+@dataclass(frozen=True)
+class SuppressHierarchy:
+    """Two levels: the value as it is, and `*`.
+
+    The domain is the distinct values present; every value is covered.
+    """
+
+    @property
+    def kind(self) -> str:
+        """`suppress`."""
+        return "suppress"
+
+    @property
+    def spec(self) -> str:
+        """`suppress`."""
+        return "suppress"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002 - the protocol's signature
+        """Return an empty list: no value is outside."""
+        return []
+
+    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+        """Return the ladder of these distinct values."""
+        texts, missing = texts_in_order(values)
+        return make_ladder(column, texts, missing, (), (), len(texts))

@@ -44,15 +44,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Classification:
-    """The tables of one classification.
-
-    Attributes
-    ----------
-    spelling : how a code is written
-    sections, chapters : label by category, for every category there is
-    codes : number of codes, headings included, by category and by 4-digit prefix without dot; a prefix that is not
-        listed stands for one code
-    """
+    """The tables of one classification."""
 
     spelling: re.Pattern[str]
     sections: Mapping[str, str]
@@ -128,11 +120,6 @@ class IcdHierarchy:
     The domain is the codes of the classification, headings included, because data record headings too. Where more
     distinct values than codes fall under one label (several spellings of a code, codes of another edition), each value
     beyond counts as one more leaf, there and in all labels above: leaves always add up.
-
-    Attributes
-    ----------
-    kind : `icd9` or `icd10`
-    name, example : how the classification and a code of it are called in messages
     """
 
     kind: str

@@ -40,11 +40,6 @@ class IntervalHierarchy:
     ----------
     widths : positive whole numbers, each a multiple of the one before and larger
     top, bottom : whole numbers, or None for no bound; ``bottom`` is below ``top``
-
-    Raises
-    ------
-    InputError
-        The widths do not nest, or the bounds do not leave room.
     """
 
     widths: tuple[int, ...]
@@ -170,7 +165,6 @@ class GridCells:
 
     Attributes
     ----------
-    grid, width : where the cells come from
     starts : (n_cells,) first whole number of each, or the marks of the open cells
     first : (n_cells,) position of one number in each
     cell_of : (n_numbers,) the cell of each number

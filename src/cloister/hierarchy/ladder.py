@@ -56,13 +56,7 @@ class Hierarchy(Protocol):
         """Those of the distinct values that the hierarchy does not cover."""
 
     def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
-        """Return the ladder of these distinct values.
-
-        Raises
-        ------
-        InputError
-            A value is not covered; says how many and what to do, never which.
-        """
+        """Return the ladder of these distinct values."""
 
 
 def texts_in_order(values: Sequence[str | None]) -> tuple[list[str], bool]:
@@ -102,8 +96,6 @@ def make_ladder(
     ----------
     texts : the distinct values, missing left out, in order
     missing : whether the column has missing values; they are a leaf of their own, apart from all others until the root
-    labels : for each level between the original and the root, the label of each text
-    leaves : for the same levels, the leaves that the label covers
     n_leaves : leaves of the domain, missing left out
     """
     total = max(n_leaves + missing, 1)

@@ -10,17 +10,17 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text
-from cloister.io.csv import line_of_record
-from cloister.io.header import (
+from cloister.io.columns import (
     AGE_NAMES,
     CODE_NAMES,
     ID_NAMES,
     Header,
+    as_text,
     not_released,
     taken_as,
     text_of_codes,
 )
+from cloister.io.csv import line_of_record
 from cloister.io.query import Query
 from cloister.io.read import Source, read_table
 from cloister.io.text import load_text
@@ -81,10 +81,6 @@ class EventSource:
     ----------
     ids, codes, ages : text, one an event, none missing, without spaces around; ages are numbers from 0 on, each written
         in the shortest way
-    columns : which column is what
-    not_released : other columns of the file
-    path, encoding : to find the line of a record where a message names one
-    format, delimiter, name, notes : as of `Source`
     """
 
     ids: pl.Series = field(repr=False)
@@ -123,7 +119,6 @@ def read_code_events(
     ----------
     path : one event a line, ``id,code,age``; codes are text always
     columns : which column is what; None, or None within, for the usual names
-    labels : whether ages are labels, as in a release, and no numbers
 
     Examples
     --------
@@ -275,7 +270,6 @@ def ages_from_dates(
     Parameters
     ----------
     anchor : the date to count from, of each event; None: the first date of its patient
-    ids : whose event it is
     """
     days = _as_dates(dates, file, refused)
     if anchor is None:

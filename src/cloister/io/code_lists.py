@@ -8,12 +8,12 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text
-from cloister.io.header import (
+from cloister.io.columns import (
     CODE_NAMES,
     CODES_NAMES,
     ID_NAMES,
     Header,
+    as_text,
     not_released,
     taken_as,
     text_of_codes,
@@ -24,14 +24,7 @@ from cloister.io.read import Source, read_table
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """Columns of a file of codes; None: the first of the usual names is taken.
-
-    Attributes
-    ----------
-    id : column that tells patients apart
-    codes : column with all codes of a patient, separated by spaces (wide)
-    code : column with one code (long)
-    """
+    """Columns of a file of codes; None: the first of the usual names is taken."""
 
     id: str | None = None
     codes: str | None = None
@@ -46,11 +39,7 @@ class CodeSource:
     ----------
     cells : text; wide: all codes of a record, separated by white space; long: one code; null where there is none
     ids : text; wide: one a record; long: whose code it is; None where the file names no patients
-    layout : how the file is laid out
-    columns : which column is what
-    not_released : other columns of the file
     missing : texts that stand for a missing code
-    format, delimiter, name, notes : as of `Source`
     """
 
     cells: pl.Series

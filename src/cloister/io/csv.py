@@ -45,13 +45,7 @@ class CsvTable:
 def read_csv(
     path: Path, *, encoding: str | None = None, delimiter: str | None = None, usual_delimiter: str | None = None
 ) -> CsvTable:
-    """The table in the text file ``path``, which may be gzip'd.
-
-    Parameters
-    ----------
-    encoding, delimiter : overrule what is detected
-    usual_delimiter : taken where none can be detected
-    """
+    """The table in the text file ``path``, which may be gzip'd."""
     return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
 
 
@@ -70,12 +64,7 @@ def csv_of(
     usual_delimiter: str | None = None,
     may_be_empty: bool = False,
 ) -> CsvTable:
-    """The table in the content of a text file, which may be gzip'd.
-
-    Parameters
-    ----------
-    may_be_empty : whether a header without records will do
-    """
+    """The table in the content of a text file, which may be gzip'd."""
     text = text_of(content, file, encoding)
     if delimiter is None:
         delimiter = detect_delimiter(text.data, file, usual_delimiter)
@@ -117,10 +106,6 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
 
     Of several, the one with the most cells. A header without any candidate is the name of one column; its cells are
     then separated by commas, in a file named ``.tsv`` by tabs, so that a second cell is found and reported.
-
-    Parameters
-    ----------
-    usual : what is taken where the header has no candidate but this, or two candidates fit equally well
     """
     header, *records = _sample(data)
     found = {mark: header.count(mark.encode()) for mark in CANDIDATES if mark.encode() in header}

@@ -51,12 +51,7 @@ def cannot_write(name: str, error: OSError) -> InputError:
 
 
 def is_taken(path: Path) -> bool:
-    """Whether something stands at ``path``, be it a link to nothing.
-
-    Raises
-    ------
-    InputError : nothing can stand there, as the name is too long or links lead in a circle
-    """
+    """Whether something stands at ``path``, be it a link to nothing."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -61,14 +61,7 @@ def _opened(path: str) -> Any:
 
 
 def connect(path: str, *, read_only: bool = False, reads: Sequence[str] = (), **settings: Setting) -> Any:
-    """A connection to a database whose SQL reaches nothing else: views and macros of a file are programs of its maker.
-
-    Parameters
-    ----------
-    path : of the file; `:memory:` for none
-    reads : names of the other files that may be read, as they are written in SQL and as they are
-    settings : of DuckDB, beside or in place of `SETTINGS`
-    """
+    """A connection whose SQL reaches nothing else: views and macros of a file are programs of its maker."""
     import duckdb
 
     connection = duckdb.connect(path, read_only=read_only, config=SETTINGS | settings)

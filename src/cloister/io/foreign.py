@@ -39,12 +39,7 @@ def call_foreign(action: Callable[[], Result], refusal: InputError) -> Result:
 
 
 def waited_for(work: Callable[[], T], cancel: Callable[[], None]) -> T:
-    """Return what ``work`` returns; it runs in a thread of its own, so that an interruption need not wait for it.
-
-    Parameters
-    ----------
-    cancel : asks the work to end; called once if this was interrupted, what it raises is of no interest
-    """
+    """Return what ``work`` returns; it runs in a thread of its own, so that an interruption need not wait for it."""
     found: Future[T] = Future()
 
     def run() -> None:

@@ -40,7 +40,6 @@ class NativeFrame:
     Attributes
     ----------
     frame : its columns in plain types; null is the only missing value; a pandas index is not among them
-    back : makes a dataframe of the user's kind from another table (eager Polars also where the user's is lazy)
     """
 
     frame: pl.DataFrame

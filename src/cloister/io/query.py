@@ -27,13 +27,6 @@ class Query:
     ----------
     url : where the database is: ``postgresql://host:port/database``, ``duckdb:PATH``, ``sqlite:PATH``, the path of such
         a file, or an address with the scheme of another ADBC driver; holds no password
-    query : one statement that reads
-    name : what the table is called in messages and in the manifest
-
-    Raises
-    ------
-    InputError
-        The address is none or holds a password, or the query is not one statement that only reads.
 
     Examples
     --------
@@ -78,14 +71,7 @@ class Query:
 
 @dataclass
 class Call:
-    """A question that is under way.
-
-    Attributes
-    ----------
-    cancel : asks the database to stop; set once there is something to stop
-    doing : what was being done last, for messages
-    notes : what the user should know about the database
-    """
+    """A question that is under way."""
 
     cancel: Callable[[], None] | None = None
     doing: str = "connect"

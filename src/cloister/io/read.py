@@ -35,11 +35,8 @@ class Source:
     Attributes
     ----------
     frame : the columns; from CSV all text, as written; null is the only missing value
-    format : how the file is written; "csv" of a database as well, as a release of it is
     delimiter : what separates the cells of a CSV file, else None
     encoding : what a CSV file was decoded from, in Python's name, else None
-    name : name of the file, without its folder; of a query, its own
-    notes : what a user should know about how it was read, such as an encoding that was assumed
     """
 
     frame: pl.DataFrame
@@ -62,9 +59,7 @@ def read_table(
 
     Parameters
     ----------
-    encoding, delimiter : overrule what is detected in a CSV file; of no meaning for Parquet and databases
     missing : texts that stand for a missing value, besides the empty one; plain text unless given here
-    usual_delimiter : taken where none can be detected
 
     Examples
     --------
@@ -126,12 +121,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
 
 
 def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
-    """The table in the content of a Parquet file.
-
-    Parameters
-    ----------
-    may_be_empty : whether columns without records will do
-    """
+    """The table in the content of a Parquet file."""
     refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
     if not data:
         raise InputError(f"{file} is empty.", file=file)

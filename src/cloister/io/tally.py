@@ -108,7 +108,6 @@ def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column
     Parameters
     ----------
     delimiter : of a CSV file; None for Parquet
-    id_column : numbered; each row has the first number of its records
     """
     check_names(table_columns(tally))
     if delimiter is not None:
@@ -161,7 +160,6 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
     Parameters
     ----------
     delimiter : of a CSV file; None for Parquet
-    id_column : of numbers, if it has one; in another form it is a column like others
     """
     parts: list[pl.DataFrame] = []
     for frame in _frames_of(path, delimiter):
@@ -284,12 +282,7 @@ def read_tally(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> pl.DataFrame:
-    """Return a file of many records as a tally of them, some at a time.
-
-    Parameters
-    ----------
-    columns : those that are looked at, as far as they are there; all unless given
-    """
+    """Return a file of many records as a tally of them, some at a time."""
     if not is_parquet(path):
         head = head_of(path, encoding)
         delimiter = check_delimiter(delimiter or detect_delimiter(head, path.name))

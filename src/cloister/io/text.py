@@ -25,7 +25,6 @@ class Text:
     Attributes
     ----------
     data : the text in UTF-8, without byte order mark and without NUL
-    encoding : what the file was decoded from, in Python's name
     """
 
     data: bytes

@@ -47,16 +47,7 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
 
 
 def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> Iterator[bytes]:
-    """Yield the header of a CSV file, then its records, some at a time.
-
-    Parameters
-    ----------
-    frames : the records, some at a time; of any size
-
-    Raises
-    ------
-    InputError : a name or a type cannot stand in CSV, a text holds a NUL; of the first frame before anything is yielded
-    """
+    """Yield the header of a CSV file, then its records, some at a time."""
     check_delimiter(delimiter)
     check_names(names)
     separators = "".join({delimiter, *CANDIDATES})
@@ -90,13 +81,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
 
 def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) -> None:
-    """Write plain columns as Parquet, some rows at a time; the same bytes however they come.
-
-    Raises
-    ------
-    InputError : they cannot be written
-    OSError : the file cannot, as on a full disk
-    """
+    """Write plain columns as Parquet, some rows at a time; the same bytes however they come."""
     of_system = None
     try:
         frames.sink_parquet(
@@ -156,11 +141,6 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table with a quote before each cell of text that would be run.
 
     A cell that would be run but for quotes before it gets one more, so that no two values become one.
-
-    Raises
-    ------
-    InputError
-        The name of a column would be run; other settings call it by that name.
     """
     if named := formula_columns(frame.clear()):
         raise InputError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cloister.io.query import Query, query_text
-from cloister.settings.release import COLUMN, ENGINE, WHOLE, YES_OR_NO
+from cloister.settings import COLUMN, ENGINE, WHOLE, YES_OR_NO
 from cloister.typed_toml import STRICT, key
 
 from .sections import Part

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cloister.codesets.options import DISASSOCIATION
 from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
-from cloister.settings.declared import settings_of
+from cloister.settings import settings_of
 from cloister.sources import profiled
 
 from .job import FileSource

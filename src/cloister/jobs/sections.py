@@ -7,7 +7,7 @@ from typing import Any
 
 from cloister.claims.options import ClaimsOptions
 from cloister.codesets.options import CodesOptions
-from cloister.settings.declared import settings_of
+from cloister.settings import settings_of
 from cloister.tabular.options import TableOptions
 from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import STRICT, key, typed

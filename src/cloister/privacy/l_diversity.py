@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from .parameters import name_of, real_number, whole_number, written
 from .rule import (
     TOLERANCE,
     Counts,
@@ -20,17 +19,24 @@ from .rule import (
     Figures,
     Histogram,
     Mask,
+    NumberedRule,
+    SensitiveRule,
     at_least,
+    at_most,
     below,
     class_maxima,
     class_of_cell,
     class_sums,
+    name_of,
+    real_number,
     recorded,
+    whole_number,
+    written,
 )
 
 
 @dataclass(frozen=True)
-class LDiversity:
+class LDiversity(NumberedRule):
     """Every class has at least ``l`` distinct values of a sensitive column.
 
     *Guarantee*: somebody who finds the class of a patient is left with at least ``l`` possible values of the column.
@@ -42,7 +48,6 @@ class LDiversity:
     Parameters
     ----------
     l : distinct values per class, at least 2
-    column : the sensitive column
 
     References
     ----------
@@ -73,21 +78,13 @@ class LDiversity:
         distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
         return distinct >= self.l
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "l": self.l}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={self.l}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         return f"every class has at least {self.l} different values of {self.column!r}"
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity:
+class EntropyLDiversity(SensitiveRule):
     """The entropy of a sensitive column in every class is at least the logarithm of ``l``.
 
     *Guarantee*: the values of a class are at least as uncertain as ``l`` equally frequent ones, on average over the
@@ -100,7 +97,6 @@ class EntropyLDiversity:
     Parameters
     ----------
     l : above 1; need not be whole
-    column : the sensitive column
 
     References
     ----------
@@ -111,10 +107,6 @@ class EntropyLDiversity:
     column: str
 
     model: ClassVar[str] = "entropy-l-diversity"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", real_number("l", self.l, "above 1", lambda number: number > 1))
@@ -135,14 +127,6 @@ class EntropyLDiversity:
         entropy = np.log(np.maximum(total, 1)) - weighted / np.maximum(total, 1)
         return at_least(entropy, math.log(self.l)) & (total > 0)
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "l": self.l}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.l)}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         return (
@@ -152,7 +136,7 @@ class EntropyLDiversity:
 
 
 @dataclass(frozen=True)
-class RecursiveLDiversity:
+class RecursiveLDiversity(SensitiveRule):
     """In every class the most frequent sensitive value is rarer than ``c`` times all but the ``l`` - 1 most frequent.
 
     With the counts of the values in descending order, r1 < c (rl + ... + rm).
@@ -168,7 +152,6 @@ class RecursiveLDiversity:
     ----------
     c : above 0; the smaller, the stricter
     l : at least 2
-    column : the sensitive column
 
     References
     ----------
@@ -180,10 +163,6 @@ class RecursiveLDiversity:
     column: str
 
     model: ClassVar[str] = "recursive-l-diversity"
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", real_number("c", self.c, "above 0", lambda number: number > 0))
@@ -205,14 +184,6 @@ class RecursiveLDiversity:
         most = class_maxima(histogram, counts)
         return below(most / total, self.c * (tail / total)) & (tail > 0)
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "c": self.c, "l": self.l}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.c)},{self.l}"
-
     def sentence(self) -> str:
         """Return the rule in words."""
         others = "the most frequent" if self.l == 2 else f"the {self.l - 1} most frequent"
@@ -227,3 +198,61 @@ def _descending(histogram: Histogram, counts: Counts) -> Counts:
     most = counts.max(initial=0)
     keys = class_of_cell(histogram) * (most + 1) + (most - counts)
     return np.asarray(most - np.sort(keys) % (most + 1))
+
+
+@dataclass(frozen=True)
+class AlphaKAnonymity(SensitiveRule):
+    """Every class has at least ``k`` records, and no sensitive value a share of more than ``alpha`` in any class.
+
+    Shares are those among the records in which the value is recorded: with missing ones in the total, each value would
+    look rarer than it is to somebody who knows that the patient has one. They do count for ``k``. A class without any
+    recorded value violates the rule. All values are protected alike (the general form of the paper).
+
+    *Guarantee*: somebody who finds the class of a patient concludes no value of the column with a probability above
+    ``alpha``. Not promised: anything against somebody who can exclude values; different meanings. Cost: one pass over
+    the cells.
+
+    Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
+    parts.
+
+    Parameters
+    ----------
+    alpha : above 0 and below 1
+    k : records per class, at least 2
+
+    References
+    ----------
+    Wong, Li, Fu, Wang (2006), "(alpha, k)-anonymity: an enhanced k-anonymity model", sections 2 and 5.
+    """
+
+    alpha: float
+    k: int
+    column: str
+
+    model: ClassVar[str] = "alpha-k-anonymity"
+
+    def __post_init__(self) -> None:
+        alpha = real_number("alpha", self.alpha, "above 0 and below 1", lambda number: 0 < number < 1)
+        object.__setattr__(self, "alpha", alpha)
+        whole_number("k", self.k, 2)
+        name_of("The sensitive column", self.column)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least: ``k``, and as many values as have shares of ``alpha`` or less."""
+        return max(self.k, math.ceil(1 / (self.alpha + 2 * TOLERANCE)))
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        counts = recorded(histogram)
+        total = class_sums(histogram, counts)
+        share = class_maxima(histogram, counts) / np.maximum(total, 1)
+        return (classes.sizes >= self.k) & (total > 0) & at_most(share, self.alpha)
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"every class has at least {self.k} records, and no value of {self.column!r} a share of more than"
+            f" {written(self.alpha)} in any class"
+        )

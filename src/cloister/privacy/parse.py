@@ -8,14 +8,9 @@ from typing import Any
 
 from cloister.errors import InputError, did_you_mean
 
-from .alpha_k_anonymity import AlphaKAnonymity
-from .average_risk import AverageRisk
-from .beta_likeness import BetaLikeness, EnhancedBetaLikeness
-from .delta_disclosure import DeltaDisclosure
-from .delta_presence import DeltaPresence
-from .k_anonymity import KAnonymity
-from .k_map import SIGNIFICANCE, KMap
-from .l_diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from .class_size import SIGNIFICANCE, AverageRisk, DeltaPresence, KAnonymity, KMap
+from .l_diversity import AlphaKAnonymity, EntropyLDiversity, LDiversity, RecursiveLDiversity
+from .likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from .rule import PrivacyRule
 from .t_closeness import TCloseness
 from .uniqueness import PopulationUniqueness, SampleUniqueness
@@ -36,14 +31,7 @@ LONGEST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Form:
-    """How one rule is written.
-
-    Attributes
-    ----------
-    usage : an example
-    make : from the name before the last equal sign and the values after it to the rule
-    is_named : whether a name must stand before the equal sign, or none may
-    """
+    """How one rule is written."""
 
     usage: str
     make: Callable[[str, list[str]], PrivacyRule]
@@ -193,8 +181,7 @@ def rule_of(description: object) -> PrivacyRule:
 
     Raises
     ------
-    ValueError, TypeError, KeyError
-        No rule describes itself so.
+    ValueError, TypeError, KeyError : No rule describes itself so.
 
     Examples
     --------
@@ -232,22 +219,23 @@ def _text(value: object) -> str:
     return value
 
 
+def _stated_numbers(kind: Callable[..., PrivacyRule]) -> Callable[[Stated], PrivacyRule]:
+    """What makes a rule that is told by its fields."""
+    return lambda stated: kind(**{name: value for name, value in stated.items() if name != "model"})
+
+
+NUMBERED: tuple[type[PrivacyRule], ...] = (
+    *(KAnonymity, AverageRisk, SampleUniqueness, LDiversity, EntropyLDiversity, RecursiveLDiversity, AlphaKAnonymity),
+    *(BetaLikeness, EnhancedBetaLikeness, DeltaDisclosure),
+)
+
 MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
-    KAnonymity.model: lambda stated: KAnonymity(stated["k"]),
+    **{kind.model: _stated_numbers(kind) for kind in NUMBERED},
     KMap.model: _stated_k_map,
-    LDiversity.model: lambda stated: LDiversity(stated["l"], stated["column"]),
-    EntropyLDiversity.model: lambda stated: EntropyLDiversity(stated["l"], stated["column"]),
-    RecursiveLDiversity.model: lambda stated: RecursiveLDiversity(stated["c"], stated["l"], stated["column"]),
     TCloseness.model: _stated_closeness,
     DeltaPresence.model: lambda stated: DeltaPresence(
         stated["lower"], stated["upper"], name=_text(stated["population"])
     ),
-    AlphaKAnonymity.model: lambda stated: AlphaKAnonymity(stated["alpha"], stated["k"], stated["column"]),
-    BetaLikeness.model: lambda stated: BetaLikeness(stated["beta"], stated["column"]),
-    EnhancedBetaLikeness.model: lambda stated: EnhancedBetaLikeness(stated["beta"], stated["column"]),
-    DeltaDisclosure.model: lambda stated: DeltaDisclosure(stated["delta"], stated["column"]),
-    AverageRisk.model: lambda stated: AverageRisk(stated["risk"]),
-    SampleUniqueness.model: lambda stated: SampleUniqueness(stated["share"]),
     PopulationUniqueness.model: lambda stated: PopulationUniqueness(
         stated["share"], stated["population_size"], stated["estimator"]
     ),

@@ -7,11 +7,15 @@ than ``TOLERANCE`` counts as equal, so that a class of one in ten has a share of
 includes it and fails where it does not.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cloister.errors import InputError
 
 Mask = NDArray[np.bool_]
 
@@ -119,6 +123,35 @@ class TableRule(PrivacyRule, Protocol):
         """
 
 
+@dataclass(frozen=True)
+class NumberedRule:
+    """A rule that is told by its fields: the sensitive column, if it has one, and numbers."""
+
+    model: ClassVar[str]
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
+        column = {"column": stated.pop("column")} if "column" in stated else {}
+        return {"model": self.model, **column, **stated}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        stated = self.describe()
+        numbers = [written(number) for number in stated.values() if isinstance(number, int | float)]
+        return f"{self.model}{':' if 'column' in stated else ''}{stated.get('column', '')}={','.join(numbers)}"
+
+
+@dataclass(frozen=True)
+class SensitiveRule(NumberedRule):
+    """A rule about how often each value of a sensitive column occurs in a class; closed, and not monotone."""
+
+    counts: ClassVar[str] = "records of each sensitive value"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+
+
 TOLERANCE = 1e-12
 """Far above the error of a sum of shares, far below the difference that one record makes."""
 
@@ -173,3 +206,61 @@ def shares(histogram: Histogram) -> Figures:
     """Return each cell's share of the records of its class, missing ones included; shape (n_cells,)."""
     sizes = class_sums(histogram, histogram.records)
     return np.asarray(histogram.records / np.repeat(sizes, np.diff(histogram.start)), dtype=np.float64)
+
+
+MOST_RECORDS = 2**62
+"""No table has more, and counts stay exact."""
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """Return ``value`` if it is a whole number from ``least`` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} is {_shown(value)}, but it must be a whole number from {least} on.")
+    if value > MOST_RECORDS:
+        raise InputError(f"{name} is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
+    return value
+
+
+def real_number(name: str, value: object, wanted: str, is_fit: Callable[[float], bool]) -> float:
+    """Return ``value`` as a float if it is a finite number of the range that ``wanted`` puts into words."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or abs(value) > MOST_RECORDS
+        or not math.isfinite(value)
+        or not is_fit(float(value))
+    ):
+        raise InputError(f"{name} is {_shown(value)}, but it must be a number {wanted}.")
+    return float(value)
+
+
+def name_of(what: str, value: object) -> str:
+    """Return ``value`` if it is a text that can name something."""
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{what} must be named by a text that is not empty.")
+    return value
+
+
+def written(number: float) -> str:
+    """Return a number as on the command line, in as few digits as give it back exactly.
+
+    Examples
+    --------
+    >>> written(2.0), written(0.05)
+    ('2', '0.05')
+    """
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def _shown(value: object) -> str:
+    """A number as it is; anything else might hold data and is told by its type."""
+    if isinstance(value, int | float) and abs(value) <= MOST_RECORDS:
+        return repr(value)
+    return "not finite or too large" if isinstance(value, int | float) else f"of the type {type(value).__name__}"
+
+
+def checked_name(population: Any, name: str | None, model: str) -> str:
+    """Return the name under which a population table is shown; one that is given without a name is ``population``."""
+    if population is None and name is None:
+        raise InputError(f"{model} needs a population: a table of all people that the patients may be among.")
+    return name_of("The population", "population" if name is None else name)

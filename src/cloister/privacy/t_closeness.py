@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
-from .parameters import name_of, real_number, written
 from .rule import (
     Counts,
     EquivalenceClasses,
@@ -24,9 +23,12 @@ from .rule import (
     at_most,
     class_of_cell,
     class_sums,
+    name_of,
+    real_number,
     recorded,
     recorded_whole,
     shares,
+    written,
 )
 
 
@@ -150,10 +152,8 @@ class TCloseness:
     Parameters
     ----------
     t : from 0 to below 1
-    column : the sensitive column
     distance : ``equal``, ``ordered`` or ``hierarchical``
     hierarchy : of the column, for ``hierarchical``
-    spec : how the hierarchy is written; taken from the hierarchy if there is one
     source : where the command line found the hierarchy, until it is read; never shown
 
     References

@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
-from .parameters import real_number, whole_number, written
 from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
-from .rule import TOLERANCE, at_most
+from .rule import TOLERANCE, NumberedRule, at_most, real_number, whole_number, written
 
 
 @dataclass(frozen=True)
-class SampleUniqueness:
+class SampleUniqueness(NumberedRule):
     """At most a ``share`` of the released records are alone in their class.
 
     Records alone in their class are suppressed until that is so.
@@ -53,14 +52,6 @@ class SampleUniqueness:
         sizes : (n_classes,) int64, ascending
         """
         return _excess_uniques(_n_uniques(sizes), int(sizes.sum()), self.share)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "share": self.share}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}={written(self.share)}"
 
     def sentence(self) -> str:
         """Return the rule in words."""
@@ -129,11 +120,6 @@ class PopulationUniqueness:
         Parameters
         ----------
         sizes : (n_classes,) int64, ascending
-
-        Raises
-        ------
-        InputError
-            There are more records than people.
         """
         n_records = int(sizes.sum())
         if n_records > self.size:

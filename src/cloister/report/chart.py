@@ -1,4 +1,4 @@
-"""Where the bars of a chart stand, and in which order labels are shown; nothing here is counted."""
+"""Where bars and points of pictures stand, and in which order labels are shown; nothing is counted or compared here."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,6 @@ class Bar:
 
     Attributes
     ----------
-    label, count : as told
-    y : of the upper edge of the bar
     width, width_before : of the bars of counts after and before; None where the latter is not told
     """
 
@@ -79,3 +77,96 @@ def in_order(labels: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return cell["label"] in UNNAMED, number, not (matched and matched["less"]), text
 
     return sorted(labels, key=place)
+
+
+LEFT, TOP, WIDE, HIGH = 56, 24, 400, 260
+"""Of the field in which points stand: its place in the picture, and its size."""
+
+PICTURE_WIDTH, PICTURE_HEIGHT = LEFT + WIDE + 24, TOP + HIGH + 44
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+LONGEST = 30
+"""Letters beside a point, at most."""
+
+MOST_NAMES = 40
+"""Pictures of more points name those of the frontier only."""
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One point of the picture: what it is called, what it says, where it stands, and what is written beside it."""
+
+    name: str
+    says: str
+    x: float
+    y: float
+    on_frontier: bool
+    recommended: bool
+    written: str
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A picture: points, the steps of the frontier as a path, and marks on both axes (label, place)."""
+
+    dots: tuple[Dot, ...]
+    path: str
+    across: tuple[tuple[str, float], ...]
+    upwards: tuple[tuple[str, float], ...]
+    left: int = LEFT
+    right: int = LEFT + WIDE
+    top: int = TOP
+    bottom: int = TOP + HIGH
+    width: int = PICTURE_WIDTH
+    height: int = PICTURE_HEIGHT
+
+
+def scatter(rows: Sequence[Mapping[str, Any]]) -> Scatter:
+    """Return where points stand.
+
+    Parameters
+    ----------
+    rows : each with ``label``, ``risk`` and ``loss`` in [0, 1], ``on_frontier`` and ``recommended``
+    """
+    risks, losses = _marks([row["risk"] for row in rows]), _marks([row["loss"] for row in rows])
+    dots = tuple(
+        Dot(
+            row["label"],
+            f"risk {row['risk']:.4g}, loss {row['loss']:.4g}",
+            round(LEFT + WIDE * row["risk"] / risks[-1], 1),
+            round(TOP + HIGH * (1 - row["loss"] / losses[-1]), 1),
+            row["on_frontier"],
+            row["recommended"],
+            _written(place, rows),
+        )
+        for place, row in enumerate(rows)
+    )
+    best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier)
+    path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
+    return Scatter(
+        dots,
+        path,
+        tuple((f"{mark:g}", round(LEFT + WIDE * mark / risks[-1], 1)) for mark in risks),
+        tuple((f"{mark:g}", round(TOP + HIGH * (1 - mark / losses[-1]), 1)) for mark in losses),
+    )
+
+
+def _written(place: int, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The names of all points that stand in the same place, beside the first of them."""
+    here = _corner(rows[place])
+    alike = [other for other, row in enumerate(rows) if _corner(row) == here]
+    if alike[0] != place or not (rows[place]["on_frontier"] or len(rows) <= MOST_NAMES):
+        return ""
+    names = ", ".join(rows[other]["label"] for other in alike)
+    return names if len(names) <= LONGEST else f"{names[: LONGEST - 1]}\u2026"
+
+
+def _corner(row: Mapping[str, Any]) -> tuple[float, float]:
+    return round(row["risk"], 4), round(row["loss"], 4)
+
+
+def _marks(values: Sequence[float]) -> list[float]:
+    """Round numbers from 0 to at least the highest value, six at most."""
+    highest = max(values, default=0.0)
+    step = next((step for step in STEPS if 5 * step >= highest), 1.0)
+    count = max(1, -int(-(highest / step) // 1))
+    return [round(step * number, 10) for number in range(count + 1)]

@@ -1,15 +1,14 @@
-"""The report of a release: one self-contained page, readable without scripts or network."""
+"""The report of a release, of a job, of an exploration: one page that needs no scripts or network."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from cloister.results import Manifest
 
-from .chart import class_size_chart, in_order
+from .chart import class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
-from .scatter import scatter
 from .sentences import guarantee_sentences, one_row_words
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
@@ -83,7 +82,6 @@ def render_report(
 
     Parameters
     ----------
-    manifest : of a table, of code sets, of trajectories or of claims; the hashes of the files need not be there yet
     figures : class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are none
     exact : figures for the custodian alone; their page must not be part of a release
     """
@@ -101,14 +99,7 @@ def rendered_sections(
     level: int = 2,
     prefix: str = "",
 ) -> Any:
-    """Return the nine sections of a manifest, ready to be put into a page.
-
-    Parameters
-    ----------
-    figures, exact : as of `render_report`
-    level : of their headings
-    prefix : of their anchors; none where they are the whole of a page, which is then signed at their end
-    """
+    """Return the nine sections of a manifest, ready to be put into a page."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
     template = environment().get_template(_template(manifest))
@@ -123,3 +114,52 @@ def _template(manifest: Manifest) -> str:
     if manifest["shape"] != "codes":
         return TABLE
     return CODES if manifest["method"] == "disassociation" else GENERALIZED
+
+
+TEMPLATE = "job.html"
+
+
+def render_job(manifest: Manifest, parts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the HTML page of a job.
+
+    Parameters
+    ----------
+    parts : by name what ``report.json`` of each part has: its manifest as ``release``, its ``figures``
+    """
+    anchors = {name: f"part-{name}" for name in parts}
+    sections = {
+        name: rendered_sections(part["release"], part["figures"], level=3, prefix=f"{anchors[name]}-")
+        for name, part in parts.items()
+    }
+    title = f"Release report: {manifest['name']}"
+    template = environment().get_template(TEMPLATE)
+    page: str = template.render(j=manifest, parts=sections, anchors=anchors, title=title, n=2, x=None)
+    return page
+
+
+def render_exploration(told: Mapping[str, Any], source: str) -> str:
+    """Return the HTML page of an exploration."""
+    settings, number = told["settings"], told["recommendation"]["number"]
+    points = [_point(one, f"{one['number']}", one["figures"], one["number"] == number) for one in settings]
+    keys = list(settings[0]["setting"]) if settings else []
+    filled = {**told, "source": source, "points": [point for point in points if point], "columns": keys}
+    page: str = environment().get_template("exploration.html").render(e=filled)
+    return page
+
+
+def render_comparison(told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Return the HTML page of releases side by side."""
+    points = [_point(one, one["name"], one, False) for one in told["releases"]]
+    filled = {**told, "points": [point for point in points if point], "rows": rows}
+    page: str = environment().get_template("comparison.html").render(c=filled)
+    return page
+
+
+def _point(
+    one: Mapping[str, Any], label: str, figures: Mapping[str, Any] | None, recommended: bool
+) -> dict[str, Any] | None:
+    """A point of the picture; None for what has no risk or no loss to be compared by."""
+    if figures is None or figures["risk"] is None or one["compared_by"] is None:
+        return None
+    where = {"label": label, "risk": figures["risk"], "loss": one["compared_by"]}
+    return {**where, "on_frontier": one["on_frontier"], "recommended": recommended}

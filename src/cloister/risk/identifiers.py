@@ -32,13 +32,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @dataclass(frozen=True)
 class Speaking:
-    """What the name of a column says.
-
-    Attributes
-    ----------
-    letter : of the class
-    strong : whether the name leaves little doubt
-    """
+    """What the name of a column says."""
 
     letter: str
     strong: bool
@@ -153,15 +147,7 @@ _NOT_A_NUMBER = r"[^0-9.+\- ]"
 
 @dataclass(frozen=True)
 class Pattern:
-    """A form of values.
-
-    Attributes
-    ----------
-    letter : of the class of 45 CFR 164.514(b)(2)(i)
-    what : what has this form, as a sentence goes on after "look like"
-    regex : as Polars reads it
-    inside : whether it counts within longer text, too
-    """
+    """A form of values."""
 
     letter: str
     what: str
@@ -227,12 +213,7 @@ class Values:
 
     @classmethod
     def of(cls, text: pl.Series, records: pl.Series | None = None) -> "Values":
-        """Return the distinct values of a column of text.
-
-        Parameters
-        ----------
-        records : how many have each of these texts; one unless given
-        """
+        """Return the distinct values of a column of text."""
         times = pl.ones(len(text), dtype=pl.Int64, eager=True) if records is None else records
         every = pl.DataFrame([text.alias("text"), times.alias("n")]).drop_nulls("text")
         counted = every.group_by("text").agg(pl.col("n").sum())

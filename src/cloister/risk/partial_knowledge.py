@@ -212,10 +212,8 @@ class _CountedSets:
 
     Attributes
     ----------
-    m : size of the sets; of a record with fewer items, their number
     least : (n_records,) records that hold the rarest set of each
     alone, few : (n_records,) share of each record's sets that one record holds, or fewer than k hold
-    distinct : (3,) distinct sets: all, in one record, in fewer than k
     """
 
     m: int
@@ -238,7 +236,6 @@ def partial_knowledge(
     offsets : (n_records + 1,) where the items of each record begin; every record has some
     items : numbers of items, ascending within a record; an item may be anything that an attacker can know
     k : at least 2
-    seed : of what is sampled
     """
     if not known or any(m not in range(1, MOST_KNOWN + 1) for m in known):
         raise InputError(f"Attackers know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")

@@ -1,11 +1,14 @@
-"""The risk of somebody who knows that the patient is in the data: 1 / the size of the patient's class.
+"""Risk by class size: of somebody who knows that the patient is in the data, and against a population.
 
-Columns of text become numbered cells and classes first; the risk is compared with what is taken as acceptable.
+Columns of text become numbered cells and classes; the prosecutor's risk is 1 / the size of the patient's class. The
+marketer's risk needs what 1 / F is expected to be for a class with f records in the sample, F its people, under models
+of class sizes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -13,6 +16,17 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.kernels.standing_out import Cells, cells_of, classes
+from cloister.privacy.population_estimates import (
+    ESTIMATORS,
+    LARGEST_FRACTION_OF_PITMAN,
+    MOST_PEOPLE,
+    Sample,
+    estimated_share,
+    fitted_snb,
+    likeliest_pitman,
+    log_gamma_ratio,
+    shlosser,
+)
 from cloister.results import Risk
 
 
@@ -22,7 +36,6 @@ class GroupedRecords:
 
     Attributes
     ----------
-    cells : the distinct combinations of values, numbered, and how many records have each
     labels : (n_records,) int64, which combination each record has
     first : (n_classes,) int64, the first record of each
     """
@@ -122,3 +135,189 @@ def parse_threshold(text: str | float) -> float:
             f"The threshold of risk is a number above 0 and at most 1, or one of {', '.join(THRESHOLDS)}, as in 0.2."
         )
     return number
+
+
+Numbers = NDArray[np.float64]
+
+SUMMED = 100_000
+"""People of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond."""
+
+LARGE = 50
+"""From so many records on, 1 / F is worked out from mean and variance of F."""
+
+
+def expected_reciprocals(sample: Sample, model: str) -> Numbers:
+    """Return the expectation of 1 / F given the records of the class, for each size of the sample, shape (n_sizes,).
+
+    Where a model has no solution, Zayatz's stands in, as in the estimates of population uniques.
+
+    Parameters
+    ----------
+    model : ``pitman``, ``snb`` or ``zayatz``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> whole = Sample(np.array([1, 2]), np.array([3, 1]), population=5)
+    >>> expected_reciprocals(whole, "pitman").tolist()
+    [1.0, 0.5]
+    """
+    if sample.fraction == 1:
+        return 1.0 / sample.sizes
+    fitted = parameters(sample, model)
+    if fitted is None:
+        return _zayatz(sample)
+    expected = _pitman if model == "pitman" else _snb
+    return np.array([expected(sample, int(f), *fitted) for f in sample.sizes])
+
+
+def parameters(sample: Sample, model: str) -> tuple[float, float] | None:
+    """Return the parameters of a model that was fitted to a sample; None if it has no solution, or needs none."""
+    if model == "pitman":
+        return likeliest_pitman(sample)
+    if model == "snb" and sample.n_of(1):
+        return fitted_snb(sample, shlosser(sample))
+    return None
+
+
+def _pitman(sample: Sample, f: int, a: float, t: float) -> float:
+    """By Pitman's process: a beta-binomial number, of f - a and t + n - f + a, of those not sampled join the class.
+
+    The next person joins a class of f among n with probability (f - a) / (n + t), whatever came before.
+    """
+    others, first, second = sample.population - sample.n_records, f - a, t + sample.n_records - f + a
+    whole = first + second
+    if f >= LARGE:
+        mean = others * first / whole
+        variance = mean * second / whole * (whole + others) / (whole + 1)
+        return float((1 + variance / (f + mean) ** 2) / (f + mean))
+    x = np.arange(min(others, SUMMED), dtype=np.float64)
+    steps = np.log(others - x) + np.log(first + x) - np.log(x + 1) - np.log(second + others - x - 1)
+    one = np.array([first])
+    none_joins = float((log_gamma_ratio(second, one) - log_gamma_ratio(second + others, one))[0])
+    chances = np.exp(none_joins + np.concatenate([[0.0], np.cumsum(steps)]))
+    return _mean_reciprocal(np.arange(f, f + chances.size, dtype=np.float64), chances, 1.0)
+
+
+def _snb(sample: Sample, f: int, a: float, p: float) -> float:
+    """By Bayes' rule, F - 1 being negative binomial and every person sampled with the same probability."""
+    i = np.arange(f, f + SUMMED, dtype=np.float64)
+    steps = (
+        np.log(i - 1 + a) - np.log(i) + np.log1p(-p) + np.log(i + 1) - np.log(i + 1 - f) + np.log1p(-sample.fraction)
+    )
+    logs = np.concatenate([[0.0], np.cumsum(steps[:-1])])
+    chances = np.exp(logs - logs.max())
+    return _mean_reciprocal(i, chances, float(chances.sum()))
+
+
+def _zayatz(sample: Sample) -> Numbers:
+    """By Bayes' rule, the classes of the population being spread over sizes as those of the sample are.
+
+    People are taken to be sampled one by one with the same probability; Zayatz draws a sample of fixed size.
+    """
+    from scipy.special import gammaln
+
+    found = []
+    for f in sample.sizes:
+        i, classes = sample.sizes[sample.sizes >= f], sample.classes[sample.sizes >= f]
+        logs = np.log(classes) + gammaln(i + 1.0) - gammaln(i - f + 1.0) + (i - f) * np.log1p(-sample.fraction)
+        chances = np.exp(logs - logs.max())
+        found.append(_mean_reciprocal(i.astype(np.float64), chances, float(chances.sum())))
+    return np.array(found)
+
+
+def _mean_reciprocal(people: Numbers, chances: Numbers, total: float) -> float:
+    """Mean of one over the people; what chance there is beyond them counts as half of the least value summed."""
+    beyond = max(0.0, total - float(chances.sum())) / float(people[-1]) / 2
+    return (float((chances / people).sum()) + beyond) / total
+
+
+@dataclass(frozen=True)
+class PopulationRisk:
+    """Risk where the attacker does not know who is in the data, with F the people of a record's class, f its records.
+
+    Attributes
+    ----------
+    share_above_threshold : share of the records with 1 / F above the threshold
+    marketer : (1 / n) sum of f / F over the classes, the expected share of records linked rightly when all are linked
+    uniques : share of the records whose person is alone in the population: by name of the estimator, or ``counted``
+    chosen : which of ``uniques`` to report: ``counted``, or the estimator that the rule of Dankar et al. picks
+
+    References
+    ----------
+    El Emam (2013), "Guide to the de-identification of personal health information", chapter on measuring risk; Dankar,
+    El Emam (2010), "A method for evaluating marketer re-identification risk".
+    """
+
+    how: Literal["counted", "estimated"]
+    people: int
+    highest: float
+    average: float
+    share_above_threshold: float
+    marketer: float
+    uniques: dict[str, float] = field(default_factory=dict)
+    chosen: str = "counted"
+    without_solution: tuple[str, ...] = ()
+
+
+def counted_risk(
+    grouped: GroupedRecords, texts: pl.DataFrame, population: pl.DataFrame, threshold: float
+) -> PopulationRisk:
+    """Return the risk against a population table of text columns, one row a person."""
+    names = [f"c{number}" for number in range(len(grouped.columns))]
+    people = population.select(pl.col(column).alias(name) for column, name in zip(grouped.columns, names, strict=True))
+    ours = texts[grouped.first].select(pl.col(c).alias(name) for c, name in zip(grouped.columns, names, strict=True))
+    counted = people.group_by(names).agg(pl.len().cast(pl.Int64).alias("people"))
+    joined = ours.with_row_index("order").join(counted, on=names, how="left", nulls_equal=True).sort("order")
+    sizes = joined["people"].fill_null(0).to_numpy()
+    records = grouped.sizes
+    short = sizes < records
+    if short.any():
+        raise InputError(
+            f"The population is to hold every patient, but {int(records[short].sum())} of {grouped.n_records} records "
+            f"are in {int(short.sum())} classes with fewer people in it than records. Give a population at the same "
+            "levels of detail that the patients come from, or a sampling fraction."
+        )
+    marketer = float((records / sizes).sum() / grouped.n_records)
+    alone = float(records[sizes == 1].sum() / grouped.n_records)
+    return PopulationRisk(
+        "counted",
+        len(people),
+        1.0 / int(sizes.min()),
+        max(len(sizes) / int(sizes.sum()), marketer),
+        _share_above(records, 1.0 / sizes, threshold),
+        marketer,
+        {"counted": alone},
+    )
+
+
+def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -> PopulationRisk:
+    """Return the risk if the records are a simple random sample of the population, of this fraction.
+
+    The rule of Dankar et al. picks an estimator of population uniques (`cloister.privacy.PopulationUniqueness`); under
+    the same model 1 / F is replaced by its expectation, given the records of the class. Deviation: what El Emam (2013)
+    calls the larger of two averages is the mean of 1 / F here, as the people of all classes are not estimated.
+    """
+    if not 0 < fraction <= 1 or grouped.n_records / fraction > MOST_PEOPLE:
+        raise InputError(
+            "The sampling fraction is above 0 and at most 1, and not so small that the population would have more "
+            f"than {MOST_PEOPLE:,} people."
+        )
+    people = max(grouped.n_records, round(grouped.n_records / fraction))
+    sizes, classes = np.unique(grouped.sizes, return_counts=True)
+    sample = Sample(sizes, classes, people)
+    uniques = {name: estimated_share(sample, name) for name in ESTIMATORS if name != "dankar"}
+    chosen = "pitman"  # the rule of Dankar et al.
+    if sample.fraction > LARGEST_FRACTION_OF_PITMAN:
+        chosen = "snb" if uniques["snb"] <= uniques["zayatz"] else "zayatz"
+    expected = expected_reciprocals(sample, chosen)
+    marketer = float((classes * sizes * expected).sum() / grouped.n_records)
+    above = _share_above(sizes * classes, expected, threshold)
+    unsolved = tuple(name for name in ("pitman", "snb") if sample.fraction < 1 and parameters(sample, name) is None)
+    highest = float(expected.max())
+    return PopulationRisk("estimated", people, highest, marketer, above, marketer, uniques, chosen, unsolved)
+
+
+def _share_above(records: NDArray[np.int64], risks: NDArray[np.float64], threshold: float) -> float:
+    """Share of the records whose risk is above the threshold."""
+    return float(records[risks > threshold * (1 + AGREEMENT)].sum() / records.sum())

@@ -30,14 +30,7 @@ from .identifiers import (
 
 @dataclass(frozen=True)
 class ZipAreas:
-    """Areas of one census.
-
-    Attributes
-    ----------
-    year : of the census
-    prefixes : first three digits
-    source : who published the list
-    """
+    """Areas of one census."""
 
     year: int
     prefixes: frozenset[str]
@@ -103,9 +96,7 @@ class IdentifierSign:
 
     Attributes
     ----------
-    letter : of the class of 45 CFR 164.514(b)(2)(i), A to R
     what : what was found, in words and never in values
-    records : records with a value of that kind; all with a value, where the name of the column is the sign
     confidence : ``certain``: what the rule names is there; ``likely``: name or form leave little doubt; ``possible``:
         worth a look
     """
@@ -132,11 +123,7 @@ def look_for_identifiers(
 
     Parameters
     ----------
-    frame : the table in its types
-    texts : the same columns as text
-    records : how many records each row stands for; one unless given
     census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
-    today : what years of birth are compared with; the day of the call if not given
     """
     areas = small_areas(census)
     year = (today or datetime.date.today()).year

@@ -36,10 +36,8 @@ class Separation:
 
     Attributes
     ----------
-    classes : combinations of their values that occur
     distinction : classes / records, in (0, 1]
     separation : share of the pairs of records that differ in some of them, in [0, 1]; 0 for a single record
-    uniques : records that nothing else is needed to find
 
     References
     ----------
@@ -59,12 +57,8 @@ class SpecialUniques:
 
     Attributes
     ----------
-    largest : sets of up to so many columns were looked at
-    by_size : minimal sample uniques of 1, 2, ... columns
-    records : records that have any
     scores : (n_records,) int64, SUDA score of each record, in the order of the data; 0 where nothing makes it unique
     contributions : share of all scores that sets with a column hold, by column
-    separations : each column, and the sets of each larger size that tell most records apart
 
     References
     ----------

@@ -1,8 +1,8 @@
 """Data as they come: a file, or a collection of files that a profile makes into the inputs of all shapes."""
 
-from cloister.sources.forms import Form
 from cloister.sources.read import (
     NAMES,
+    Form,
     Profiled,
     form_of,
     profiled,

@@ -43,8 +43,7 @@ from .fhir_resources import (
     without_left,
     years_in,
 )
-from .files import Files
-from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, People, Profile, SourceRecords
+from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, Files, People, Profile, SourceRecords
 
 ICD_CODE = "icd_code"
 OWNER = "\0owner"
@@ -134,7 +133,6 @@ class CodedResource:
     ----------
     code : None where it has none
     patient : whose it is; None where it is no patient's
-    resource : where it stands
     """
 
     code: str | None

@@ -12,8 +12,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.text import text_of, unpacked
 
-from .files import Files, Member
-from .records import FILE, ROW, SourceRecords
+from .records import FILE, ROW, Files, Member, SourceRecords
 
 LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')
@@ -52,7 +51,6 @@ class Resource:
 
     Attributes
     ----------
-    content : the object
     file, line : where it stands, lines counted from 1
     """
 
@@ -103,14 +101,7 @@ def all_at(value: Any, *path: str | int) -> list[Any]:
 
 
 def resources(files: Files, kinds: Collection[str]) -> dict[str, list[Resource]]:
-    """The resources of some kinds, in the order of files and lines.
-
-    Raises
-    ------
-    InputError
-        There is no file of such lines, or a line is no JSON object with a resourceType, or a Bundle; with the
-        number of the line.
-    """
+    """The resources of some kinds, in the order of files and lines."""
     members = [one for one in files.members if LINES.fullmatch(one.name)]
     if not members and len(files.members) == 1:
         members = list(files.members)
@@ -190,7 +181,6 @@ class Subject:
     Attributes
     ----------
     patient : the id; None where it is nobody's, or of somebody or something else
-    is_other : whether it is of somebody or something else, such as a group or a device
     """
 
     patient: str | None

@@ -11,8 +11,7 @@ OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm5
 
 import polars as pl
 
-from .files import Files
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, SourceRecords, first_and_rest
+from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Files, People, Profile, SourceRecords, first_and_rest
 
 SOURCE_CODE = "source_code"
 NO_CONCEPT = "0"

@@ -3,21 +3,149 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import polars as pl
 
 from cloister.errors import InputError, did_you_mean
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Source, code_events, code_lists
 from cloister.io import read_code_events as events_in_file
 from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
+from cloister.io.code_events import completed_years
 from cloister.io.disk import shown_name
 
 from . import fhir, omop, synpuf, synthea
-from .files import CollectionReading, Files
-from .forms import Form, made
-from .records import Profile
+from .records import (
+    AGE,
+    BIRTH,
+    CODE,
+    DATE,
+    END,
+    FILE,
+    ID,
+    ROW,
+    SEX,
+    CollectionReading,
+    Files,
+    People,
+    Profile,
+    SourceRecords,
+    parsed,
+)
+
+Form = Literal["table", "codes", "trajectories", "patients", "claims"]
+"""What is made of a collection: the input of a shape, or of claims one of the two."""
+
+SEXES = {"male": "M", "m": "M", "female": "F", "f": "F", "unknown": None}
+"""Words for sexes, which are written alike whatever the collection; others stay."""
+
+BEHIND = {"codes": "codes", "trajectories": "pairs of a code and an age", "claims": "claims"}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A table made of a collection, with what a user should know of it."""
+
+    frame: pl.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def made(profile: Profile, files: Files, form: Form) -> Made:
+    """The input of a shape."""
+    people = profile.people(files).checked()
+    if form == "table":
+        return _table(people)
+    if form == "patients":
+        return _patients(people)
+    records = profile.claims(files) if form == "claims" else profile.conditions(files)
+    _check_known(records, people)
+    found = {"codes": _codes, "trajectories": _trajectories, "claims": _claims}[form](records, people)
+    if not found.frame.height:
+        raise InputError(f"{files.name} has no {BEHIND[form]}, so there is nothing to release.", file=files.name)
+    return found
+
+
+def _table(people: People) -> Made:
+    """One row a patient: the date of birth where the day is known, and the year."""
+    births = people.dated(BIRTH)
+    day = births["start"].to_frame().select(pl.when(births["whole"]).then(pl.col("start"))).to_series()
+    columns = [ID, BIRTH, "birth_year", *_others(people.frame, (ID, BIRTH))]
+    frame = people.frame.with_columns(
+        _sex(), day.cast(pl.String).alias(BIRTH), births["start"].dt.year().cast(pl.String).alias("birth_year")
+    )
+    return Made(frame.select(columns), people.notes)
+
+
+def _patients(people: People) -> Made:
+    """One row a patient, of whom claims tell the rest; where no day of birth is known, the first of month or year."""
+    births = people.dated(BIRTH)
+    frame = people.frame.select(ID, births["start"].cast(pl.String).alias(BIRTH), _sex())
+    whole = int((births["start"].is_not_null() & ~births["whole"]).sum())
+    taken = (f"{whole:,} dates of birth without a day were taken as the first of the month or year",) if whole else ()
+    return Made(frame, (*people.notes, *taken))
+
+
+def _sex() -> pl.Expr:
+    return pl.coalesce(
+        pl.when(~pl.col(SEX).str.to_lowercase().is_in(list(SEXES))).then(pl.col(SEX)),
+        pl.col(SEX).str.to_lowercase().replace_strict(SEXES, default=None, return_dtype=pl.String),
+    )
+
+
+def _codes(conditions: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
+    """One row a code of a patient, as often as it was recorded."""
+    return Made(conditions.frame.select(ID, CODE, *_others(conditions.frame, (ID, CODE, DATE))), conditions.notes)
+
+
+def _trajectories(conditions: SourceRecords, people: People) -> Made:
+    """One row a code and age of a patient: completed years."""
+    born = people.dated(BIRTH)
+    births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
+    conditions.dated(DATE)
+    if AGE not in conditions.frame.columns:
+        conditions = replace(conditions, frame=conditions.frame.with_columns(pl.lit(None, pl.String).alias(AGE)))
+    has_age = conditions.frame[AGE].is_not_null()
+    conditions = conditions.without(conditions.frame[DATE].is_null() & ~has_age, "no date")
+    known = conditions.frame[ID].is_in(births[ID].implode()) | conditions.frame[AGE].is_not_null()
+    conditions = conditions.without(~known, "the birth of the patient is not known")
+    joined = conditions.frame.join(births, on=ID, how="left", maintain_order="left")
+    ages = (
+        _ages(joined["born"], joined[DATE]).set(joined[AGE].is_not_null(), None).fill_null(joined[AGE].cast(pl.Int64))
+    )
+    conditions = conditions.without(ages < 0, "dated before the birth of the patient")
+    others = _others(conditions.frame, (ID, CODE, DATE))
+    pairs = joined.select(ID, CODE, ages.cast(pl.String).alias("age"), *others).filter(ages >= 0)
+    return Made(pairs.unique(maintain_order=True), conditions.notes)
+
+
+def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
+    """Completed years; 0 where an event is known to be of the year or month of birth alone."""
+    days = parsed(dates)
+    ages = completed_years(births, days["start"])
+    return ages.set((ages < 0) & (days["start"].dt.year() == births.dt.year()) & ~days["whole"], 0)
+
+
+def _claims(claims: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
+    """One row a claim."""
+    dates = [claims.dated(column)["start"].cast(pl.String).alias(column) for column in (DATE, END)]
+    frame = claims.frame.with_columns(dates)
+    return Made(frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END))), claims.notes)
+
+
+def _check_known(records: SourceRecords, people: People) -> None:
+    records.refuse(records.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
+    known = records.frame[ID].is_in(people.frame[ID].implode())
+    records.refuse(
+        ~known, "a patient who is not among the patients of the collection", "Add the patients, or leave the rest out"
+    )
+
+
+def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
+    return [name for name in frame.columns if name not in (*taken, AGE, FILE, ROW)]
+
 
 PROFILES: Mapping[str, Profile] = {
     "omop": omop.PROFILE,
@@ -34,13 +162,7 @@ WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Profiled:
-    """A collection of files, and the profile that it is read by.
-
-    Attributes
-    ----------
-    profile : one of `NAMES`
-    path : a folder, a zip archive or a file
-    """
+    """A collection of files, and the profile that it is read by."""
 
     profile: str
     path: Path
@@ -63,11 +185,6 @@ class Profiled:
 
 def profiled(place: object) -> Profiled | None:
     """What ``PROFILE:PATH`` says; None where it is the name of a file, or of something else.
-
-    Raises
-    ------
-    InputError
-        No profile has that name, but the path is there.
 
     Examples
     --------
@@ -112,7 +229,6 @@ def read_table(
     Parameters
     ----------
     place : as of `cloister.io.read_table`, or ``PROFILE:PATH``
-    form : what a profile is to make; a file is read as it is
     """
     collection = profiled(place)
     if collection is not None:

@@ -8,8 +8,23 @@ https://www.cms.gov/data-research/statistics-trends-and-reports/medicare-claims-
 
 import polars as pl
 
-from .files import Files, Member
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, People, Profile, SourceRecords, listed, parted
+from .records import (
+    BIRTH,
+    CODE,
+    DATE,
+    END,
+    FILE,
+    ID,
+    ROW,
+    SEX,
+    Files,
+    Member,
+    People,
+    Profile,
+    SourceRecords,
+    listed,
+    parted,
+)
 
 SEXES = {"1": "M", "2": "F"}
 RACES = {"1": "White", "2": "Black", "3": "Other", "5": "Hispanic"}

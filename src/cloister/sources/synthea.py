@@ -7,7 +7,6 @@ Walonoski et al. (2018), JAMIA 25(3), 230-238; https://github.com/synthetichealt
 
 import polars as pl
 
-from .files import Files
 from .records import (
     BIRTH,
     CODE,
@@ -17,6 +16,7 @@ from .records import (
     ID,
     ROW,
     SEX,
+    Files,
     People,
     Profile,
     SourceRecords,

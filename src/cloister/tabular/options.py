@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.errors import InputError
-from cloister.settings.declared import ByColumn, Help, Key
-from cloister.settings.release import ENGINE, FILE, LIST, POLICY, WHOLE, YES_OR_NO, ReleaseOptions
+from cloister.settings import ENGINE, FILE, LIST, POLICY, WHOLE, YES_OR_NO, ByColumn, Help, Key, ReleaseOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.header import listed, nearest_column
+from cloister.io.columns import listed, nearest_column
 
 from .data import Role, TableRequest
 

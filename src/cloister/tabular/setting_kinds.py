@@ -6,7 +6,7 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.privacy import PrivacyRule
-from cloister.settings.declared import settings_of
+from cloister.settings import settings_of
 
 from .options import TableSettings
 

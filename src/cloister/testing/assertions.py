@@ -27,10 +27,8 @@ def assert_k_anonymous(frame: Any, quasi_identifiers: Sequence[str], k: int) -> 
 
     Raises
     ------
-    AssertionError
-        It does not hold, or there are no rows.
-    ValueError
-        There is no such column, or none was named.
+    AssertionError : It does not hold, or there are no rows.
+    ValueError : There is no such column, or none was named.
 
     Examples
     --------
@@ -50,11 +48,6 @@ def assert_l_diverse(frame: Any, quasi_identifiers: Sequence[str], sensitive: st
     quasi_identifiers : columns, at least one
     sensitive : column; a missing value does not count, since it hides nothing
     values : from 1
-
-    Raises
-    ------
-    AssertionError, ValueError
-        As of `assert_k_anonymous`.
     """
     found: defaultdict[Row, set[Hashable]] = defaultdict(set)
     for key, (value,) in zip(_rows(frame, quasi_identifiers), _rows(frame, [sensitive]), strict=True):
@@ -72,11 +65,6 @@ def assert_every_patient_shares(frame: Any, patient: str, k: int, columns: Seque
     patient : column of ids
     k : patients, from 1
     columns : what is compared; all columns but ``patient`` if not given
-
-    Raises
-    ------
-    AssertionError, ValueError
-        As of `assert_k_anonymous`.
     """
     compared = [name for name in _names(frame) if name != patient] if columns is None else columns
     own: defaultdict[Hashable, list[Row]] = defaultdict(list)
@@ -96,8 +84,7 @@ def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k
 
     Raises
     ------
-    AssertionError
-        It does not hold, or there are no codes.
+    AssertionError : It does not hold, or there are no codes.
 
     Examples
     --------
@@ -119,10 +106,8 @@ def assert_cannot_be_joined(one: Any, other: Any, columns: Sequence[str], k: int
 
     Raises
     ------
-    AssertionError
-        Some values that occur in both are those of fewer than k rows in one of them, or one has no rows.
-    ValueError
-        There is no such column, or none was named.
+    AssertionError : Some values that occur in both are those of fewer than k rows in one of them, or one has no rows.
+    ValueError : There is no such column, or none was named.
     """
     counts = [Counter(_rows(frame, columns)) for frame in (one, other)]
     if not all(counts):
@@ -142,8 +127,7 @@ def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
 
     Raises
     ------
-    AssertionError
-        Some do: their number, and names of files. Or there are no files.
+    AssertionError : Some do: their number, and names of files. Or there are no files.
     """
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
     if not files:

@@ -55,18 +55,7 @@ CODED_OTHERWISE = 0.12
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition.
-
-    Attributes
-    ----------
-    icd9, icd10 : its codes, as many of one as of the other, the most frequent first
-    share : of the patients of the age at which it is most common, before clusters and frailty
-    ages : a word of `AGES`
-    sex : whose it is alone, or empty
-    course : a word of `PERSISTENCE`
-    cluster : the cluster that it belongs to, or empty
-    specialty : of the physicians who see it
-    """
+    """A condition."""
 
     name: str
     icd9: tuple[str, ...]

@@ -48,7 +48,6 @@ class SeededDraws:
     Parameters
     ----------
     seed : from 0
-    part : one of `PARTS`
 
     References
     ----------

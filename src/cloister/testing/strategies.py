@@ -48,13 +48,7 @@ place_of_service = "place"
 
 @dataclass(frozen=True)
 class MadeTable:
-    """A table of quasi-identifiers.
-
-    Attributes
-    ----------
-    frame : one row a patient, all text
-    hierarchies : of each column, rows as `cloister.hierarchy_rows` takes them; they hold all values of the column
-    """
+    """A table of quasi-identifiers."""
 
     frame: pl.DataFrame
     hierarchies: dict[str, list[Labels]] = field(default_factory=dict)
@@ -66,7 +60,6 @@ class MadeClaims:
 
     Attributes
     ----------
-    patients : patient_id, birth_date, sex; one row a patient
     claims : patient_id, date, icd9, place_of_service (null where missing); at least one row a patient
     """
 
@@ -122,7 +115,6 @@ def code_sets(
     Parameters
     ----------
     most_records, most_codes : of all, and of one patient; from 1
-    codes : to choose from; the first ones are the more frequent
     """
     code = st.sampled_from([*codes, *codes[:3], *codes[:3]])
     record = st.lists(code, min_size=1, max_size=most_codes, unique=True).map(sorted)
@@ -140,7 +132,6 @@ def trajectories(
     Parameters
     ----------
     most_records, most_pairs : of all, and of one patient; from 1
-    codes, ages : to choose from
     """
     pair = st.tuples(st.sampled_from(codes), st.sampled_from(ages))
     record = st.lists(pair, min_size=1, max_size=most_pairs).map(lambda pairs: sorted(pairs, key=lambda own: own[::-1]))

@@ -1,10 +1,12 @@
-"""The forms of this shape: trajectories, what is asked, what is released, and the secret beside it."""
+"""The forms of this shape: trajectories, the request, what is released and written, and the secret beside it."""
 
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal, TypeVar
+
+import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy.ladder import ROOT, Hierarchy
@@ -138,11 +140,6 @@ def _word(words: type[Word], word: str, what: str) -> Word:
 def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
     """Return the weights of codes and ages as exact ratios.
 
-    Raises
-    ------
-    InputError
-        They are not two numbers from 0 on that add up to 1.
-
     Examples
     --------
     >>> weights_of("0.3", 0.7)
@@ -184,8 +181,6 @@ class AnonymizedTrajectories:
 
     Attributes
     ----------
-    k : what is promised
-    code_tree, age_tree : the hierarchies as bound to the domain
     sizes : (n_clusters,) int64, patients of each cluster, at least k
     offsets : (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed
         has an empty one, and is written as the one row (`*`, `*`) a patient
@@ -291,11 +286,8 @@ class ProtectedTrajectories:
 
     Attributes
     ----------
-    released : what is released
     alignment : who went where; secret
     losses : what was lost; secret until rounded
-    blocks : in how many blocks the patients were clustered; 1: all were compared with each other
-    outcomes : sets of the utility policy, in its order
     """
 
     released: AnonymizedTrajectories
@@ -306,3 +298,24 @@ class ProtectedTrajectories:
 
     def __repr__(self) -> str:
         return f"ProtectedTrajectories({self.released!r})"
+
+
+ID, CODE, AGE = "id", "code", "age"
+COLUMNS = (ID, CODE, AGE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenTrajectories:
+    """What stands in the data file and the side file.
+
+    Attributes
+    ----------
+    frame : ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
+    side : ``id`` and the side columns (text); None where nothing rides along
+    """
+
+    frame: pl.DataFrame
+    side: pl.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        return f"WrittenTrajectories({self.frame.height} rows)"

@@ -26,12 +26,7 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True)
 class CodesUnderRoot:
-    """A hierarchy in which codes that it does not have are under the root alone.
-
-    Attributes
-    ----------
-    inner : the hierarchy
-    """
+    """A hierarchy in which codes that it does not have are under the root alone."""
 
     inner: Hierarchy
 
@@ -62,12 +57,7 @@ class CodesUnderRoot:
 
 @dataclass(frozen=True)
 class GroupedAges:
-    """Intervals in which what lies beyond a bound is one age: `>=90` stands for every age from 90 on.
-
-    Attributes
-    ----------
-    inner : intervals with a bound at the top, the bottom, or both
-    """
+    """Intervals in which what lies beyond a bound is one age: `>=90` stands for every age from 90 on."""
 
     inner: IntervalHierarchy
 
@@ -112,14 +102,7 @@ class GroupedAges:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain:
-    """Trajectories and hierarchies that fit each other.
-
-    Attributes
-    ----------
-    trajectories : without what was dropped; ages beyond a bound are one age
-    codes, ages : hierarchies that have all codes and ages
-    dropped : pairs left out, since the hierarchy does not have their codes
-    """
+    """Trajectories and hierarchies that fit each other."""
 
     trajectories: Trajectories
     codes: Hierarchy
@@ -131,13 +114,7 @@ class Domain:
 
 
 def usual_codes(trajectories: Trajectories) -> Hierarchy:
-    """Return ICD-9-CM or ICD-10-CM, whichever knows more of the codes.
-
-    Raises
-    ------
-    InputError
-        Neither knows any.
-    """
+    """Return ICD-9-CM or ICD-10-CM, whichever knows more of the codes."""
     n_codes = len(trajectories.vocabulary)
     known = [(n_codes - len(each.outside(trajectories.vocabulary)), each) for each in (icd9(), icd10())]
     most, best = max(known, key=lambda found: found[0])
@@ -150,13 +127,7 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
 
 
 def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> Domain:
-    """Return trajectories and hierarchies that fit each other.
-
-    Raises
-    ------
-    InputError
-        Codes are unknown and must not be, or are all that a patient has; the hierarchy does not have an age.
-    """
+    """Return trajectories and hierarchies that fit each other."""
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
     if outside and unknown is Unknown.ERROR:

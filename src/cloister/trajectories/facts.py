@@ -1,13 +1,18 @@
-"""What the files of a release of trajectories say, counted from their text: for the manifest, and to verify it."""
+"""What the released files of trajectories say, and no more: facts of the manifest, figures of the report, the codebook.
 
+Pure functions of the files: they write a release, and verifying it calls them again and compares.
+"""
+
+import re
 from dataclasses import dataclass
 
 import polars as pl
 
 from cloister.hierarchy.ladder import ROOT
+from cloister.io import as_text
+from cloister.report_figures import Counted, Shown, label_counts
 
-from .data import Diversity
-from .data_file import AGE, CODE, ID, WrittenTrajectories
+from .data import AGE, CODE, ID, Diversity, WrittenTrajectories
 from .manifest import (
     AttributeColumn,
     DiversityRule,
@@ -89,3 +94,72 @@ def _counts(frame: pl.DataFrame, n_trajectories: int) -> PairCounts:
         patients_untold=int((no_code & no_age & alone).sum()),
         trajectories=n_trajectories,
     )
+
+
+DATA, SIDE = "data", "side"
+
+
+def shown_of(files: WrittenTrajectories, k: int) -> Shown:
+    """Return what is shown of trajectories."""
+    alike = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).agg(pl.len().alias("patients"))
+    texts = {DATA: pl.DataFrame([as_text(files.frame[column]) for column in (CODE, AGE)])}
+    if files.side is not None and files.side.width > 1:
+        texts[SIDE] = pl.DataFrame([as_text(files.side[column]) for column in files.side.columns if column != ID])
+    return Shown(
+        k=k,
+        sizes=alike["patients"],
+        of="patients",
+        by="how many share their trajectory",
+        columns=tuple(
+            Counted(DATA, column, "pairs", label_counts(as_text(files.frame[column]))) for column in (CODE, AGE)
+        ),
+        files=texts,
+    )
+
+
+Row = tuple[str, str, str | None, None, str | None, str]
+
+BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
+NUMBER = "number of the patient in this release; the pairs of a patient stand in their order"
+ANY_CODE = "any code, or that nothing is told"
+ANY_AGE = "any age, or that nothing is told"
+BELOW = "this code, or any below it in the hierarchy"
+BESIDE = "as recorded, in side.csv"
+
+NUMBER_ALONE = re.compile(r"[0-9.]+")
+MEANINGS_OF_AGES = (
+    (NUMBER_ALONE, "as recorded"),
+    (re.compile(r"\[.*[0-9]\]"), "an age in this interval, both ends included; a decimal counts as its whole part"),
+    (re.compile(r">=[0-9]+"), "this age and all above"),
+    (re.compile(r"<[0-9]+"), "all ages below"),
+)
+GROUP = "a group of ages of the hierarchy"
+AGE_BELOW = "this age, or any below it in the hierarchy"
+AS_RECORDED_UNDER = ("interval", "suppress")
+"""Kinds of hierarchies under which a number stands for itself alone."""
+
+
+def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:
+    """Return one row for each label of codes and of ages that is released, and one for each other column."""
+    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)]
+    rows += [(CODE, "quasi-identifier", codes, None, label, _of_code(label)) for label in _labels(released, CODE)]
+    rows += [(AGE, "quasi-identifier", ages, None, label, _of_age(label, ages)) for label in _labels(released, AGE)]
+    beside = [] if released.side is None else released.side.columns[1:]
+    rows += [(column, "side", None, None, None, BESIDE) for column in beside]
+    return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
+
+
+def _labels(released: WrittenTrajectories, column: str) -> list[str]:
+    return [str(label) for label in released.frame[column].unique().sort()]
+
+
+def _of_code(label: str) -> str:
+    return ANY_CODE if label == ROOT else BELOW
+
+
+def _of_age(label: str, kind: str) -> str:
+    if label == ROOT:
+        return ANY_AGE
+    if kind not in AS_RECORDED_UNDER and NUMBER_ALONE.fullmatch(label):
+        return AGE_BELOW
+    return next((meaning for pattern, meaning in MEANINGS_OF_AGES if pattern.fullmatch(label)), GROUP)

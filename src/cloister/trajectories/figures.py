@@ -1,17 +1,27 @@
-"""What a release of trajectories says of the original: losses for the recipient, all figures for the custodian."""
+"""What a release of trajectories says of the original: losses for the recipient, all figures for the custodian.
 
-from dataclasses import asdict
+Queries of (code, age) pairs are counted in the original and estimated from a release as of Tamersoy et al. (2012),
+Appendix B. A generalized pair may stand for any code below its code at any age below its age, all equally likely. Made
+precise here: pairs of a trajectory are independent, and several pairs that are asked for are answered by inclusion and
+exclusion; a pair that is released once may be only one of those asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from .answers import average_relative_error, frequent_pairs
-from .data import ProtectedTrajectories
+from cloister.errors import InputError
+from cloister.utility import frequent_itemsets
+
+from .data import AnonymizedTrajectories, Integers, Number, ProtectedTrajectories, Trajectories, age_text
 from .domain import Domain
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .request import GivenTrajectories, ReleaseSettings, is_made_of_data, percent_of
-from .written import Integers
 
 
 def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str | None) -> TrajectoriesUtility:
@@ -37,12 +47,7 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 def exact_figures(
     given: GivenTrajectories, settings: ReleaseSettings, domain: Domain, protected: ProtectedTrajectories
 ) -> dict[str, Any]:
-    """Return figures for the custodian alone.
-
-    Parameters
-    ----------
-    domain : what was protected
-    """
+    """Return figures for the custodian alone."""
     exact: dict[str, Any] = {
         "patients": given.trajectories.n_patients,
         "pairs": given.trajectories.n_pairs,
@@ -63,3 +68,132 @@ def crosswalk(given: GivenTrajectories, order: Integers) -> pl.DataFrame:
     ids = given.trajectories.ids
     original = pl.Series(np.arange(1, order.size + 1)) if ids is None else ids
     return pl.DataFrame([pl.Series("released", np.arange(1, order.size + 1)), original.gather(order).alias("original")])
+
+
+Query = tuple[tuple[int, int], ...]
+"""Distinct (code, age) pairs, as positions in the vocabulary and the ages."""
+
+MOST_PAIRS = 12
+"""Pairs of a query, at most: the work doubles with each."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload:
+    """Queries and their true answers; secret, as it tells of the original.
+
+    Attributes
+    ----------
+    counts : (n_queries,) int64, patients of the original who have all pairs of each
+    """
+
+    queries: tuple[Query, ...]
+    counts: Integers
+
+    def __repr__(self) -> str:
+        return f"Workload({len(self.queries)} queries)"
+
+
+def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_PAIRS) -> Workload:
+    """Return every pair and set of pairs that at least this percentage of the patients have.
+
+    Parameters
+    ----------
+    percent : above 0, at most 100; the paper asks for 1
+    """
+    if not 0 < percent <= 100:
+        raise InputError(f"A workload is a percentage of the patients above 0 and up to 100, not {percent:g}.")
+    n_ages = len(original.age_values)
+    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
+    present, pair = np.unique(original.codes.astype(np.int64) * n_ages + original.ages, return_inverse=True)
+    keys = np.unique(owner * present.size + pair)
+    record, items = np.divmod(keys, max(1, present.size))
+    offsets = np.searchsorted(record, np.arange(original.n_patients + 1)).astype(np.int64)
+    least = max(1, -int(-round(percent * original.n_patients / 100, 9) // 1))
+    found = frequent_itemsets(offsets, items.astype(np.int32), least, largest=largest)
+    queries = tuple(
+        tuple((int(present[item]) // n_ages, int(present[item]) % n_ages) for item in each.items) for each in found
+    )
+    return Workload(queries, np.array([each.support for each in found], dtype=np.int64))
+
+
+def query_of(trajectories: Trajectories, pairs: Sequence[tuple[str, Number]]) -> Query | None:
+    """Return a query by codes and ages as text; None if one of them is not in the domain, so that nobody has it."""
+    if not pairs:
+        raise InputError("A query needs at least one pair of code and age.")
+    code_at = {code: number for number, code in enumerate(trajectories.vocabulary)}
+    age_at = {age: number for number, age in enumerate(trajectories.age_values)}
+    found = {(code_at.get(code, -1), age_at.get(age_text(age), -1)) for code, age in pairs}
+    return None if any(min(pair) < 0 for pair in found) else tuple(sorted(found))
+
+
+def count(original: Trajectories, query: Query) -> int:
+    """Return how many patients of the original have all pairs of a query."""
+    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
+    having = np.ones(original.n_patients, dtype=np.bool_)
+    for code, age in query:
+        here = np.zeros(original.n_patients, dtype=np.bool_)
+        here[owner[(original.codes == code) & (original.ages == age)]] = True
+        having &= here
+    return int(having.sum())
+
+
+def estimate(released: AnonymizedTrajectories, queries: Sequence[Query]) -> NDArray[np.float64]:
+    """Return how many patients a release says have all pairs of each query: (n_queries,), at least 0.
+
+    Examples
+    --------
+    >>> from cloister.hierarchy import suppress
+    >>> from cloister.trajectories.data import TrajectoriesRequest
+    >>> from cloister.trajectories.protect import anonymize
+    >>> original = Trajectories.from_records([[("401.1", 39)], [("401.1", 40)]])
+    >>> found = anonymize(original, TrajectoriesRequest(2, suppress(), suppress()))
+    >>> found.released.rows_of(0), estimate(found.released, [((0, 0),)]).tolist()
+    ([('401.1', '*')], [1.0])
+    """
+    if any(len(query) > MOST_PAIRS for query in queries):
+        raise InputError(f"A query may have {MOST_PAIRS} pairs at most.")
+    cluster_of = np.repeat(np.arange(released.n_clusters), np.diff(released.offsets))
+    leaves = np.maximum(released.code_tree.leaves, 1)[released.codes].astype(np.float64)
+    leaves *= np.maximum(released.age_tree.leaves, 1)[released.ages]
+    places = {pair: _places(released, pair) for pair in sorted({pair for query in queries for pair in query})}
+    found = np.empty(len(queries))
+    for number, query in enumerate(queries):
+        held = np.zeros(released.n_clusters)
+        for size in range(len(query) + 1):
+            for chosen in combinations(query, size):
+                none = _none_held([places[pair] for pair in chosen], leaves, cluster_of, released.n_clusters)
+                held += none if size % 2 == 0 else -none
+        found[number] = float(np.maximum(held, 0) @ released.sizes)
+    return found
+
+
+def average_relative_error(released: AnonymizedTrajectories, workload: Workload) -> float | None:
+    """Return the mean of |a(Q) - e(Q)| / a(Q) over a workload; None if it has no queries."""
+    if not workload.queries:
+        return None
+    answers = estimate(released, workload.queries)
+    return float(np.mean(np.abs(workload.counts - answers) / workload.counts))
+
+
+def _places(released: AnonymizedTrajectories, pair: tuple[int, int]) -> Integers:
+    """Released pairs that may stand for a pair."""
+    code, age = pair
+    fits = _covering(released.code_tree.low, released.code_tree.high, code)[released.codes]
+    fits &= _covering(released.age_tree.low, released.age_tree.high, age)[released.ages]
+    return np.flatnonzero(fits)
+
+
+def _covering(low: NDArray[np.int32], high: NDArray[np.int32], leaf: int) -> NDArray[np.bool_]:
+    covering: NDArray[np.bool_] = (low <= low[leaf]) & (low[leaf] < high)
+    return covering
+
+
+def _none_held(
+    places: list[Integers], leaves: NDArray[np.float64], cluster_of: NDArray[np.int64], n_clusters: int
+) -> NDArray[np.float64]:
+    """How probable it is, for each cluster, that its patients have none of some pairs."""
+    none = np.ones(n_clusters)
+    if places:
+        place, hits = np.unique(np.concatenate(places), return_counts=True)
+        np.multiply.at(none, cluster_of[place], 1 - hits / leaves[place])
+    return none

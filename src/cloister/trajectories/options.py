@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from cloister.settings.declared import Help, Key
-from cloister.settings.release import COLUMN, FILE, MEMORY_OR_SPARK, YES_OR_NO, ReleaseOptions
+from cloister.settings import COLUMN, FILE, MEMORY_OR_SPARK, YES_OR_NO, Help, Key, ReleaseOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

@@ -6,18 +6,17 @@ from functools import partial
 
 import numpy as np
 
-from cloister.errors import InputError, NoSafeRelease
+from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.hierarchy import suppress
+from cloister.kernels._jit import is_compiled
 from cloister.kernels.alignment import Domain
 from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
 
-from .blocks import cut, side_by_side
-from .clusters import gather, release
-from .data import Integers, ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
-from .diversity import kept_apart, require_possible
-from .losses import measure
-from .outcomes import outcomes_of
-from .problem import Problem, pose
+from .clusters import gather, kept_apart, release, require_possible
+from .data import Cost, Integers, Method, ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
+from .losses import measure, outcomes_of
+from .problem import Problem, cut, pose, side_by_side
 from .tree import Tree
 
 MOST_PRICES = 2**30
@@ -53,16 +52,12 @@ def anonymize(
 
     Parameters
     ----------
-    side : what rides along with the patients
     threads : that blocks are clustered on; all cores if None
-    cluster : clusters the blocks elsewhere; where, does not change what is found
 
     Raises
     ------
-    InputError
-        There are no patients, a hierarchy does not have all values, or weights are too fine.
-    NoSafeRelease
-        There are fewer than k patients, or no clusters of the diversity asked for.
+    InputError : There are no patients, a hierarchy does not have all values, or weights are too fine.
+    NoSafeRelease : There are fewer than k patients, or no clusters of the diversity asked for.
 
     References
     ----------
@@ -140,3 +135,42 @@ def _sizes(request: TrajectoriesRequest, problem: Problem) -> tuple[int, int]:
         return request.k, 1
     require_possible(problem, diversity)
     return min(max(request.k, diversity.l), problem.order.size), diversity.l
+
+
+def cluster_block(domain: Domain, sequences: Sequences, k: int, diversity: int) -> Groups:
+    """Return the clusters of a block, as `cloister.kernels.grouping.group` finds them, after `check_groups`."""
+    found = group(domain, sequences, k, diversity)
+    check_groups(sequences, found, k)
+    return found
+
+
+def check_groups(sequences: Sequences, found: Groups, k: int) -> None:
+    """See that every patient of a block is in one cluster of k or more, and every pair has a place or none."""
+    lengths = np.diff(sequences.start)[found.member]
+    most = np.repeat(np.repeat(found.length, found.size), lengths)
+    sound = (
+        np.array_equal(np.bincount(found.member, minlength=sequences.times.size), sequences.times)
+        and bool(np.all(found.size >= k))
+        and int(found.size.sum()) == found.member.size
+        and found.position.size == most.size
+        and bool(np.all((found.position >= -1) & (found.position < most)))
+        and found.code.size == found.age.size == int(found.length.sum())
+    )
+    if not sound:
+        raise InternalError("A block of trajectories was not clustered as it must be.")
+
+
+RECORDS = [[("a", 1)], [("a", 1), ("b", 2)], [("b", 2)], [("a", 1), ("b", 3)], [("a", 2)], [("b", 1)], [("a", 3)]]
+
+
+def must_compile() -> bool:
+    """Whether loading the kernels takes long this time: some seconds, once on each machine."""
+    return not is_compiled("grouping._group")
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on seven patients."""
+    trajectories = Trajectories.from_records(RECORDS)
+    for method in Method:
+        for cost in Cost:
+            anonymize(trajectories, TrajectoriesRequest(2, suppress(), suppress(), method, cost=cost))

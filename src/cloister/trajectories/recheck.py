@@ -14,16 +14,13 @@ from cloister.release_folder import CODEBOOK, SIDE, check_files, data_file, read
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .data_file import COLUMNS, ID, WrittenTrajectories
+from .data import COLUMNS, ID, WrittenTrajectories
 from .domain import fitted
-from .facts import facts_of
+from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories
-from .shown import shown_of
 from .verify import Promise, verify
-from .verify_figures import losses_agree
-from .verify_original import Integers, Secret
+from .verify_original import Integers, Secret, losses_agree
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -41,9 +38,7 @@ class TrajectoriesOriginal:
 
     Attributes
     ----------
-    given : the trajectories, and what rides along, as read again
     crosswalk : written with the release; None where it is not given
-    code_hierarchy, age_hierarchy : where they are files
     """
 
     given: GivenTrajectories
@@ -55,16 +50,7 @@ class TrajectoriesOriginal:
 def recheck_trajectories(
     folder: Path, manifest: Manifest, k: int | None = None, original: TrajectoriesOriginal | None = None
 ) -> Verdict:
-    """Check hashes, form, promise, codebook and figures of a release folder.
-
-    Parameters
-    ----------
-    k : what the recipient expects, whatever the manifest says
-
-    Raises
-    ------
-    InputError : what is given of the original does not fit the release
-    """
+    """Check hashes, form, promise, codebook and figures of a release folder."""
     failures = check_files(folder, manifest)
     name = data_file(manifest)
     if failures or name is None or not os.path.isfile(folder / CODEBOOK):

@@ -1,4 +1,4 @@
-"""What is asked about: trajectories with where they came from and what rides along; settings beside the method's."""
+"""The input: trajectories with where they came from, attributes of patients beside, and settings of the release."""
 
 import re
 from collections.abc import Sequence
@@ -6,15 +6,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+import polars as pl
+
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import EventColumns, EventSource, Query
+from cloister.io import EventColumns, EventSource, Query, as_text, read_table
+from cloister.io.columns import ID_NAMES, listed
 from cloister.sources import read_code_events
 
-from .data import Trajectories
+from .data import Side, Trajectories
 from .domain import Unknown, unknown_codes
-from .encode import encode
-from .side import SideTable, read_side
+from .sequences import encode
 
 WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")
 """How a workload is written."""
@@ -28,20 +31,29 @@ def is_made_of_data(policy: str) -> bool:
     return policy.startswith(("level:", "sim:", "sup:"))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SideTable:
+    """Side columns of the patients of some trajectories, in their order.
+
+    Attributes
+    ----------
+    frame : (n_patients,) rows of text, null where missing; without the id
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    name: str
+    id: str
+
+    def __repr__(self) -> str:
+        return f"SideTable({self.frame.height} patients, {self.frame.width} columns)"
+
+
 @dataclass(frozen=True)
 class GivenTrajectories:
     """Trajectories as they were given.
 
     Attributes
     ----------
-    trajectories : one sequence a patient
-    side : what rides along
-    name : name of the file, or what else it was
-    columns : which column of the file is what
-    not_released : other columns of the file
-    delimiter : of the file, else a comma
-    format : of the file, else csv
-    notes : what a user should know about how they were read
     source : the events as read, to name the line of one; None where there is no file
     """
 
@@ -62,7 +74,6 @@ class ReleaseSettings:
 
     Attributes
     ----------
-    unknown : what becomes of codes that the hierarchy does not have
     workload : which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent
         of the patients have; None: none
     policy : where the sets of codes came from that must not be generalized with others
@@ -78,13 +89,7 @@ class ReleaseSettings:
 
 
 def percent_of(workload: str) -> float:
-    """Return the percentage that a workload names.
-
-    Raises
-    ------
-    InputError
-        It names none.
-    """
+    """Return the percentage that a workload names."""
     found = WORKLOAD.fullmatch(workload)
     percent = float(found[1]) if found else 0.0
     if not 0 < percent <= 100:
@@ -105,18 +110,7 @@ def read_given(
     missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
 ) -> GivenTrajectories:
-    """Read trajectories with where they came from.
-
-    Parameters
-    ----------
-    side : file of what rides along, one row a patient
-    usual_delimiter : taken where none can be detected; the rest as of `Trajectories.read`
-
-    Raises
-    ------
-    InputError
-        As of `Trajectories.read`, or the side file has other patients.
-    """
+    """Read trajectories with where they came from."""
     source = read_code_events(
         path,
         columns=columns,
@@ -126,7 +120,7 @@ def read_given(
         usual_delimiter=usual_delimiter,
     )
     given = GivenTrajectories(
-        trajectories=Trajectories.of(encode(source)),
+        trajectories=encode(source),
         name=source.name,
         columns=source.columns,
         not_released=source.not_released,
@@ -157,13 +151,7 @@ def _with_side(
 
 
 def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown) -> None:
-    """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so.
-
-    Raises
-    ------
-    InputError
-        There is such a code.
-    """
+    """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so."""
     vocabulary = given.trajectories.vocabulary
     outside = hierarchy.outside(vocabulary) if unknown is Unknown.ERROR else []
     if outside and given.source is not None:
@@ -177,15 +165,121 @@ def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
-    """Return trajectories if they can be used.
-
-    Raises
-    ------
-    InputError
-        There are none.
-    """
+    """Return trajectories if they can be used."""
     if not isinstance(trajectories, Trajectories):
         raise InputError("Trajectories are needed, as Trajectories.read or Trajectories.from_records return them.")
     if not trajectories.n_patients:
         raise InputError("There are no patients, so there is nothing to release.")
     return trajectories
+
+
+def read_side(
+    path: str | Path,
+    ids: pl.Series,
+    *,
+    id: str | None = None,  # noqa: A002  (as the option is called)
+    events: str = "the trajectories",
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    usual_delimiter: str | None = None,
+) -> SideTable:
+    """Read what rides along with patients."""
+    source = read_table(path, encoding=encoding, missing=missing, usual_delimiter=usual_delimiter)
+    return joined(source.frame, ids, source.name, id, events)
+
+
+def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> SideTable:  # noqa: A002
+    """Return the side columns in the order of the patients."""
+    column = _id_column(frame.columns, name, id)
+    keys = as_text(frame[column]).str.strip_chars()
+    _check_keys(keys, column, name)
+    _check_same_patients(keys, ids, name, events)
+    rest = [as_text(frame[other]).alias(other) for other in frame.columns if other != column]
+    _check_columns(rest, keys, name, column)
+    order = pl.DataFrame({"key": ids}).join(
+        pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
+    )
+    return SideTable(pl.DataFrame(rest)[order["row"].to_numpy()], name, column)
+
+
+def _id_column(present: Sequence[str], name: str, asked: str | None) -> str:
+    found = asked if asked in present else next((usual for usual in ID_NAMES if usual in present), None)
+    if found is None:
+        usual = ", ".join(ID_NAMES if asked is None else (asked, *ID_NAMES))
+        raise InputError(f"{name} has no column of patients: none is called {usual}. Call it so.", file=name)
+    return found
+
+
+def _check_keys(keys: pl.Series, column: str, name: str) -> None:
+    absent = keys.is_null() | (keys == "")
+    if absent.any():
+        first = int(absent.arg_true()[0]) + 1
+        raise InputError(
+            f"{int(absent.sum())} of {len(keys)} rows of {name} have no patient in column {column!r} (record {first} "
+            "is the first). Complete or remove them.",
+            file=name,
+            row=first,
+            column=column,
+        )
+    if keys.n_unique() != len(keys):
+        raise InputError(
+            f"{name} must have one row a patient, but has {len(keys)} rows of {keys.n_unique()} patients. Make one row "
+            "of each.",
+            file=name,
+            column=column,
+        )
+
+
+def _check_same_patients(keys: pl.Series, ids: pl.Series, name: str, events: str) -> None:
+    absent, unknown = int((~ids.is_in(keys.implode())).sum()), int((~keys.is_in(ids.implode())).sum())
+    if absent or unknown:
+        raise InputError(
+            f"{events} and {name} must have the same patients, but {absent} of {len(ids)} patients of {events} are not "
+            f"in {name}, and {unknown} of {len(keys)} of {name} are not in {events}. Give a row for each and no more.",
+            file=name,
+        )
+
+
+def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id: str) -> None:  # noqa: A002
+    if not columns:
+        raise InputError(
+            f"{name} has no column besides {id!r}, so there is nothing to release. Leave it out.", file=name
+        )
+    for column in columns:
+        same = column.str.strip_chars() == keys
+        if column.name.strip().casefold() in ID_NAMES or same.fill_null(False).all():
+            raise InputError(
+                f"Column {column.name!r} of {name} identifies patients, and original ids are never released. Remove "
+                "it, or give it another name if it holds something else.",
+                file=name,
+                column=column.name,
+            )
+
+
+def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> Side:
+    """Return what the methods see of side columns."""
+    if table is None:
+        if sensitive is not None:
+            raise InputError(f"The sensitive column {sensitive!r} is looked for in a side file. Give one with --side.")
+        return Side(np.zeros(n_patients, dtype=np.int64))
+    if sensitive is not None and sensitive not in table.frame.columns:
+        raise InputError(
+            f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: {listed(table.frame.columns)}.",
+            file=table.name,
+            column=sensitive,
+        )
+    return Side(ranks(table.frame), None if sensitive is None else _numbered(table.frame[sensitive]))
+
+
+def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the rank of each row by content, column by column, missing first; equal for equal rows."""
+    rank = np.zeros(frame.height, dtype=np.int64)
+    for column in frame.get_columns():
+        dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        rank = np.unique(rank * (int(dense.max(initial=0)) + 1) + dense, return_inverse=True)[1].astype(np.int64)
+    return rank
+
+
+def _numbered(column: pl.Series) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
+    dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    return dense.astype(np.int32)

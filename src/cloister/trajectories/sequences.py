@@ -1,4 +1,4 @@
-"""Trajectories as read and numbered: the form that every method starts from."""
+"""Trajectories as numbered events, the form that every method starts from: pairs of a patient by age, then by code."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io import EventColumns, as_text
+from cloister.hierarchy.ladder import ROOT
+from cloister.io import EventColumns, EventSource, as_text
 from cloister.sources import read_code_events
-
-from .encode import ODD_CODE, EncodedTrajectories, encode, is_code
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -24,6 +23,9 @@ FINEST = -400
 """Places after the point at which the first digit of an age may stand: enough for every floating-point number."""
 
 Number = str | int | float | Decimal | Fraction
+
+ODD_CODE = f"no text, empty, {ROOT} alone, which stands for any code in a release, or with a NUL character"
+"""What cannot be a code."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,12 +75,6 @@ class Trajectories:
             spaces around
         ids : one a record, none missing or twice; spaces around them do not count
         vocabulary, age_values : codes and ages that are in the domain whether they occur or not
-
-        Raises
-        ------
-        InputError
-            A patient has no pairs, something is no pair or no code, an age is no number from 0 on, or ids are not one a
-            record.
         """
         rows = [_pairs(record, row) for row, record in enumerate(records, start=1)]
         for row, pairs in enumerate(rows, start=1):
@@ -119,20 +115,10 @@ class Trajectories:
         date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
             (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
         encoding, delimiter, missing : overrule what is detected; texts that stand for a missing value
-
-        Raises
-        ------
-        InputError
-            The file cannot be read or lacks a column, a line lacks something, or an age is no number from 0 on.
         """
         columns = EventColumns(id, code, age, date, anchor, age_unit)
         source = read_code_events(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
-        return cls.of(encode(source))
-
-    @classmethod
-    def of(cls, encoded: EncodedTrajectories) -> "Trajectories":
-        """Return the trajectories that were read."""
-        return cls(encoded.vocabulary, encoded.age_values, encoded.offsets, encoded.codes, encoded.ages, encoded.ids)
+        return encode(source)
 
     @property
     def n_patients(self) -> int:
@@ -184,11 +170,6 @@ def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Serie
 def age_text(age: Number, row: int | None = None) -> str:
     """Return an age as it is written: `33` for 33 and 33.0, `33.5`.
 
-    Raises
-    ------
-    InputError
-        It is no number from 0 on, of at most nine digits before the point.
-
     Examples
     --------
     >>> age_text("033.50"), age_text(40.0), age_text("0.0")
@@ -202,3 +183,41 @@ def age_text(age: Number, row: int | None = None) -> str:
         raise InputError("An age is not a number from 0 on. Correct it, or leave the pair out.", row=row)
     text = format(number, "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text).lstrip("0").replace("-", "") or "0"
+
+
+def is_code(code: object) -> bool:
+    """Return whether a code can be written, read and told from the root of a hierarchy."""
+    if not isinstance(code, str) or not code or code == ROOT or "\0" in code:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in code)
+
+
+def encode(source: EventSource) -> Trajectories:
+    """Number the events of every patient; patients stand in the order of their ids."""
+    _check_codes(source)
+    vocabulary = [str(code) for code in source.codes.unique().sort()]
+    age_values = sorted(source.ages.unique().to_list(), key=Decimal)
+    ids = source.ids.unique().sort()
+    patients = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
+    codes = _numbers(source.codes, vocabulary)
+    ages = _numbers(source.ages, age_values)
+    order = np.lexsort((codes, ages, patients))
+    offsets = np.zeros(len(ids) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(patients, minlength=len(ids)), out=offsets[1:])
+    return Trajectories(tuple(vocabulary), tuple(age_values), offsets, codes[order], ages[order], ids)
+
+
+def _numbers(texts: pl.Series, known: list[str]) -> NDArray[np.int32]:
+    found: NDArray[np.int32] = texts.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32)
+    return found
+
+
+def _check_codes(source: EventSource) -> None:
+    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
+    if odd.any():
+        raise source.refusal(
+            f"{int(odd.sum())} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the "
+            "first). Correct or remove them.",
+            int(odd.arg_true()[0]) + 1,
+            source.columns.code,
+        )

@@ -31,10 +31,8 @@ class Tree:
 
     Attributes
     ----------
-    labels : what each node is called in a release
     parent : (n_nodes,) int32, the node above; -1 for the root
     leaves : (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
-    n_values : leaves of the tree, the size of the domain
     low, high : (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
     released : (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
 
@@ -59,14 +57,7 @@ class Tree:
 
     @classmethod
     def of(cls, ladder: Ladder, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "Tree":
-        """Return the tree of a ladder.
-
-        Parameters
-        ----------
-        ladder : bound to the values
-        values : the same values in the order in which leaves are to be numbered
-        leaf_labels : what the leaves are called in a release, if not as the values (`>=90`)
-        """
+        """Return the tree of a ladder."""
         position = {value: number for number, value in enumerate(ladder.values)}
         where = [position[value] for value in values]
         levels = [[level[at] for at in where] for level in ladder.labels[1:-1]]

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cloister.checks import Checks
 from cloister.hierarchy.ladder import ROOT
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
-from .data import Diversity
-from .data_file import AGE, CODE, COLUMNS, ID, WrittenTrajectories
+from .data import AGE, CODE, COLUMNS, ID, Diversity, WrittenTrajectories
 from .verify_original import Secret, check_original, labels_of
 
 BETWEEN = "\0"
@@ -57,10 +55,6 @@ class Promise:
 
 def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | None = None) -> Verdict:
     """Check released trajectories: form, order, k copies, what rides along; with the original every pair.
-
-    Parameters
-    ----------
-    secret : the original, and where its pairs went as far as that is known
 
     References
     ----------

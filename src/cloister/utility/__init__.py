@@ -2,17 +2,19 @@
 
 from .case_counts import (
     CountedSets,
+    Itemset,
     QueryErrors,
     Reading,
     TermSets,
     error_histogram,
+    frequent_itemsets,
     lost_top_itemsets,
     matching_errors,
+    maximal,
     pair_errors,
     query_errors,
     share_within,
 )
-from .itemsets import Itemset, frequent_itemsets, maximal
 from .losses import (
     ARX,
     AVERAGE_CLASS_SIZE,

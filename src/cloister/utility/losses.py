@@ -86,7 +86,6 @@ class AttributeLoss:
     Attributes
     ----------
     geometric : the geometric mean of (1 + loss), minus 1; else the arithmetic mean
-    by_level : the loss of a value is level / highest level of its hierarchy, whatever it covers
 
     Notes
     -----
@@ -110,7 +109,6 @@ class AttributeLoss:
         Parameters
         ----------
         losses : loss of each attribute, in [0, 1]
-        weights : weight of each attribute, positive; only their proportions matter
         """
         whole = math.fsum(weights)
         if self.geometric:
@@ -128,11 +126,6 @@ PRECISION = AttributeLoss(
 @dataclass(frozen=True)
 class ClassLoss:
     """A loss made of class sizes, scaled to (0, 1]: 1 where all records are in one class.
-
-    Attributes
-    ----------
-    formula : loss from the sizes of released classes, those of suppressed ones, and the number of records
-    ignores_suppression : whether suppressing a class changes nothing
 
     Notes
     -----

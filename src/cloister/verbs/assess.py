@@ -9,8 +9,14 @@ from cloister.claims.data import Claims
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import as_text, from_native
-from cloister.risk.assessment import CodesAssessment, SampledPopulation, TableAssessment, assess_table
-from cloister.risk.histories import Attackers, HistoriesAssessment
+from cloister.risk.assessment import (
+    Attackers,
+    CodesAssessment,
+    HistoriesAssessment,
+    SampledPopulation,
+    TableAssessment,
+    assess_table,
+)
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import EVERY

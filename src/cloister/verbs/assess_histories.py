@@ -12,8 +12,8 @@ from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
 from cloister.errors import InputError
 from cloister.io import EventSource, Source, as_text
-from cloister.io.header import nearest_column
-from cloister.risk.histories import PATIENT, Attackers, HistoriesAssessment, cells_of, known_of, of_patients
+from cloister.io.columns import nearest_column
+from cloister.risk.assessment import PATIENT, Attackers, HistoriesAssessment, cells_of, known_of, of_patients
 from cloister.trajectories.sequences import Trajectories
 
 PAIRS, CODES, AGES, CLAIMS = "pairs", "codes", "ages", "claims"

@@ -16,7 +16,7 @@ from cloister.errors import InputError
 from cloister.flow.codes import protect_codes
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import Hierarchy
-from cloister.settings.declared import asked
+from cloister.settings import asked
 
 MEMORY = ("auto", "memory")
 """Engines that work in this process."""

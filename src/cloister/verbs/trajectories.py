@@ -15,7 +15,7 @@ from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
-from cloister.settings.declared import asked
+from cloister.settings import asked
 from cloister.trajectories.data import (
     Constraint,
     Cost,
@@ -27,11 +27,9 @@ from cloister.trajectories.data import (
     weights_of,
 )
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
-from cloister.trajectories.protect import ClusterBlocks
+from cloister.trajectories.protect import ClusterBlocks, load_kernels
 from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories
-from cloister.trajectories.side import SideTable, joined
-from cloister.trajectories.warm import load_kernels
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, SideTable, check_trajectories, joined
 
 USUAL_DIVERSITY = 2
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.tampering import resealed, restated
 
-from cloister.io.header import CODES_NAMES
+from cloister.io.columns import CODES_NAMES
 from cloister.release_folder import json_bytes
 
 RECORDS = [

@@ -195,7 +195,7 @@ def test_a_disk_that_refuses_from_the_start(tmp_path, monkeypatch, number, words
 @pytest.mark.parametrize(("number", "words"), PROBLEMS)
 def test_a_disk_that_refuses_on_the_way(tmp_path, monkeypatch, number, words):
     """A disk that fills up while the release is written is the same error, and nothing is left."""
-    monkeypatch.setattr("cloister.io.partial.secrets.token_hex", lambda _size: "x")
+    monkeypatch.setattr("cloister.io.folder.secrets.token_hex", lambda _size: "x")
     partial = tmp_path / ".release.partial-x"
 
     with pytest.raises(InputError, match=words):

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from cloister.errors import InputError
-from cloister.io.header import check_header
+from cloister.io.columns import check_header
 
 RECORDS = {
     "an age": {"Maria": ["Anna", "Eva"], "30": ["41", "55"]},

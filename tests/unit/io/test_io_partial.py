@@ -15,8 +15,8 @@ from tests.renames import before_each_rename, without_exchange
 
 from cloister.cli.main import run
 from cloister.errors import InputError
-from cloister.io import partial, release_folder, remove_dead_partials
-from cloister.io.partial import Partial, begin_partial
+from cloister.io import folder, release_folder, remove_dead_partials
+from cloister.io.folder import Partial, begin_partial
 
 
 def is_release(path: Path) -> bool:
@@ -84,7 +84,7 @@ def test_a_living_run_is_left_alone(tmp_path):
 
 def test_another_machine_is_left_alone(tmp_path, monkeypatch):
     """A lock means nothing on another machine that shares the disk, so what it writes stays."""
-    monkeypatch.setattr(partial.platform, "node", lambda: "elsewhere")
+    monkeypatch.setattr(folder.platform, "node", lambda: "elsewhere")
     left = killed(tmp_path / "release")
     monkeypatch.undo()
 

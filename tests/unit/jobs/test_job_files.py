@@ -9,7 +9,7 @@ from cloister.errors import InputError
 from cloister.jobs.job import FileSource, Written
 from cloister.jobs.job_file import parse_job
 from cloister.jobs.sections import OPTIONS, section_of
-from cloister.settings.declared import settings_of
+from cloister.settings import settings_of
 
 OF_THE_RUN = {"data", "out", "overwrite", "internal", "as_json", "quiet", "verbose"}
 INLINE = """

@@ -10,8 +10,7 @@ from tests.oracles import risk as oracle
 from cloister.errors import InputError
 from cloister.privacy.population_estimates import Sample, likeliest_pitman, pitman, shlosser, snb, zayatz
 from cloister.risk.assessment import SampledPopulation, assess_table
-from cloister.risk.population import LARGE, _pitman, _snb, expected_reciprocals
-from cloister.risk.prosecutor import parse_threshold
+from cloister.risk.prosecutor import LARGE, _pitman, _snb, expected_reciprocals, parse_threshold
 
 SIZES = np.array([1, 2, 3, 4, 6, 13])
 CLASSES = np.array([40, 9, 3, 1, 1, 1])

@@ -10,7 +10,7 @@ import pytest
 from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
 from cloister.trajectories.data import weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
-from cloister.trajectories.side import joined, side_of
+from cloister.trajectories.request import joined, side_of
 from cloister.trajectories.tree import Tree
 
 

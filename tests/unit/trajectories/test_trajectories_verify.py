@@ -7,10 +7,9 @@ import polars as pl
 import pytest
 from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
-from cloister.trajectories.data_file import WrittenTrajectories
+from cloister.trajectories.data import WrittenTrajectories
 from cloister.trajectories.verify import Promise, verify
-from cloister.trajectories.verify_figures import exact_losses
-from cloister.trajectories.verify_original import Secret
+from cloister.trajectories.verify_original import Secret, exact_losses
 
 FIGURE_1C = [
     (1, "401", "38"),

@@ -9,8 +9,8 @@ from tests.trajectories import FIGURE_3, FIGURE_4, cases, covered, figure_1, num
 
 from cloister.errors import InputError
 from cloister.hierarchy import suppress
-from cloister.trajectories.answers import average_relative_error, count, estimate, frequent_pairs, query_of
 from cloister.trajectories.data import TrajectoriesRequest
+from cloister.trajectories.figures import average_relative_error, count, estimate, frequent_pairs, query_of
 from cloister.trajectories.protect import anonymize, anonymize_under
 
 

@@ -8,8 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.checks import Checks
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
 from ..data import Codes, Integers
 from ..encode import occurrence, plain_code

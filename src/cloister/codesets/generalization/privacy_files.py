@@ -16,7 +16,7 @@ from cloister.codesets.encode import encode
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.io.code_lists import CodeColumns, code_lists
-from cloister.io.header import CODE_NAMES, CODES_NAMES, ID_NAMES
+from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.io.read import Source, read_table
 
 from .data import Sets, VisitsFile

@@ -15,11 +15,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.checks import Checks
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
 from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered, UtilitySets
 from .verify_counts import has_rare_itemset, has_rare_part

@@ -40,7 +40,6 @@ class Parted:
 
     Attributes
     ----------
-    figures : what was kept; ties are not counted
     crosswalk : the id of each patient and the cluster, by id; None unless ids were kept; secret
     """
 
@@ -78,20 +77,11 @@ def disassociate_blocks(
     release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on where
     records are kept nor on the number of workers.
 
-    Parameters
-    ----------
-    repeats : whether codes are numbered occurrences
-    records_a_part : parts of fewer records are not split
-    before : called by the worker before each part; for tests
-
     Raises
     ------
-    NoSafeRelease
-        There are fewer than k records, or a sensitive code is too frequent in a part.
-    InputError
-        The request does not fit the codes, or Spark failed.
-    InternalError
-        A part did not pass verification, or what came back does not add up.
+    NoSafeRelease : There are fewer than k records, or a sensitive code is too frequent in a part.
+    InputError : The request does not fit the codes, or Spark failed.
+    InternalError : A part did not pass verification, or what came back does not add up.
     """
     if blocks.n_records < request.k:
         raise NoSafeRelease(
@@ -196,13 +186,7 @@ def _protect(
 
 
 def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
-    """Refuse a part in which hardly anybody has a code that is not sensitive: no record could be made of the others.
-
-    Raises
-    ------
-    NoSafeRelease
-        There are fewer than k such records, which only HORPART's clusters of all records can take up.
-    """
+    """Refuse a part in which hardly anybody has a code that is not sensitive: no record could be made of the others."""
     if not request.sensitive:
         return
     secret = np.isin(np.array(codes.vocabulary, dtype=object), list(request.sensitive))

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from cloister.errors import InputError
 
 from ..choice import SPARK, is_spark
-from .failures import call_spark, impatient, quiet, unwarned
+from .tasks import call_spark, impatient, quiet, unwarned
 
 REMOTE, MASTER = "sc://", "spark://"
 WAIT_S = 10.0
@@ -195,13 +195,7 @@ def _handle(number: signal.Signals, handler: Any) -> None:
 
 
 def open_gateway(master: str, folder: Path) -> Any:
-    """Start Java and a session in it.
-
-    Parameters
-    ----------
-    master : as Spark names it
-    folder : private; what Spark sets aside on disk goes there
-    """
+    """Start Java and a session in it."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession

@@ -16,19 +16,14 @@ from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
 
 from ..relation import EngineColumn, as_in_file, kind_of
-from .code_source import UNREADABLE, SparkFiles, files_frame, first_file, quoted
-from .failures import call_spark
+from .code_blocks import UNREADABLE, SparkFiles, files_frame, first_file, quoted
 from .session import session_of, spark_session
+from .tasks import call_spark
 
 
 @dataclass(frozen=True)
 class SparkTable:
-    """Files that Spark counts; see `cloister.engines.relation.Engine`.
-
-    Attributes
-    ----------
-    format, delimiter : of the file that is released
-    """
+    """Files that Spark counts; see `cloister.engines.statements.Engine`."""
 
     session: Any = field(repr=False)
     view: str
@@ -64,12 +59,7 @@ class _SparkView:
 
 @contextmanager
 def spark_table(place: SparkFiles, word: str, missing: Sequence[str] = ()) -> Iterator[SparkTable]:
-    """Yield files as a table that Spark counts.
-
-    Parameters
-    ----------
-    word : engine, as of `cloister.engines.spark.session.spark_session`
-    """
+    """Yield files as a table that Spark counts."""
     shown = shown_name(place.path)
     with spark_session(word) as session:
         frame, delimiter = files_frame(session, place)
@@ -98,12 +88,7 @@ def _in_local_time(frame: Any) -> Any:
 
 
 def back(frame: Any, tally: pl.DataFrame, id_column: str | None) -> Any:
-    """Return the records of a tally as a dataframe of the session that a frame is of.
-
-    Parameters
-    ----------
-    id_column : numbered, of which each row of the tally has the first number of its records
-    """
+    """Return the records of a tally as a dataframe of the session that a frame is of."""
     columns = {column: f"c{place}" for place, column in enumerate(table_columns(tally))}
     counted = tally.rename({**columns, RECORDS: "n"}).to_arrow()
     types = dict(frame.dtypes)

@@ -29,8 +29,6 @@ class SplitRequest:
 
     Attributes
     ----------
-    k : records that both sides need
-    limit : nodes of fewer records are parts
     constraint : (n_codes,) the constraint of the policy that each code is in, -1 for none
     barred : (n_codes,) codes that never split
     """

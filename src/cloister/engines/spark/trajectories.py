@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any
 
 from cloister.errors import InternalError
-from cloister.trajectories.one_block import Domain, Groups, Sequences, cluster_block
-from cloister.trajectories.protect import ClusterBlocks
+from cloister.kernels.alignment import Domain
+from cloister.kernels.grouping import Groups
+from cloister.kernels.nearest import Sequences
+from cloister.trajectories.protect import ClusterBlocks, cluster_block
 
-from .failures import call_spark
-from .tasks import DATA, PIECE, Row, computed, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import DATA, PIECE, Row, call_spark, computed, in_pieces, on_workers, pack, rows_of, unpack
 
 TASKS = 256
 """Tasks that blocks are spread over, at most."""
@@ -24,27 +25,14 @@ Blocks = Sequence[Callable[[], Sequences]]
 
 
 def cluster_on(session: Any, before: Before | None = None) -> ClusterBlocks:
-    """Return what clusters blocks on the workers of a session.
-
-    Parameters
-    ----------
-    before : called by the worker before each block; for tests
-    """
+    """Return what clusters blocks on the workers of a session."""
     return partial(_cluster, session, before)
 
 
 def _cluster(
     session: Any, before: Before | None, domain: Domain, blocks: Blocks, k: int, diversity: int
 ) -> list[Groups]:
-    """The clusters of each block.
-
-    Raises
-    ------
-    InputError
-        Spark failed.
-    InternalError
-        What came back is not what was sent, or a cluster has fewer than k patients.
-    """
+    """The clusters of each block."""
 
     def work(batches: Iterable[Any]) -> Iterator[Row]:
         for number, content in _joined(batches).items():

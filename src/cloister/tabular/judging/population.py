@@ -7,7 +7,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text, from_native
-from cloister.io.header import listed
+from cloister.io.columns import listed
 from cloister.privacy import PrivacyRule
 
 

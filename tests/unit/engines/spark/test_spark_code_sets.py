@@ -17,8 +17,7 @@ from cloister.codesets.disassociation.data import DisassociationRequest, Safe
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import CodesRequest, GivenCodes
-from cloister.engines.spark.code_blocks import blocks_of
-from cloister.engines.spark.code_source import SparkFiles
+from cloister.engines.spark.code_blocks import SparkFiles, blocks_of
 from cloister.engines.spark.top_splits import SplitRequest, split_top
 from cloister.errors import InputError, NoSafeRelease
 from cloister.flow.codes import protect_codes

@@ -8,8 +8,8 @@ import pytest
 
 import cloister as cl
 from cloister.engines.choice import is_spark, is_spark_frame
-from cloister.engines.spark.failures import quiet
 from cloister.engines.spark.session import spark_session
+from cloister.engines.spark.tasks import quiet
 from cloister.errors import InputError, InternalError
 from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
@@ -62,7 +62,7 @@ def test_the_session_is_left_as_it_was(spark, failing):
 
 def test_files_that_are_gone(classic, ask, tmp_path):
     """A file that cannot be read is named, without its folder."""
-    from cloister.engines.spark.code_source import SparkFiles
+    from cloister.engines.spark.code_blocks import SparkFiles
 
     (tmp_path / "codes.parquet").write_bytes(b"PAR1 this is none PAR1")
     with pytest.raises(InputError, match=r"Spark could not read codes\.parquet") as refusal:

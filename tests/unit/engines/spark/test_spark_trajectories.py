@@ -14,7 +14,7 @@ from cloister.kernels.grouping import Groups
 from cloister.kernels.nearest import Sequences
 from cloister.testing import hospital
 from cloister.trajectories.data import Trajectories, TrajectoriesRequest
-from cloister.trajectories.one_block import check_groups
+from cloister.trajectories.protect import check_groups
 from cloister.trajectories.request import GivenTrajectories
 
 

@@ -1,4 +1,4 @@
-"""Beta-likeness: no sensitive value becomes much more likely in a class than it is in the whole input.
+"""Beta-likeness and delta-disclosure: no sensitive value becomes much more, or less, likely in a class.
 
 Missing is no value that anybody gains certainty of, and there are two readings of the share of the others, neither
 always the stricter: among all records, as for somebody who does not know whether the patient's value is recorded, and
@@ -14,33 +14,34 @@ from typing import ClassVar
 
 import numpy as np
 
-from .parameters import name_of, real_number, written
 from .rule import (
     Counts,
     EquivalenceClasses,
     Figures,
     Histogram,
     Mask,
+    SensitiveRule,
     at_most,
+    below,
     class_maxima,
     class_sums,
+    name_of,
+    real_number,
     recorded,
     recorded_whole,
+    shares,
+    written,
 )
 
 
 @dataclass(frozen=True)
-class _Likeness(ABC):
+class _Likeness(SensitiveRule, ABC):
     """What both forms share: the gain of a value that they allow is for them to say."""
 
     beta: float
     column: str
 
     model: ClassVar[str]
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -50,14 +51,6 @@ class _Likeness(ABC):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return _gains_within(classes.histogram(self), self._limit)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "column": self.column, "beta": self.beta}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.column}={written(self.beta)}"
 
     @abstractmethod
     def sentence(self) -> str:
@@ -85,7 +78,6 @@ class BetaLikeness(_Likeness):
     Parameters
     ----------
     beta : above 0
-    column : the sensitive column
 
     References
     ----------
@@ -119,7 +111,6 @@ class EnhancedBetaLikeness(_Likeness):
     Parameters
     ----------
     beta : above 0
-    column : the sensitive column
 
     References
     ----------
@@ -160,3 +151,54 @@ def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[F
     found = histogram.records / np.repeat(np.maximum(totals, 1), np.diff(histogram.start))
     gain = found / share[histogram.value] - 1
     return class_maxima(histogram, np.where(histogram.value == histogram.missing, -1.0, gain - bound))
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(SensitiveRule):
+    """In every class the share of each sensitive value differs from that in the input by a factor below e^delta.
+
+    For every value of the input, abs(ln(q / p)) < delta, q its share in the class and p its share in the input. So a
+    class that lacks a value of the input violates the rule. Missing is a value of its own.
+
+    *Guarantee*: finding the class of a patient makes no value of the column, missing included, more than e^delta times
+    as likely or unlikely; nothing can be excluded. Not promised: that a value frequent in the input is not likely.
+    Cost: one pass over the cells; rare values cost dearly, since every class must have them all.
+
+    Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
+    parts.
+
+    Parameters
+    ----------
+    delta : above 0
+
+    References
+    ----------
+    Brickell, Shmatikov (2008), "The cost of privacy: destruction of data-mining utility in anonymized data
+    publishing", section 3.
+    """
+
+    delta: float
+    column: str
+
+    model: ClassVar[str] = "delta-disclosure"
+    class_size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        delta = real_number("delta", self.delta, "above 0", lambda number: number > 0)
+        object.__setattr__(self, "delta", delta)
+        name_of("The sensitive column", self.column)
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        whole = histogram.whole / histogram.whole.sum()
+        factors = shares(histogram) / whole[histogram.value]
+        is_complete = np.diff(histogram.start) == len(histogram.whole)
+        return np.asarray(is_complete & below(class_maxima(histogram, np.abs(np.log(factors))), self.delta))
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"in every class each value of {self.column!r} is less than e^{written(self.delta)} times as frequent or"
+            " rare as among all input records"
+        )

@@ -1,6 +1,7 @@
 """A setting is a field of a frozen record: ``name: Annotated[type, Help(...), Key(...)] = default``.
 
 From `Help` comes its option on the command line, from `Key` its key in a job. Loads nothing, so that help is quick.
+What every ``protect`` can be told, whatever the shape, is declared here.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,7 +9,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 Value = TypeVar("Value")
 
@@ -143,13 +144,7 @@ def settings_of(record: type) -> list[Setting]:
 
 
 def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
-    """Return a request made of settings by their names, words in place of which it has a choice becoming that.
-
-    Parameters
-    ----------
-    told : as stated; what is no part of the request is passed over
-    looked_up : what is not taken as stated
-    """
+    """Return a request made of settings by their names, words in place of which it has a choice becoming that."""
     given = {}
     for one in fields(request):  # type: ignore[arg-type]
         if one.name in told and one.name not in looked_up:
@@ -173,3 +168,70 @@ def _setting(one: "Field[Any]") -> Setting:
         next((mark for mark in marks if isinstance(mark, Help)), None),
         next((mark for mark in marks if isinstance(mark, Key)), None),
     )
+
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+LIST = "a list of columns"
+COLUMN = "the name of a column"
+FILE = "the name of a file"
+WHOLE = "a whole number from 1"
+YES_OR_NO = "true or false"
+POLICY = "level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file"
+ENGINE = "auto, memory, duckdb, spark or the address of a database"
+MEMORY_OR_SPARK = "auto, memory or spark"
+
+Missing = Annotated[tuple[str, ...], Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT")]
+MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")]
+Encoding = Annotated[str | None, Help("Encoding of the CSV files; detected if not given.", "NAME")]
+Visit = Annotated[
+    str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), Key(COLUMN)
+]
+AsJson = Annotated[bool, Help("Print one JSON object on standard output.", option="--json")]
+Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
+Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where a release is written, how its data are read, and how the run goes; see the help of ``protect``."""
+
+    out: Annotated[Path, Help("Folder of the release; must not exist.", "DIR")]
+    missing: Missing = ()
+    crosswalk: Annotated[
+        Path | None, Help("Write the secret map from released to original ids.", "FILE"), Key(FILE)
+    ] = None
+    overwrite: Annotated[bool, Help("Replace an earlier release.")] = False
+    internal: Annotated[
+        Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
+    ] = None
+    attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
+    delimiter: Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")] = None
+    encoding: Encoding = None
+    seed: Annotated[int | None, Help("Of the simulations that measure the risk; that of the plan if not given.")] = None
+    threads: Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")] = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Annotated[bool, Help("Say more; show places in the code on errors.", option="--verbose -v")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(RunOptions):
+    """The same, of one file of data or one query, protected with a k."""
+
+    data: "Path | Query"
+    k: int
+    id: Annotated[str | None, Help("Column that identifies patients.", "COLUMN")] = None
+    query: Annotated[
+        str | None,
+        Help(
+            "DATA is the address of a database (postgresql://HOST/DATABASE, duckdb:PATH): read what this SELECT, or "
+            "the one in a file that ends in .sql, gives. User and password come from the environment.",
+            "SQL",
+        ),
+    ] = None
+    seed: int = 0
+    engine: str = "auto"
+    placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", "engine": "as_json"}
+    """What stands before which other setting, as people see them; see `settings_of`."""

@@ -1,0 +1,352 @@
+"""How many people a class holds: k-anonymity, average risk; in a population k-map, delta-presence."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+
+from .rule import (
+    EquivalenceClasses,
+    Mask,
+    NumberedRule,
+    at_least,
+    at_most,
+    checked_name,
+    real_number,
+    whole_number,
+    written,
+)
+
+
+@dataclass(frozen=True)
+class KAnonymity(NumberedRule):
+    """Every equivalence class of the release has at least ``k`` records.
+
+    *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
+    narrow the patient's record down to fewer than ``k``. Not promised: that the records of a class differ in
+    anything else, so a diagnosis they share is disclosed; anything about columns that are not quasi-identifiers.
+    Cost: one comparison a class.
+
+    Monotone and closed: a class only grows when records are added.
+
+    Parameters
+    ----------
+    k : records per class, at least 2
+
+    References
+    ----------
+    Sweeney (2002), "k-anonymity: a model for protecting privacy".
+    """
+
+    k: int
+
+    model: ClassVar[str] = "k-anonymity"
+    counts: ClassVar[str] = "records"
+    needs: ClassVar[str] = "sizes"
+    column: ClassVar[str | None] = None
+    is_monotone: ClassVar[bool] = True
+    is_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, int) and self.k < 2:
+            raise InputError(
+                f"k is {self.k!r}, but a class of one protects nobody: k must be a whole number from 2 on."
+            )
+        whole_number("k", self.k, 2)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least."""
+        return self.k
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        return classes.sizes >= self.k
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return f"every combination of quasi-identifiers that occurs is shared by at least {self.k} records"
+
+
+@dataclass(frozen=True)
+class AverageRisk(NumberedRule):
+    """The mean over released records of 1 / (records of the class) is at most ``risk``.
+
+    That mean is the number of classes over the number of records. The smallest classes are suppressed until it holds.
+
+    *Guarantee*: somebody who knows all quasi-identifiers and links a record of the release at random to its class, then
+    guesses within it, is right in at most ``risk`` of the cases on average. Not promised: a bound for the single
+    record; some classes may have one record only, so combine the rule with k-anonymity. Cost: one pass over the class
+    sizes.
+
+    Monotone: classes joined are fewer and hold the same records, so what a coarser transformation keeps is at least as
+    much. Closed: without suppression the number of classes falls and that of records stays.
+
+    Parameters
+    ----------
+    risk : above 0 and below 1
+
+    References
+    ----------
+    El Emam (2013), "Guide to the de-identification of personal health information", average risk of journalist and
+    prosecutor attacks.
+    """
+
+    risk: float
+
+    model: ClassVar[str] = "average-risk"
+    counts: ClassVar[str] = "classes and records"
+    is_monotone: ClassVar[bool] = True
+    is_closed: ClassVar[bool] = True
+    class_size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        risk = real_number("risk", self.risk, "above 0 and below 1", lambda number: 0 < number < 1)
+        object.__setattr__(self, "risk", risk)
+
+    def n_violating(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many of the smallest classes must be suppressed; all of them if no other number will do.
+
+        Parameters
+        ----------
+        sizes : (n_classes,) int64, ascending
+        """
+        if not len(sizes):
+            return 0
+        kept = np.arange(len(sizes), 0, -1)
+        records = np.cumsum(sizes[::-1])[::-1]
+        safe = at_most(kept / records, self.risk)
+        return int(np.argmax(safe)) if safe.any() else len(sizes)
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return f"the mean over released records of 1 / (records of the class) is at most {written(self.risk)}"
+
+
+SIGNIFICANCE = 0.01
+LEAST_ESTIMATED = 2
+"""Records per class below which an estimate never goes."""
+
+
+@dataclass(frozen=True)
+class KMap:
+    """Every class of the release matches at least ``k`` people of the population.
+
+    The people are counted in a population table that has the quasi-identifiers, or estimated from the number of
+    people: then every class needs as many records as a population class of ``k`` people or fewer yields with a
+    probability of at most ``significance``. That count is the least c for which a Poisson variable of mean k n / N is
+    c or more with that probability (n records of the input, N people), at least 2 and at most k.
+
+    *Guarantee*: with a table, somebody who knows all quasi-identifiers of a person, but not who is in the data, is left
+    with at least ``k`` people for any record. With a size the same, up to an error of ``significance`` for each small
+    class of the population, if the input is a random sample of it. Not promised: anything against somebody who knows
+    that the patient is in the data; k-anonymity is for that. Nor that the error is so small among the classes that were
+    sampled: the test does not take account of a class being seen at all. Cost: one comparison a class.
+
+    Monotone and closed: the people of a class, as its records, only become more when it grows.
+
+    Deviations: El Emam and Dankar truncate the distribution at zero as an alternative, which asks for larger classes;
+    it is not used. A single record is never enough here: where few people are sampled, the test alone would let every
+    class pass. k records are always enough, since they are k people.
+
+    Parameters
+    ----------
+    k : people per class, at least 2
+    name : name of the table, as the manifest shows it; never a path
+    significance : for ``size``: how probable it may be that a class too small passes, above 0 and at most 0.5
+    least : for ``size``: records per class; known once the number of records is (`in_sample`)
+    source : where the command line found the table, until it is read; never shown
+
+    References
+    ----------
+    Sweeney (2001), "Computational disclosure control", k-map; El Emam, Dankar (2008), "Protecting privacy using
+    k-anonymity", the hypothesis test by the Poisson distribution.
+    """
+
+    k: int
+    population: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    name: str | None = field(default=None, kw_only=True)
+    size: int | None = field(default=None, kw_only=True)
+    significance: float = field(default=SIGNIFICANCE, kw_only=True)
+    least: int | None = field(default=None, kw_only=True)
+    source: str | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    model: ClassVar[str] = "k-map"
+    counts: ClassVar[str] = "people of the population"
+    column: ClassVar[str | None] = None
+    is_monotone: ClassVar[bool] = True
+    is_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole_number("k", self.k, 2)
+        significance = real_number(
+            "significance", self.significance, "above 0 and at most 0.5", lambda number: 0 < number <= 0.5
+        )
+        object.__setattr__(self, "significance", significance)
+        if self.size is None:
+            object.__setattr__(self, "name", checked_name(self.population, self.name, self.model))
+            return
+        if self.population is not None or self.name is not None:
+            raise InputError("k-map takes either a population table or the number of people, not both.")
+        whole_number("The population of k-map", self.size, self.k)
+        if self.least is not None and whole_number("class_size", self.least, LEAST_ESTIMATED) > self.k:
+            raise InputError(f"k-map with k = {self.k} never asks for more than {self.k} records per class.")
+
+    @property
+    def needs(self) -> str:
+        """What must be prepared: counts of the population table, or class sizes alone."""
+        return "population" if self.size is None else "sizes"
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least; 1 with a table, or while the number of records is not known."""
+        return self.least or 1
+
+    def with_population(self, population: Any) -> "KMap":
+        """Return the rule with the table that its source named."""
+        return replace(self, population=population, source=None)
+
+    def in_sample(self, n_records: int) -> "KMap":
+        """Return the rule with the class size that an input of so many records needs; unchanged with a table."""
+        if self.size is None:
+            return self
+        if n_records > self.size:
+            raise InputError(
+                f"k-map was given a population of {self.size}, but the input has {n_records} records. Give the number"
+                " of all people that the patients may be among."
+            )
+        return replace(self, least=_least_class(self.k, self.k * (n_records / self.size), self.significance))
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,); all classes together are the sample."""
+        if self.size is None:
+            return classes.population(self) >= self.k
+        rule = self if self.least is not None else self.in_sample(int(classes.sizes.sum()))
+        return classes.sizes >= rule.class_size
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        if self.size is None:
+            return {"model": self.model, "k": self.k, "population": self.name}
+        described = {"model": self.model, "k": self.k, "population_size": self.size, "significance": self.significance}
+        return described | ({} if self.least is None else {"class_size": self.least})
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        rest = "" if self.size is None or self.significance == SIGNIFICANCE else f",{written(self.significance)}"
+        return f"{self.model}:{self.name if self.size is None else self.size}={self.k}{rest}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        if self.size is None:
+            return f"every class matches at least {self.k} people of the population {self.name!r}"
+        asked = "" if self.least is None else f": at least {self.least} records"
+        return (
+            f"every class is large enough{asked}, for an estimated {self.k} people or more among {self.size} (Poisson"
+            f" test, significance {written(self.significance)})"
+        )
+
+
+def _least_class(k: int, mean: float, significance: float) -> int:
+    """Least count from 2 to k that a Poisson variable reaches with at most this probability; k if none does."""
+    from scipy.special import gammainc  # 0.1 s to import
+
+    low, high = LEAST_ESTIMATED, k
+    while low < high:
+        middle = (low + high) // 2
+        if gammainc(middle, mean) <= significance:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@dataclass(frozen=True)
+class DeltaPresence:
+    """For every person of the population, the probability of being in the release is from ``lower`` to ``upper``.
+
+    It is the number of released records of the person's class over the number of people of that class.
+
+    *Guarantee*: somebody who knows all quasi-identifiers of a person, and the population table, concludes that the
+    person is in the release with a probability of at most ``upper``, and of at least ``lower``. Not promised: anything
+    about a person outside the population table; anything once presence is known otherwise. Cost: one comparison a
+    class.
+
+    With ``lower`` above 0 nobody may be absent for certain: then either all classes are safe or none is, since
+    suppressing one class, or leaving people of the population without any record, breaks the promise for those people
+    (`forbids_suppression`). Where other rules suppress a class, this one no longer holds.
+
+    Not monotone: records added to a class raise its share. Closed: the share of a union lies between those of its
+    parts, and what covers the population still does when classes are joined.
+
+    Parameters
+    ----------
+    lower, upper : probabilities, 0 <= lower <= upper <= 1; from 0 to 1 would promise nothing
+    name : name of the table, as the manifest shows it; never a path
+    source : where the command line found the table, until it is read; never shown
+
+    References
+    ----------
+    Nergiz, Atzori, Clifton (2007), "Hiding the presence of individuals from shared databases", section 3.
+    """
+
+    lower: float
+    upper: float
+    population: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    name: str | None = field(default=None, kw_only=True)
+    source: str | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    model: ClassVar[str] = "delta-presence"
+    counts: ClassVar[str] = "records over people of the population"
+    needs: ClassVar[str] = "population"
+    column: ClassVar[str | None] = None
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = True
+    class_size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for bound in ("lower", "upper"):
+            number = real_number(bound, getattr(self, bound), "from 0 to 1", lambda number: 0 <= number <= 1)
+            object.__setattr__(self, bound, number)
+        if self.lower > self.upper or self.upper == 0 or (self.lower, self.upper) == (0, 1):
+            raise InputError(
+                f"delta-presence from {written(self.lower)} to {written(self.upper)} cannot be met or promises nothing:"
+                " the lower bound must not be above the upper one, the upper one above 0, and not both 0 and 1."
+            )
+        object.__setattr__(self, "name", checked_name(self.population, self.name, self.model))
+
+    @property
+    def forbids_suppression(self) -> bool:
+        """Whether suppressing any class breaks the rule: its people would be absent for certain."""
+        return self.lower > 0
+
+    def with_population(self, population: Any) -> "DeltaPresence":
+        """Return the rule with the table that its source named."""
+        return replace(self, population=population, source=None)
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,); one without people does not."""
+        people = classes.population(self)
+        share = classes.sizes / np.maximum(people, 1)
+        safe = (people > 0) & at_least(share, self.lower) & at_most(share, self.upper)
+        if self.forbids_suppression and not (safe.all() and classes.is_covering(self)):
+            return np.zeros(len(safe), dtype=np.bool_)
+        return np.asarray(safe)
+
+    def describe(self) -> dict[str, object]:
+        """Return the rule as the manifest names it."""
+        return {"model": self.model, "lower": self.lower, "upper": self.upper, "population": self.name}
+
+    def words(self) -> str:
+        """Return the rule as on the command line."""
+        return f"{self.model}:{self.name}={written(self.lower)},{written(self.upper)}"
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"whoever is in the population {self.name!r} is in the release with a probability from"
+            f" {written(self.lower)} to {written(self.upper)}, judged by quasi-identifiers"
+        )
