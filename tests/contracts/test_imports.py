@@ -59,6 +59,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "manifest",
         "settings",
         "sources",
         "checks",
@@ -111,6 +112,7 @@ ALLOWED = {
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
+        "manifest",
         "errors",
         "results",
         "io",

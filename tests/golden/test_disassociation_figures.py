@@ -14,7 +14,8 @@ from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Writt
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.ties import count_ties
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 
 FIGURE_1 = """

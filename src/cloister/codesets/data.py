@@ -18,6 +18,9 @@ Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 """Item numbers: positions of codes in the vocabulary."""
 
+LARGEST = 2**31 - 1
+"""The largest number that a request may state."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeSets:

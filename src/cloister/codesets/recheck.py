@@ -1,10 +1,5 @@
-"""What releases of code sets are checked against besides their own manifests, whatever the method.
+"""What releases of code sets are checked against besides their own manifests: expectations, and the original."""
 
-That is what a recipient expects, what the custodian has, and what settings may say that follow from nothing released.
-"""
-
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,37 +36,3 @@ class CodesOriginal:
 
     given: GivenCodes
     crosswalk: pl.DataFrame | None
-
-
-INPUT = frozenset({"source", "repeats", "drop_empty", "workload", "ids", "input_columns", "not_released", "delimiter"})
-"""Settings that do not depend on the method."""
-
-COLUMNS = frozenset({"id", "codes", "code"})
-IDS = ("number", "drop")
-WORKLOAD = re.compile(r"frequent:[0-9.]+(e[+-]?[0-9]+)?|random:[0-9]+")
-
-
-def input_agreements(settings: Mapping[str, Any]) -> dict[str, bool]:
-    """Return sentences about the settings of any method, each with whether it is false.
-
-    Raises
-    ------
-    AttributeError, KeyError, TypeError
-        A setting is missing, or has something else in its place.
-    """
-    columns, rest, delimiter = settings["input_columns"], settings["not_released"], settings["delimiter"]
-    named = [name for name in columns.values() if name is not None]
-    return {
-        "settings.repeats or settings.drop_empty are neither true nor false": isinstance(settings["repeats"], bool)
-        and isinstance(settings["drop_empty"], bool),
-        "settings.ids are unknown": settings["ids"] in IDS,
-        "settings.input_columns are not those of a file of codes": columns.keys() == COLUMNS
-        and all(isinstance(name, str) for name in named)
-        and len(set(named)) == len(named),
-        "settings.not_released are not other columns": isinstance(rest, list)
-        and all(isinstance(name, str) for name in rest)
-        and not {*rest} & {*named},
-        "settings.workload is unknown": settings["workload"] is None
-        or WORKLOAD.fullmatch(settings["workload"]) is not None,
-        "settings.delimiter is no single character": isinstance(delimiter, str) and len(delimiter) == 1,
-    }

@@ -8,10 +8,10 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets, data_frame
 from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes, Safe
-from cloister.codesets.disassociation.manifest import codebook, describe, shown_of
-from cloister.codesets.disassociation.measure import work_out
-from cloister.codesets.disassociation.protect import count_ties
+from cloister.codesets.disassociation.facts import codebook, shown_of
+from cloister.codesets.disassociation.measure import exact_figures
 from cloister.codesets.disassociation.release import CodesRelease, reconstruct
+from cloister.codesets.disassociation.ties import count_ties
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
@@ -26,6 +26,7 @@ from cloister.io import CodeColumns
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
+from .codes import describe_disassociation
 from .stages import completed, interruptible, passed
 
 Ask = Callable[[GivenCodes], CodesRequest[DisassociationRequest]]
@@ -106,13 +107,13 @@ def _released(
     """What is left to do where all parts are here, which is without Spark."""
     released = parted.released
     with watch.stage("verify"):
-        verdict = passed(interruptible(lambda: verify(released, None, request.method.diversity)))
+        passed(interruptible(lambda: verify(released, None, request.method.diversity)))
     with watch.stage("measure"):
         protected = _with_ties(parted, request.method)
-        figures = work_out(given, request, protected, reconstruct, seed)
-        manifest = describe(given, request, released, verdict, figures.utility, figures.risk)
+        exact = exact_figures(given, request, protected, reconstruct, seed)
+        manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
-    exact = figures.exact | {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
+    exact |= {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
     return CodesRelease(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),

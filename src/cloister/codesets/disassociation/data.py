@@ -11,11 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Codes, Integers
+from cloister.codesets.data import LARGEST, Codes, Integers
 from cloister.errors import InputError
-
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
 
 
 class Policy(Protocol):

@@ -1,11 +1,11 @@
-"""What disassociation lost: figures that the release tells by itself, and exact ones for the custodian.
+"""What disassociation lost, for the custodian alone.
 
-A recipient may know what follows from the chunks. How far reconstructions are from the original does not: whoever makes
-them anew from ``clusters.json`` could test a guess about the original against it. It is told to the custodian alone.
+How far reconstructions are from the original is not published: whoever makes them anew from ``clusters.json`` could
+test a guess about the original against it. What follows from the chunks is in `facts`.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from cloister.utility import (
 )
 
 from .data import Disassociation, DisassociationRequest, ProtectedCodes
-from .places import Places, Query, codes_counted_exactly, constraints_counted_exactly, supports_told
+from .facts import count_sets, supports_told
 
 RECONSTRUCTIONS = 10
 """Reconstructions whose mean answers a query."""
@@ -33,36 +33,8 @@ CLOSE = 0.05
 """A constraint whose matching error is within this is well supported (section 6.5)."""
 
 Reconstruct = Callable[[int], CodeSets]
-
-
-@dataclass(frozen=True)
-class CodesUtility:
-    """What the chunks of a release tell of what was lost; nothing here comes from the original.
-
-    Attributes
-    ----------
-    occurrences_told : occurrences of codes in record and shared chunks
-    item_chunk_codes : codes of item chunks, each counted once a cluster
-    occurrences_in_item_chunks : upper bound of the share of all occurrences that are in item chunks, in [0, 1]: the
-        share if all records of each cluster had all codes of its item chunk
-    codes, counted_exactly : distinct codes, and those whose number the chunks tell exactly
-    constraints : of the utility policy; None without one
-    satisfied : constraints all of whose codes are counted exactly
-    preserved : those of them of which the records with any of their codes are counted exactly, too
-    """
-
-    occurrences_told: int
-    item_chunk_codes: int
-    occurrences_in_item_chunks: float
-    codes: int
-    counted_exactly: int
-    constraints: int | None = None
-    satisfied: int | None = None
-    preserved: int | None = None
-
-    def without_constraints(self) -> "CodesUtility":
-        """Return the same as if there were no utility policy."""
-        return replace(self, constraints=None, satisfied=None, preserved=None)
+Query = tuple[int, ...]
+"""Item numbers, each once."""
 
 
 @dataclass(frozen=True)
@@ -85,34 +57,6 @@ class Accuracy:
     tlost: float = 0.0
     pairs: float | None = None
     tkd: float | None = None
-
-
-def measure_utility(released: Disassociation, constraints: list[Query] | None = None) -> CodesUtility:
-    """Return what a recipient may know of what was lost: a function of the chunks and of nothing else.
-
-    How many occurrences item chunks hide is bounded by the records of their clusters. The true number, or any bound
-    that depends on it, would exclude data sets that could have led to the release, and with them candidates.
-
-    Parameters
-    ----------
-    constraints : of the utility policy, as item numbers
-    """
-    told = int(supports_told(released).sum())
-    most = int((released.sizes * np.diff(released.item_offsets)).sum())
-    counted = codes_counted_exactly(released)
-    utility: dict[str, int] = {}
-    if constraints is not None:
-        utility["constraints"] = len(constraints)
-        utility["satisfied"] = sum(bool(counted[list(each)].all()) for each in constraints)
-        utility["preserved"] = int(constraints_counted_exactly(Places.of(released), constraints).sum())
-    return CodesUtility(
-        occurrences_told=told,
-        item_chunk_codes=int(released.item_chunks.size),
-        occurrences_in_item_chunks=most / max(1, told + most),
-        codes=len(counted),
-        counted_exactly=int(counted.sum()),
-        **utility,
-    )
 
 
 def measure_accuracy(
@@ -158,94 +102,42 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     return float(lost.sum() / max(1, common.sum()))
 
 
-def utility_of(utility: CodesUtility) -> dict[str, Any]:
-    """Return what was lost, as far as the chunks tell it. The error of a workload is the custodian's: it is null."""
-    return {
-        "suppressed_codes": 0,
-        "codes": utility.codes,
-        "codes_counted_exactly": utility.counted_exactly,
-        "occurrences_told": utility.occurrences_told,
-        "occurrences_in_item_chunks": utility.occurrences_in_item_chunks,
-        "constraints": utility.constraints,
-        "constraints_satisfied": utility.satisfied,
-        "constraints_preserved": utility.preserved,
-        "are": None,
-    }
-
-
 Rebuild = Callable[[Disassociation, int], CodeSets]
 
 
-@dataclass(frozen=True)
-class CodesFigures:
-    """Numbers about a release.
-
-    Attributes
-    ----------
-    utility, risk : for the manifest
-    exact : for the custodian alone
-    """
-
-    utility: dict[str, Any]
-    risk: dict[str, Any]
-    exact: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return "CodesFigures()"
-
-
-def work_out(
+def exact_figures(
     given: GivenCodes,
     request: CodesRequest[DisassociationRequest],
     protected: ProtectedCodes,
     rebuild: Rebuild,
     seed: int,
-) -> CodesFigures:
-    """Return the figures of a release.
-
-    Which sets of codes are frequent does not follow from the chunks, so that nothing is told of a policy of frequent
-    sets, and nothing of the answers to a workload.
+) -> dict[str, Any]:
+    """Return figures for the custodian alone.
 
     Parameters
     ----------
     rebuild : from a release and a seed to a reconstruction
     seed : of the first reconstruction
     """
-    released, found = protected.released, protected.figures
-    policy = request.policy
+    released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
-    is_told = policy is not None and policy.support is None
-    measured = measure_utility(released, constraints)
-    utility = utility_of(measured if is_told else measured.without_constraints())
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
     exact["share_in_item_chunks"] = found.in_item_chunks / max(1, found.occurrences)
-    if policy is not None:
-        exact["constraints"] = {
-            "sets": measured.constraints,
-            "satisfied": measured.satisfied,
-            "preserved": measured.preserved,
-        }
+    if constraints is not None:
+        exact["constraints"] = dict(
+            zip(("sets", "satisfied", "preserved"), count_sets(released, constraints).counts(), strict=True)
+        )
     if request.accuracy:
-        exact["accuracy"] = asdict(_accuracy(given, request, released, rebuild, constraints, seed))
-    return CodesFigures(utility, {"tied_pairs": found.ties, "tied_codes": found.tied_codes}, exact)
-
-
-def _accuracy(
-    given: GivenCodes,
-    request: CodesRequest[DisassociationRequest],
-    released: Disassociation,
-    rebuild: Rebuild,
-    constraints: list[Query] | None,
-    seed: int,
-) -> Accuracy:
-    return measure_accuracy(
-        given.codes,
-        released,
-        lambda number: rebuild(released, number),
-        workload=request.workload,
-        constraints=constraints,
-        seed=seed,
-    )
+        accuracy = measure_accuracy(
+            given.codes,
+            released,
+            lambda number: rebuild(released, number),
+            workload=request.workload,
+            constraints=constraints,
+            seed=seed,
+        )
+        exact["accuracy"] = asdict(accuracy)
+    return exact
 
 
 def crosswalk(given: GivenCodes, protected: ProtectedCodes) -> pl.DataFrame:

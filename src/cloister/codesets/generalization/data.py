@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import LARGEST, CodeSets
 from cloister.errors import InputError
 from cloister.hierarchy.ladder import Hierarchy
 
@@ -99,9 +99,6 @@ def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 OPEN, CLOSE, BETWEEN = "(", ")", ","
 """What a term of several codes is written with."""
-
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
 
 
 @runtime_checkable

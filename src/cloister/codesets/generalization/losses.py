@@ -10,7 +10,6 @@ Which codes were suppressed, and how often they occur, is not told; so neither i
 nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p
@@ -117,54 +116,10 @@ def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
     return paths
 
 
-@dataclass(frozen=True)
-class TermFigures:
-    """What the released records tell of the terms.
-
-    Attributes
-    ----------
-    codes : distinct codes in terms; here and below one that repeats counts once
-    terms, several : terms, and those that hold more than one code
-    generalized_codes : codes in terms of more than one
-    largest_term : codes of the largest term
-    smallest_support : records of the rarest term
-    rare_terms : terms that fewer than k records hold, which a privacy policy allows that does not name their codes
-    unique_records : records whose terms no other record has
-    """
-
-    codes: int
-    terms: int
-    several: int
-    generalized_codes: int
-    largest_term: int
-    smallest_support: int
-    rare_terms: int
-    unique_records: int
-
-
-def measure_terms(released: Generalization) -> TermFigures:
-    """Return what a recipient may know of the terms: a function of the released records and of nothing else."""
-    sizes, supports = sizes_in_codes(released), released.supports()
-    alike = Counter(released.named_records())
-    return TermFigures(
-        codes=len({code for term in _plain_terms(released) for code in term}),
-        terms=len(sizes),
-        several=int(np.sum(sizes > 1)),
-        generalized_codes=int(sizes[sizes > 1].sum()),
-        largest_term=int(sizes.max()),
-        smallest_support=int(supports.min()),
-        rare_terms=int(np.sum(supports < released.k)),
-        unique_records=sum(count == 1 for count in alike.values()),
-    )
-
-
 def sizes_in_codes(released: Generalization) -> Integers:
     """Return the codes of each term, shape (n_terms,); one that repeats counts once."""
-    return np.array([len(codes) for codes in _plain_terms(released)], dtype=np.int64)
-
-
-def _plain_terms(released: Generalization) -> list[set[str]]:
-    return [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
+    plain = ({plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms())
+    return np.array([len(codes) for codes in plain], dtype=np.int64)
 
 
 def asked_about(released: Generalization) -> TermSets:

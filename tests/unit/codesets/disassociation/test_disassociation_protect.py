@@ -8,8 +8,9 @@ from tests.oracles.disassociation import unprotected, written
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.refining import neighbour_tree
+from cloister.codesets.disassociation.ties import count_ties
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries

@@ -1,13 +1,11 @@
-"""What the manifest of generalized code sets states, and the policies it names: as the user gives them, or made anew.
+"""The policies that the manifest of generalized code sets names: as the user gives them, or made anew.
 
 A release names its policies and does not hold them: their sets may be those of patients, and may name codes that are
 suppressed. Codes by level and the diseases of genome-wide studies follow from the terms alone.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,101 +15,11 @@ from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse
 from cloister.codesets.policy_words import GIVEN, one_record, policy_words
 from cloister.codesets.recheck import CodesExpectation
 from cloister.errors import InputError
-from cloister.release_folder import stated
-from cloister.results import Manifest
 
-from .data import Generalization, GeneralizationMethod, PrivacySets, TermLoss, Uncovered
-from .manifest import FREQUENT
+from .data import Generalization, PrivacySets
+from .manifest import GeneralizationManifest, GeneralizationSettings
 from .privacy_files import ALL, RECORDS, VISITS, sets_of_json, sets_of_records, sets_of_visits
 from .verify import NO_SETS
-
-
-@dataclass(frozen=True)
-class StatedSettings:
-    """Settings and promises of a manifest.
-
-    Attributes
-    ----------
-    method, k, m, privacy, policy, uncovered, code_hierarchy, repeats : settings
-    numbered : whether records have ids
-    codes, suppressed : how many codes there are said to be, and of how many something is suppressed
-    """
-
-    method: GeneralizationMethod
-    k: int
-    m: int | None
-    privacy: str
-    policy: str | None
-    uncovered: Uncovered | None
-    code_hierarchy: str
-    repeats: bool
-    numbered: bool
-    codes: int
-    suppressed: int
-
-    @property
-    def by_sets(self) -> bool:
-        """Whether terms keep to the sets of the utility policy."""
-        return self.method is not GeneralizationMethod.APRIORI
-
-    @property
-    def uncovered_together(self) -> bool:
-        """Whether codes of no set may share a term."""
-        return self.uncovered is not Uncovered.SUPPRESS
-
-    @property
-    def is_frequent(self) -> bool:
-        """Whether the sets of the utility policy were chosen because they are frequent."""
-        return self.policy is not None and self.policy.startswith(FREQUENT)
-
-
-def read_stated(manifest: Manifest) -> StatedSettings:
-    """Return what a manifest states."""
-    return stated(lambda: _read(manifest), "a release of generalized code sets")
-
-
-def _read(manifest: Manifest) -> StatedSettings:
-    settings, method = manifest["settings"], GeneralizationMethod(manifest["method"])
-    by_sets = method is not GeneralizationMethod.APRIORI
-    m = settings["m"]
-    if not isinstance(manifest["columns"], dict):
-        raise TypeError("columns are not by name")
-    if by_sets:
-        TermLoss(settings["loss"])
-    elif settings["loss"] is not None or settings["uncovered"] is not None:
-        raise ValueError("a setting that the method does not have")
-    return StatedSettings(
-        method=method,
-        k=_whole(settings["k"], 1),
-        m=None if m is None else _whole(m, 1),
-        privacy=_text(settings["privacy"]),
-        policy=None if settings["policy"] is None else _text(settings["policy"]),
-        uncovered=Uncovered(settings["uncovered"]) if by_sets else None,
-        code_hierarchy=_text(settings["code_hierarchy"]),
-        repeats=_one_of(settings["repeats"], (True, False)),
-        numbered=_one_of(settings["ids"], ("number", "drop")) == "number",
-        codes=_whole(manifest["utility"]["codes"], 1),
-        suppressed=_whole(manifest["utility"]["suppressed_codes"], 0),
-    )
-
-
-def _whole(value: Any, least: int) -> int:
-    if type(value) is not int or value < least:
-        raise ValueError("not a number as it must be")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not a text")
-    return value
-
-
-def _one_of(value: Any, known: Sequence[Any]) -> Any:
-    if not any(type(value) is type(each) and value == each for each in known):
-        raise ValueError("not a word that is known")
-    return value
-
 
 DIGITS = 10
 """Digits of a number of codes that nobody knows."""
@@ -121,7 +29,10 @@ LEVEL, OF_ALL = "level", ("sim:", "sup:")
 
 
 def known_policy(
-    asked: StatedSettings, released: Generalization, given: "str | Path | UtilityPolicy | None", codes: CodeSets | None
+    stated: GeneralizationManifest,
+    released: Generalization,
+    given: "str | Path | UtilityPolicy | None",
+    codes: CodeSets | None,
 ) -> UtilityPolicy | None:
     """Return the utility policy of a release; one without sets if there is none, None if it is not known.
 
@@ -130,6 +41,7 @@ def known_policy(
     given : by the user: the policy, or its words
     codes : the original
     """
+    asked = stated.settings
     if asked.policy is None:
         return NO_SETS
     if isinstance(given, UtilityPolicy):
@@ -145,7 +57,7 @@ def known_policy(
         return parse_policy(str(given), present)
     if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
         return None
-    return _made_anew(asked, present, may_be_none=codes is None and asked.suppressed > 0)
+    return _made_anew(asked, present, may_be_none=codes is None and stated.utility.suppressed_codes > 0)
 
 
 def _require_codes(words: str, codes: CodeSets | None) -> None:
@@ -175,7 +87,7 @@ def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets |
     return found
 
 
-def _made_anew(asked: StatedSettings, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
+def _made_anew(asked: GeneralizationSettings, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
     """The policy by its words; without sets where that may be, since the codes that it was made of are suppressed."""
     words = str(asked.policy)
     if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
@@ -206,7 +118,7 @@ class KnownPrivacy:
     is_lacking: bool
 
 
-def known_privacy(asked: StatedSettings, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
+def known_privacy(asked: GeneralizationSettings, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
     """Return the privacy policies that are known: the promised one first, by its name, and what else was given.
 
     The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
@@ -225,7 +137,7 @@ def known_privacy(asked: StatedSettings, expectation: CodesExpectation, codes: C
     return KnownPrivacy(None, given, m, True)
 
 
-def lacking(asked: StatedSettings, privacy: KnownPrivacy) -> InputError:
+def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
     """Return what is said of a release that is in order, but whose privacy policy is not known."""
     give = (
         "Give the original with --original."
