@@ -30,11 +30,11 @@ def _makes_a_policy(words: str) -> str:
     return words
 
 
-PolicyWords = Annotated[str, AfterValidator(_makes_a_policy)]
+PolicyText = Annotated[str, AfterValidator(_makes_a_policy)]
 """Of a utility policy: how it is made of codes, or what its file is called."""
 
 
-class InputColumns(Section):
+class CodeInput(Section):
     """Which column of the input was what."""
 
     id: str | None
@@ -54,12 +54,12 @@ class CodesSettings(Section):
 
     source: FileName
     k: Whole
-    policy: PolicyWords | None
+    policy: PolicyText | None
     repeats: bool
     drop_empty: bool
     workload: Workload | None
     ids: Literal["number", "drop"]
-    input_columns: InputColumns
+    input_columns: CodeInput
     not_released: tuple[str, ...]
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
 
@@ -70,7 +70,7 @@ class CodesSettings(Section):
         return self
 
 
-class IdColumn(Section):
+class NumberColumn(Section):
     """The number of a record."""
 
     role: Literal["identifier"] = "identifier"
@@ -83,14 +83,14 @@ class CodesColumn(Section):
     role: Literal["codes"] = "codes"
 
 
-class DataColumns(Section):
+class CodeDataColumns(Section):
     """The columns of the data file."""
 
-    id: IdColumn | None = None
+    id: NumberColumn | None = None
     codes: CodesColumn
 
 
-class Records(Section):
+class CodeRecords(Section):
     """How many patients there were, are and were left out; fewer than k are masked, and what they follow from."""
 
     in_: Count | Below = Field(alias="in")
@@ -125,7 +125,7 @@ class KmRule(Section):
     m: Whole
 
 
-class Guarantee(Section):
+class CodesGuarantee(Section):
     """What is promised, and that it was verified; ``assumed``: nothing told patients apart, each record is one."""
 
     rules: tuple[Section, ...]
@@ -167,9 +167,9 @@ class CodesManifest(ManifestHead):
 
     shape: Literal["codes"]
     settings: CodesSettings
-    columns: DataColumns
-    records: Records
-    guarantee: Guarantee
+    columns: CodeDataColumns
+    records: CodeRecords
+    guarantee: CodesGuarantee
     utility: CodesUtility
 
     @model_validator(mode="after")
@@ -188,10 +188,10 @@ class CodesManifest(ManifestHead):
         return self
 
 
-def columns_of(ids: str) -> DataColumns:
+def columns_of(ids: str) -> CodeDataColumns:
     """Return what the columns of the data file are."""
-    numbered = {"id": IdColumn(role="identifier", ids="number")} if ids == "number" else {}
-    return DataColumns(**numbered, codes=CodesColumn(role="codes"))
+    numbered = {"id": NumberColumn(role="identifier", ids="number")} if ids == "number" else {}
+    return CodeDataColumns(**numbered, codes=CodesColumn(role="codes"))
 
 
 def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> dict[str, object]:
@@ -204,7 +204,7 @@ def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> d
         "drop_empty": request.drop_empty,
         "workload": None if request.workload is None else request.workload.spec,
         "ids": "number" if request.numbered else "drop",
-        "input_columns": InputColumns(id=columns.id, codes=columns.codes, code=columns.code),
+        "input_columns": CodeInput(id=columns.id, codes=columns.codes, code=columns.code),
         "not_released": tuple(given.not_released),
     }
 

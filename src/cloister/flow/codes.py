@@ -13,7 +13,7 @@ from cloister.codesets.disassociation.measure import crosswalk, exact_figures
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.release import CodesRelease, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.manifest import Records, columns_of, left_out_of, one_row_of
+from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
@@ -83,7 +83,7 @@ def describe_disassociation(
         "method": "disassociation",
         "settings": settings.published(),
         "columns": columns_of(settings.ids).published(),
-        "records": Records.of(released.n_records, left_out_of(given.n_empty, released.k)).published(),
+        "records": CodeRecords.of(released.n_records, left_out_of(given.n_empty, released.k)).published(),
         "guarantee": guarantee.published(),
         "utility": facts.utility.published(),
         "risk": facts.risk.published(),

@@ -6,7 +6,7 @@ from typing import Any
 from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes
 from cloister.codesets.generalization.facts import facts_of
 from cloister.codesets.generalization.manifest import (
-    GeneralizationGuarantee,
+    TermsGuarantee,
     GeneralizationSettings,
     settings_of,
 )
@@ -21,7 +21,7 @@ from cloister.codesets.generalization.release import (
     shown_of,
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
-from cloister.codesets.manifest import Records, columns_of, left_out_of, one_row_of
+from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy_words import as_told, classified
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
@@ -88,13 +88,13 @@ def _described(
     released = protected.released
     facts = facts_of(released, settings)
     left_out = left_out_of(given.n_empty, released.k, given.codes.n_records - released.n_records)
-    guarantee = GeneralizationGuarantee(rules=facts.rules, verified=True, one_row_per_patient=one_row_of(given))
+    guarantee = TermsGuarantee(rules=facts.rules, verified=True, one_row_per_patient=one_row_of(given))
     return {
         "shape": "codes",
         "method": str(request.method.method),
         "settings": settings.published(),
         "columns": columns_of(settings.ids).published(),
-        "records": Records.of(released.n_records, left_out).published(),
+        "records": CodeRecords.of(released.n_records, left_out).published(),
         "guarantee": guarantee.published(),
         "utility": utility_of(facts.counts, request, protected).published(),
         "risk": facts.risk.published(),

@@ -17,14 +17,14 @@ from .data import Disassociation, Refine, Safe, lay_out
 from .manifest import (
     DisassociationSettings,
     DisassociationUtility,
-    DiversityRule,
+    SensitiveRule,
     MethodSettings,
     PartCounts,
     TiedCodes,
 )
 from .ties import count_ties, ties_of_repeats
 
-Rules = tuple[KmRule] | tuple[KmRule, DiversityRule]
+Rules = tuple[KmRule] | tuple[KmRule, SensitiveRule]
 
 
 NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
@@ -150,7 +150,7 @@ def rules_of(settings: DisassociationSettings) -> Rules:
     rule = KmRule(model="k^m-anonymity", k=settings.k, m=settings.m)
     if settings.diversity is None:
         return (rule,)
-    return rule, DiversityRule(model="l-diversity", l=settings.diversity)
+    return rule, SensitiveRule(model="l-diversity", l=settings.diversity)
 
 
 def utility_follows(

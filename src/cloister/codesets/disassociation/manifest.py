@@ -9,9 +9,9 @@ from cloister.codesets.manifest import (
     CodesManifest,
     CodesSettings,
     CodesUtility,
-    Guarantee,
+    CodesGuarantee,
     KmRule,
-    PolicyWords,
+    PolicyText,
     Share,
     Whole,
     input_settings,
@@ -28,7 +28,7 @@ class MethodSettings(Section):
     k: Whole
     m: Whole
     max_cluster_size: Whole
-    policy: PolicyWords | None
+    policy: PolicyText | None
     refine: Refine
     safe: Safe
     safe_threshold: Annotated[float, Gt(0), Le(1)]
@@ -53,17 +53,17 @@ class DisassociationSettings(CodesSettings, MethodSettings):
         return self
 
 
-class DiversityRule(Section):
+class SensitiveRule(Section):
     """A sensitive code is that of at most one in l records of a cluster."""
 
     model: Literal["l-diversity"]
     l: Whole  # noqa: E741  (as the model is called)
 
 
-class DisassociationGuarantee(Guarantee):
+class DisassociationGuarantee(CodesGuarantee):
     """What is promised, and that it was verified."""
 
-    rules: tuple[KmRule] | tuple[KmRule, DiversityRule]
+    rules: tuple[KmRule] | tuple[KmRule, SensitiveRule]
 
 
 class DisassociationUtility(CodesUtility):

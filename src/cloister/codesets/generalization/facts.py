@@ -20,7 +20,7 @@ from .manifest import (
     GeneralizationSettings,
     GeneralizationUtility,
     PolicyRule,
-    TermCounts,
+    TermFigures,
     TermRisk,
 )
 
@@ -39,12 +39,12 @@ class GeneralizationFacts:
 
     released: int
     rules: Rules
-    counts: TermCounts
+    counts: TermFigures
     risk: TermRisk
 
     def differing(self, manifest: GeneralizationManifest) -> list[str]:
         """Return the parts of a manifest that say something else."""
-        counts = TermCounts(**{name: getattr(manifest.utility, name) for name in TermCounts.model_fields})
+        counts = TermFigures(**{name: getattr(manifest.utility, name) for name in TermFigures.model_fields})
         found = {
             "records": (self.released, manifest.records.released),
             "guarantee.rules": (self.rules, manifest.guarantee.rules),
@@ -62,7 +62,7 @@ def facts_of(released: Generalization, settings: GeneralizationSettings) -> Gene
     return GeneralizationFacts(
         released=released.n_records,
         rules=rules_of(settings),
-        counts=TermCounts(
+        counts=TermFigures(
             terms=len(terms),
             terms_of_several_codes=len(several),
             generalized_codes=sum(map(len, several)),

@@ -14,7 +14,7 @@ from cloister.codesets.manifest import (
     CodesManifest,
     CodesSettings,
     CodesUtility,
-    Guarantee,
+    CodesGuarantee,
     KmRule,
     Whole,
     input_settings,
@@ -59,13 +59,13 @@ class PolicyRule(Section):
     privacy: str
 
 
-class GeneralizationGuarantee(Guarantee):
+class TermsGuarantee(CodesGuarantee):
     """What is promised, and that it was verified."""
 
     rules: tuple[KmRule] | tuple[PolicyRule]
 
 
-class TermCounts(Section):
+class TermFigures(Section):
     """How many terms there are, and of how many codes; one that repeats counts once. Follows from the data file."""
 
     terms: Positive
@@ -74,7 +74,7 @@ class TermCounts(Section):
     largest_term: Positive
 
 
-class GeneralizationUtility(TermCounts, CodesUtility):
+class GeneralizationUtility(TermFigures, CodesUtility):
     """Counts of terms, and the releaser's word as far as the data file bounds it.
 
     That is how many codes are suppressed, what became of sets of the utility policy, and the loss: ILM counts
@@ -104,7 +104,7 @@ class GeneralizationManifest(CodesManifest):
 
     method: GeneralizationMethod
     settings: GeneralizationSettings
-    guarantee: GeneralizationGuarantee
+    guarantee: TermsGuarantee
     utility: GeneralizationUtility
     risk: TermRisk
 

@@ -14,12 +14,12 @@ from cloister.utility import Reading
 
 from .data import Generalization, GeneralizationFigures, GeneralizationRequest, GeneralizedCodes, PolicySetOutcome
 from .losses import workload_errors
-from .manifest import GeneralizationUtility, TermCounts
+from .manifest import GeneralizationUtility, TermFigures
 from .release import order_in_file, record_texts
 
 
 def utility_of(
-    counts: TermCounts, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
+    counts: TermFigures, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
 ) -> GeneralizationUtility:
     """Return what was lost, beside what the data file says: as far as the released records tell it."""
     figures, policy = protected.figures, request.policy

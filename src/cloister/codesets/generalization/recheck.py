@@ -10,7 +10,7 @@ import polars as pl
 
 from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.encode import plain_code
-from cloister.codesets.manifest import Records, left_out_of
+from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.recheck import CodesExpectation, CodesOriginal
 from cloister.codesets.request import GivenCodes
 from cloister.errors import InputError
@@ -127,7 +127,7 @@ def _misfits(released: Generalization, given: GivenCodes, stated: Generalization
     codes, k = given.codes, released.k
     more = len(set(released.vocabulary) - set(codes.vocabulary))
     left_out = left_out_of(given.n_empty, k, codes.n_records - released.n_records)
-    counts = [] if stated.records == Records.of(released.n_records, left_out) else [NO_COUNTS]
+    counts = [] if stated.records == CodeRecords.of(released.n_records, left_out) else [NO_COUNTS]
     if more:
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original", *counts]
