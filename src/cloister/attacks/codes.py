@@ -15,9 +15,9 @@ import polars as pl
 
 from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
-from cloister.codesets.generalization.known_policies import known_privacy
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal
+from cloister.codesets.generalization.stated_policies import known_privacy
+from cloister.codesets.request import CodesExpectation, CodesOriginal
 from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest

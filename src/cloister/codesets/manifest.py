@@ -49,7 +49,7 @@ class CodeInput(Section):
         return self
 
 
-class CodesSettings(Section):
+class SharedCodesSettings(Section):
     """How the input was read, and what was asked whatever the method; ``policy``: the utility policy in words."""
 
     source: FileName
@@ -166,7 +166,7 @@ class CodesManifest(ManifestHead):
     """All that ``release.json`` of code sets says, whatever the method."""
 
     shape: Literal["codes"]
-    settings: CodesSettings
+    settings: SharedCodesSettings
     columns: CodeDataColumns
     records: CodeRecords
     guarantee: CodesGuarantee

@@ -9,9 +9,8 @@ from cloister.codesets.data import data_frame
 from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest
 from cloister.codesets.disassociation.facts import NO_SETS, codebook, count_sets, facts_of, rules_of, shown_of
 from cloister.codesets.disassociation.manifest import DisassociationGuarantee, settings_of
-from cloister.codesets.disassociation.measure import crosswalk, exact_figures
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
-from cloister.codesets.disassociation.release import CodesRelease, reconstruct
+from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy_words import as_told

@@ -7,11 +7,9 @@ from typing import Any
 import polars as pl
 
 from cloister.codesets.data import CodeSets, data_frame
-from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
 from cloister.codesets.disassociation.facts import codebook, shown_of
-from cloister.codesets.disassociation.measure import exact_figures
-from cloister.codesets.disassociation.release import CodesRelease, reconstruct
-from cloister.codesets.disassociation.ties import count_ties
+from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
@@ -109,7 +107,7 @@ def _released(
     with watch.stage("verify"):
         passed(interruptible(lambda: verify(released, None, request.method.diversity)))
     with watch.stage("measure"):
-        protected = _with_ties(parted, request.method)
+        protected = ProtectedCodes(released, released.sizes[:0].astype("int32"), parted.figures)
         exact = exact_figures(given, request, protected, reconstruct, seed)
         manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
@@ -124,12 +122,6 @@ def _released(
         delimiter=given.delimiter,
         _check=lambda found: verify(found, None, request.method.diversity),
     )
-
-
-def _with_ties(parted: Parted, method: DisassociationRequest) -> ProtectedCodes:
-    ties = None if method.safe is Safe.OFF else count_ties(parted.released, method.safe_threshold)
-    figures = parted.figures if ties is None else replace(parted.figures, ties=ties.pairs, tied_codes=ties.codes)
-    return ProtectedCodes(parted.released, parted.released.sizes[:0].astype("int32"), figures)
 
 
 def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:

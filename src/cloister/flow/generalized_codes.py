@@ -5,12 +5,12 @@ from typing import Any
 
 from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes
 from cloister.codesets.generalization.facts import facts_of
+from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
 from cloister.codesets.generalization.manifest import (
-    TermsGuarantee,
     GeneralizationSettings,
+    TermsGuarantee,
     settings_of,
 )
-from cloister.codesets.generalization.measure import crosswalk, exact_figures, utility_of
 from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.release import (
     GeneralizedCodesRelease,

@@ -9,9 +9,8 @@ import polars as pl
 
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted
-from cloister.codesets.disassociation.measure import exact_figures
 from cloister.codesets.disassociation.protect import load_kernels
-from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.disassociation.release import exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source

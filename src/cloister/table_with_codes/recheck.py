@@ -14,7 +14,7 @@ from cloister.codesets.disassociation.facts import counted, facts_of, method_fai
 from cloister.codesets.disassociation.manifest import DisassociationUtility, MethodSettings
 from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.recheck import CodesExpectation
+from cloister.codesets.request import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
 from cloister.io import as_text

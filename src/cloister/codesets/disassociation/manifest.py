@@ -6,13 +6,13 @@ from annotated_types import Gt, Le
 from pydantic import model_validator
 
 from cloister.codesets.manifest import (
-    CodesManifest,
-    CodesSettings,
-    CodesUtility,
     CodesGuarantee,
+    CodesManifest,
+    CodesUtility,
     KmRule,
     PolicyText,
     Share,
+    SharedCodesSettings,
     Whole,
     input_settings,
 )
@@ -40,7 +40,7 @@ class MethodSettings(Section):
         return self
 
 
-class DisassociationSettings(CodesSettings, MethodSettings):
+class DisassociationSettings(SharedCodesSettings, MethodSettings):
     """What was asked, and how the input was read."""
 
     sensitive: tuple[str, ...]

@@ -1,6 +1,23 @@
-"""Disassociation: horizontal partitioning, vertical partitioning, refining, and the release form."""
+"""Disassociation: horizontal partitioning, vertical partitioning, refining, and the release form.
 
-from dataclasses import replace
+Refining: codes leave item chunks for shared chunks along the split tree, the lower the better.
+
+For comparison it is also done as the paper sketches it: neighbours are joined in pairs. Either way it must keep the
+condition that the paper omits.
+
+A cluster whose record chunks are each k^m-anonymous may still give a patient away, since no record is empty. With
+k = m = 2 the records ab, a, a, b, b make the chunks {a, a, a} and {b, b, b}: of five records only one can hold both.
+The guarantee holds if the item chunk has a code that all records may hold, or if the non-empty subrecords of the
+record chunks number at least |P| + k (h - 1), where |P| is the size of the cluster and h the smaller of m and the
+number of record chunks: then k records can hold any m codes and enough subrecords are left for each of the others. A
+sensitive code does not count: its published bound says that few records hold it.
+
+Where it fails, vertical partitioning moves the least supported code to the item chunk, one whose constraint is not
+kept whole before others, then the smallest (`cloister.kernels.parts`). Refining must not empty the item chunk of a
+cluster that needs it: the least supported code stays, of these the most frequent one overall, then the smallest.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +25,14 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.chunking import Rule
+from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK, Rule
+from cloister.kernels.joining import Pieces, Pool, join
+from cloister.kernels.parts import Entries
+from cloister.kernels.pooling import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
 from cloister.kernels.sequences import take_sequences
 from cloister.kernels.splitting import Split
 from cloister.kernels.subrecords import record_chunks, shared_chunks
-from cloister.kernels.tree import make_tree
+from cloister.kernels.tree import Tree, make_tree
 
 from .canonical import arrange
 from .data import (
@@ -32,9 +52,143 @@ from .partitioning import (
     partition_horizontally,
     partition_vertically,
 )
-from .refining import Refinement, neighbour_tree, refine
 from .release import reconstruct
-from .ties import count_ties
+
+
+def pin_bare(
+    entries: Entries,
+    needs_item: NDArray[np.bool_],
+    sensitive: NDArray[np.bool_],
+    supports: NDArray[np.int64],
+    unit: NDArray[np.int32],
+) -> bool:
+    """Keep a code back in each part that needs one in its item chunk and has none; whether there was such a part.
+
+    Parameters
+    ----------
+    needs_item : (n_parts,) whether the part's record chunks alone do not meet the condition
+    sensitive : (n_codes,) codes that do not count
+    supports : (n_codes,) records that have each code
+    unit : (n_codes,) the first of the codes that stay together with each code
+    """
+    pins = codes_to_pin(entries, needs_item, sensitive, supports, unit)
+    for pin in pins.tolist():
+        part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
+        span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
+        entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
+    return bool(pins.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Refinement:
+    """Shared chunks as pieces of a pool, with the tree whose nodes they stand at."""
+
+    tree: Tree
+    pool: Pool
+    pieces: Pieces
+
+
+def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> Refinement:
+    """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
+
+    Going up the tree, what the parts below a node still hold of a code in item chunks is pooled. A code that reaches k
+    leaves them for a shared chunk at that node. What is left of a code below k brings the only shared chunk of the code
+    further down up to the node where both meet. Where several shared chunks of a code lie below, they become one as
+    soon as what is left reaches k. When all codes have their nodes, those of a node are grouped by VERPART, except that
+    a code that a part below holds elsewhere gets a chunk of its own. (Grouping on the way up and lifting whole chunks
+    keeps fewer pairs on real data, and takes time that grows with the square of the data.)
+
+    So a code that at least k patients have is published with its exact count, short by fewer than k occurrences that
+    never met k outside record chunks, and by codes that the omitted condition keeps back.
+
+    This replaces the paper's refining, of which only an idea and an example are given. It keeps four rules, all of
+    them needed: **R1** in each cluster a code lives in one place; **R2** a shared chunk of several codes is
+    k^m-anonymous and has no code that a member holds elsewhere; **R3** the condition that the paper omits holds for
+    every cluster's own record chunks; **R4** all clusters below the node are members.
+
+    Cost: entries of item chunks times the logarithm of the number of clusters.
+
+    References
+    ----------
+    Loukides et al. (2014), section 4, "Refining", and Fig. 10.
+    """
+    entries, unit = vertical.entries, encoded.unit
+    while True:
+        pool = make_pool(encoded.records, split, entries, unit, encoded.level)
+        fixed = make_fixed(entries, unit, encoded.records.constraint)
+        pieces = join(tree, pool, fixed, rule)
+        mark_shared(entries, pool, pieces)
+        if not pin_bare(entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit):
+            return Refinement(tree, pool, pieces)
+        entries.place[entries.place == SHARED] = ITEM_CHUNK
+
+
+Held = dict[int, int]
+
+
+def neighbour_tree(
+    entries: Entries, unit: NDArray[np.int32], k: int, is_border: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Depths of a forest over the parts in which neighbours are joined pair by pair, until no pair gains from it.
+
+    Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
+    this forest then keeps the same four rules as along the split tree (`cloister.codesets.disassociation.protect`).
+
+    Parameters
+    ----------
+    is_border : (n_parts - 1,) whether a part and the next are in different classes, which are never joined
+
+    Returns
+    -------
+    depths : (n_parts - 1,) int32, -1 between parts that are not joined
+
+    References
+    ----------
+    Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
+    """
+    groups = [(part, held) for part, held in enumerate(_held(entries, unit))]
+    joins: list[int] = []
+    while True:
+        joined = _joined_once(groups, k, joins, is_border)
+        if len(joined) == len(groups):
+            break
+        groups = joined
+    depths = np.full(max(0, entries.offsets.size - 2), -1, dtype=np.int32)
+    depths[joins] = np.arange(len(joins))[::-1]
+    return depths
+
+
+def _held(entries: Entries, unit: NDArray[np.int32]) -> list[Held]:
+    pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
+    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
+    held: list[Held] = [{} for _ in range(entries.offsets.size - 1)]
+    for owner, code, support in zip(
+        part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
+    ):
+        held[owner][code] = support
+    return held
+
+
+def _joined_once(
+    groups: list[tuple[int, Held]], k: int, joins: list[int], is_border: NDArray[np.bool_]
+) -> list[tuple[int, Held]]:
+    """One pass over the groups, each the last of its parts and what is pending; ``joins`` gets the borders joined."""
+    found: list[tuple[int, Held]] = []
+    at = 0
+    while at < len(groups):
+        last, held = groups[at]
+        if at + 1 < len(groups) and not is_border[last]:
+            other_last, other = groups[at + 1]
+            if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
+                joins.append(last)
+                both = {code: held.get(code, 0) + other.get(code, 0) for code in held.keys() | other.keys()}
+                found.append((other_last, {code: count for code, count in both.items() if count < k}))
+                at += 2
+                continue
+        found.append((last, held))
+        at += 1
+    return found
+
 
 ANY = 2.0
 """A confidence that no pair reaches."""
@@ -94,7 +248,7 @@ def disassociate(
         released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
     cluster_of = np.empty(order.size, dtype=np.int32)
     cluster_of[order] = np.repeat(arranged.part_number, np.diff(split.starts))
-    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical, request))
+    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical))
 
 
 def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
@@ -121,17 +275,12 @@ def _refined(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: 
     return refine(encoded, split, vertical, rule, make_tree(depths))
 
 
-def _figures(
-    released: Disassociation, codes: CodeSets, vertical: VerticalPartition, request: DisassociationRequest
-) -> DisassociationFigures:
+def _figures(released: Disassociation, codes: CodeSets, vertical: VerticalPartition) -> DisassociationFigures:
     told = released.record_chunks.items.size + released.shared_chunks.items.size
-    ties = None if request.safe is Safe.OFF else count_ties(released, request.safe_threshold)
     return DisassociationFigures(
         occurrences=codes.items.size,
         in_item_chunks=codes.items.size - told,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
-        ties=ties.pairs if ties else None,
-        tied_codes=ties.codes if ties else None,
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CODES, ID, CodeSets, Integers
 from cloister.codesets.encode import plain_code
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal
+from cloister.codesets.request import CodesExpectation, CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text, sha256
 from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, check_files, read_data

@@ -97,6 +97,9 @@ def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(names[item] for item in sets.members(number).tolist()) for number in range(len(sets))]
 
 
+RECORDS, VISITS, ALL = "records", "visits", "all"
+"""Words that a policy begins with where it is no JSON file."""
+
 OPEN, CLOSE, BETWEEN = "(", ")", ","
 """What a term of several codes is written with."""
 
@@ -135,26 +138,6 @@ class UtilitySets(Protocol):
 
     def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
         """Return the sets as positions in a vocabulary, if all their codes are in it."""
-
-
-@dataclass(frozen=True)
-class VisitsFile:
-    """How a file of visits is read; what is None is found out.
-
-    Attributes
-    ----------
-    visit : column that tells visits apart
-    codes, code : columns with all codes of a visit, or with one code; of no meaning where the file has none so called
-    encoding, delimiter : of a CSV file
-    missing : texts that stand for a missing code
-    """
-
-    visit: str | None = None
-    codes: str | None = None
-    code: str | None = None
-    encoding: str | None = None
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
 
 
 class GeneralizationMethod(StrEnum):

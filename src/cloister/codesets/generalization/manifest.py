@@ -11,24 +11,23 @@ from annotated_types import Ge, Le
 from pydantic import model_validator
 
 from cloister.codesets.manifest import (
-    CodesManifest,
-    CodesSettings,
-    CodesUtility,
     CodesGuarantee,
+    CodesManifest,
+    CodesUtility,
     KmRule,
+    SharedCodesSettings,
     Whole,
     input_settings,
 )
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.manifest.head import Count, Positive, Section
 
-from .data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
-from .privacy_files import ALL
+from .data import ALL, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 
 Loss = Annotated[float, Ge(0), Le(1)]
 
 
-class GeneralizationSettings(CodesSettings):
+class GeneralizationSettings(SharedCodesSettings):
     """What was asked, and how the input was read; null: what the method apriori does not look at."""
 
     m: Whole | None

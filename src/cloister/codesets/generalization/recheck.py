@@ -11,8 +11,7 @@ import polars as pl
 from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal
-from cloister.codesets.request import GivenCodes
+from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCodes
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CODEBOOK, MANIFEST, check_files, data_file, read_data
@@ -21,10 +20,9 @@ from cloister.results import Manifest, Verdict
 
 from .data import Generalization, Integers, Sets, Uncovered
 from .facts import evidence_is_possible, facts_of
-from .known_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .manifest import GeneralizationManifest
-from .privacy_files import StatedSets
 from .release import codebook, data_frame, order_in_file, read_released, record_texts, shown_of
+from .stated_policies import KnownPrivacy, StatedSets, known_policy, known_privacy, lacking, sets_named
 from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 CHECKED = (
@@ -42,14 +40,7 @@ NOTHING_KNOWN = StatedSets((), Sets.of([]), "")
 def recheck_generalized(
     folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
 ) -> Verdict:
-    """Check hashes, form, promise, codebook and figures of a release folder.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be read as a release of generalized code sets, the crosswalk does not fit the original, or
-        all is well but the privacy policy, which is not part of a release, is not given.
-    """
+    """Check hashes, form, promise, codebook and figures of a release folder."""
     failures = check_files(folder, manifest)
     name = data_file(manifest)
     if failures or name is None or not os.path.isfile(folder / CODEBOOK):
