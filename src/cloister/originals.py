@@ -8,8 +8,7 @@ from typing import Any
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.recheck import ClaimsOriginal
-from cloister.codesets.recheck import CodesOriginal
-from cloister.codesets.request import read_given
+from cloister.codesets.request import CodesOriginal, read_given
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import CodeColumns, EventColumns, read_table

@@ -11,9 +11,9 @@ import polars as pl
 
 from cloister.claims.recheck import recheck_claims
 from cloister.codesets.disassociation.recheck import recheck_codes
-from cloister.codesets.generalization.data import GeneralizationMethod, VisitsFile
+from cloister.codesets.generalization.data import GeneralizationMethod
 from cloister.codesets.generalization.recheck import recheck_generalized
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal
+from cloister.codesets.request import CodesExpectation, CodesOriginal, VisitsFile
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally

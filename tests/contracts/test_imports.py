@@ -57,6 +57,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "manifest",
         "settings",
         "sources",
         "errors",
@@ -106,6 +107,7 @@ ALLOWED = {
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
+        "manifest",
         "errors",
         "results",
         "io",
@@ -273,7 +275,7 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
 def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
     """Importing it loads, directly or not, no kernel and nothing that protects or reconstructs."""
     loaded = modules_loaded("cloister.codesets.disassociation.verify")
-    protecting = ("partitioning", "refining", "protect", "release", "canonical")
+    protecting = ("partitioning", "protect", "release", "canonical")
 
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
     assert loaded & {f"cloister.codesets.disassociation.{name}" for name in protecting} == set()
@@ -284,7 +286,7 @@ def test_the_verifier_of_generalized_code_sets_loads_nothing_of_what_it_checks()
     """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
     room = "cloister.codesets.generalization"
     loaded = modules_loaded(f"{room}.verify")
-    protecting = ("apriori", "cba", "ugaclip", "terms", "combinations", "losses", "protect")
+    protecting = ("apriori", "terms", "privacy_policy", "losses", "protect")
 
     assert f"{room}.verify_counts" in loaded
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()

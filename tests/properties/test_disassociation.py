@@ -11,8 +11,9 @@ from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, RecordClasses, Refine, Safe
+from cloister.codesets.disassociation.facts import count_ties
 from cloister.codesets.disassociation.partitioning import encode_request, partition_horizontally, partition_vertically
-from cloister.codesets.disassociation.protect import count_ties, disassociate
+from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.errors import NoSafeRelease

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, request_for, terms_of
 from tests.oracles import generalization as oracle
 
-from cloister.codesets.generalization.combinations import combinations_in, maximal
 from cloister.codesets.generalization.data import GeneralizationMethod, Sets, Status, TermLoss, Uncovered
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on
+from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, combinations_in, constraints_on, maximal
 from cloister.codesets.generalization.protect import generalize, released_as, without_few_empty
 from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.codesets.policy import UtilityPolicy

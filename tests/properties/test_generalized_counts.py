@@ -11,8 +11,8 @@ from tests.oracles import generalization as oracle
 
 import cloister as cl
 from cloister.codesets.generalization import verify_counts
-from cloister.codesets.generalization.combinations import CodePostings, maximal_parts, rare_parts
 from cloister.codesets.generalization.data import Sets
+from cloister.codesets.generalization.privacy_policy import CodePostings, maximal_parts, rare_parts
 from cloister.codesets.generalization.verify_counts import has_rare_itemset, has_rare_part
 
 SMALL = st.lists(st.frozensets(st.integers(0, 7), max_size=8), min_size=1, max_size=20)

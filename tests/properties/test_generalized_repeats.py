@@ -17,6 +17,7 @@ from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize, released_as
 from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.errors import NoSafeRelease
+from cloister.report.sentences import guarantee_sentences
 
 FEW = CODES[:5]
 RECORDS = st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=6), min_size=5, max_size=16)
@@ -139,7 +140,7 @@ def test_occurrences_that_ended_apart(method, tmp_path):
     release.write(tmp_path / "release")
 
     assert oracle.rare_knowledge(sets, terms_of(release.generalized), 3, 1) == []
-    assert "one code, and that the patient has it at least so often, " in release.summary()["guarantee"]["sentences"][0]
+    assert "one code, and that the patient has it at least so often, " in guarantee_sentences(release.summary())[0]
     assert cl.verify_folder(tmp_path / "release").holds
 
 

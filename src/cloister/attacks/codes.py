@@ -15,8 +15,9 @@ import polars as pl
 
 from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
-from cloister.codesets.generalization.recheck_settings import known_privacy, read_stated
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal
+from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
+from cloister.codesets.generalization.stated_policies import known_privacy
+from cloister.codesets.request import CodesExpectation, CodesOriginal
 from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
@@ -165,7 +166,7 @@ def open_codes(
     expectation : its privacy policy, where the release names one that is not in it; without, nothing is known to be
         covered by the guarantee there
     """
-    asked, codes = read_stated(manifest), original.given.codes
+    asked, codes = GeneralizationManifest.of(manifest).settings, original.given.codes
     cells = read_cells(folder, manifest)
     is_numbered = ID in manifest["columns"]
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
@@ -268,10 +269,12 @@ def _plain(cells: pl.Series) -> pl.Series:
     return cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")
 
 
-def _coverage(asked: Any, codes: CodeSets, expectation: CodesExpectation) -> Callable[[int, Sequence[int]], bool]:
+def _coverage(
+    asked: GeneralizationSettings, codes: CodeSets, expectation: CodesExpectation
+) -> Callable[[int, Sequence[int]], bool]:
     """Whether a guarantee by a privacy policy is about somebody who knows some codes of a patient."""
-    if asked.m is not None:
-        return lambda _target, known: len(known) <= asked.m
+    if (m := asked.m) is not None:
+        return lambda _target, known: len(known) <= m
     privacy = known_privacy(asked, expectation, codes)
     if privacy.promised is None:
         return lambda _target, _known: False

@@ -11,6 +11,7 @@ from cloister.codesets.options import DISASSOCIATION, CodesOptions
 from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.request import GivenCodes
 from cloister.release_folder import REPORT
+from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
 
 
@@ -31,7 +32,7 @@ def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
     rows = [
         ("source", settings["source"]),
         ("records", _records(manifest["records"], "left out, without codes or among few without terms")),
-        ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
+        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
         ("codes", f"{utility['codes']:,}, {utility['suppressed_codes']:,} of them suppressed"),
         (
             "terms",
@@ -58,7 +59,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     rows = [
         ("source", manifest["settings"]["source"]),
         ("records", _records(records, "without codes left out")),
-        ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
+        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
         ("codes", f"{utility['codes']:,}, of which {utility['codes_counted_exactly']:,} are counted exactly"),
         ("not counted", f"at most {utility['occurrences_in_item_chunks']:.2%} of all occurrences of codes"),
         ("clusters", f"{parts['clusters']:,} of {parts['smallest']} to {parts['largest']} records"),

@@ -10,19 +10,18 @@ from cloister.cli.prepared import Original, Prepared, with_attack
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
+    VISITS,
     GeneralizationRequest,
     PrivacySets,
     Status,
     TermLoss,
     Uncovered,
-    VisitsFile,
 )
-from cloister.codesets.generalization.privacy_files import VISITS
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
 from cloister.codesets.generalization.protect import must_compile
 from cloister.codesets.options import CodesOptions
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, VisitsFile, check_codes, parse_workload
 from cloister.errors import InputError
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy

@@ -18,6 +18,9 @@ Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 """Item numbers: positions of codes in the vocabulary."""
 
+LARGEST = 2**31 - 1
+"""The largest number that a request may state."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeSets:
@@ -57,11 +60,6 @@ class CodeSets:
         ----------
         records : the codes of each patient; a code that is repeated counts once, or is numbered if ``repeats``
         ids : as many as there are records
-
-        Raises
-        ------
-        InputError
-            A record has no codes, or there are more or fewer ids than records.
         """
         sets = [_numbered(record) if repeats else set(record) for record in records]
         for row, codes in enumerate(sets, start=1):
@@ -100,11 +98,6 @@ class CodeSets:
         repeats : number the occurrences of a code in a record instead of counting it once
         drop_empty : leave patients without codes out
         encoding, delimiter, missing : overrule what is detected; texts that stand for a missing code
-
-        Raises
-        ------
-        InputError
-            The file cannot be read or lacks a column, an id is missing or repeated, or a patient has no code.
         """
         columns = CodeColumns(id, codes, code)
         source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)

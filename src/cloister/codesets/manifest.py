@@ -1,51 +1,233 @@
-"""The manifest of code sets: what does not depend on the method."""
+"""The manifest of code sets as types: what does not depend on the method."""
 
-from typing import Any
+import re
+from typing import Annotated, Literal, Self
 
-from cloister.release_folder import same
-from cloister.results import Manifest
+from annotated_types import Ge, Le
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from .data import CODES, ID
+from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section
+
+from .data import LARGEST
+from .policy import is_built
+from .policy_words import is_support, policy_words
 from .request import CodesRequest, GivenCodes, MethodRequest
 
+Whole = Annotated[int, Ge(1), Le(LARGEST)]
+Share = Annotated[float, Ge(0), Le(1)]
+Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]
+"""A number that is masked: it is smaller."""
 
-def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> dict[str, Any]:
-    """Return how the input was read, what is asked about it, and which of its columns are released."""
+Workload = Annotated[str, StringConstraints(pattern=r"^(frequent:[0-9.]+(e[+-]?[0-9]+)?|random:[0-9]+)$")]
+
+
+SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
+
+
+def _makes_a_policy(words: str) -> str:
+    if (is_built(words) and policy_words(words) is None) or (is_support(words) and not SUPPORT.fullmatch(words)):
+        raise ValueError("words that make no policy")
+    return words
+
+
+PolicyText = Annotated[str, AfterValidator(_makes_a_policy)]
+"""Of a utility policy: how it is made of codes, or what its file is called."""
+
+
+class CodeInput(Section):
+    """Which column of the input was what."""
+
+    id: str | None
+    codes: str | None
+    code: str | None
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        named = [name for name in (self.id, self.codes, self.code) if name is not None]
+        if len(set(named)) < len(named):
+            raise ValueError("a column that is two things")
+        return self
+
+
+class SharedCodesSettings(Section):
+    """How the input was read, and what was asked whatever the method; ``policy``: the utility policy in words."""
+
+    source: FileName
+    k: Whole
+    policy: PolicyText | None
+    repeats: bool
+    drop_empty: bool
+    workload: Workload | None
+    ids: Literal["number", "drop"]
+    input_columns: CodeInput
+    not_released: tuple[str, ...]
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+
+    @model_validator(mode="after")
+    def _fit_input(self) -> Self:
+        if not {*self.not_released}.isdisjoint(self.input_columns.model_dump().values()):
+            raise ValueError("a column that is read and not released")
+        return self
+
+
+class NumberColumn(Section):
+    """The number of a record."""
+
+    role: Literal["identifier"] = "identifier"
+    ids: Literal["number"] = "number"
+
+
+class CodesColumn(Section):
+    """Codes, or what stands for them."""
+
+    role: Literal["codes"] = "codes"
+
+
+class CodeDataColumns(Section):
+    """The columns of the data file."""
+
+    id: NumberColumn | None = None
+    codes: CodesColumn
+
+
+class CodeRecords(Section):
+    """How many patients there were, are and were left out; fewer than k are masked, and what they follow from."""
+
+    in_: Count | Below = Field(alias="in")
+    released: Positive
+    suppressed: Count | Below
+
+    @model_validator(mode="after")
+    def _add_up(self) -> Self:
+        left_out = self.suppressed
+        total = left_out + self.released if isinstance(left_out, int) else f"<{self.released + int(left_out[1:])}"
+        if self.in_ != total:
+            raise ValueError("they do not add up")
+        return self
+
+    @classmethod
+    def of(cls, released: int, left_out: int | str) -> Self:
+        """Return the numbers.
+
+        Parameters
+        ----------
+        left_out : patients, or ``<N`` for fewer than N
+        """
+        total = left_out + released if isinstance(left_out, int) else f"<{released + int(left_out[1:])}"
+        return cls.model_validate({"in": total, "released": released, "suppressed": left_out})
+
+
+class KmRule(Section):
+    """Whoever knows up to m codes of a patient is left with k candidates."""
+
+    model: Literal["k^m-anonymity"]
+    k: Whole
+    m: Whole
+
+
+class CodesGuarantee(Section):
+    """What is promised, and that it was verified; ``assumed``: nothing told patients apart, each record is one."""
+
+    rules: tuple[Section, ...]
+    verified: Literal[True]
+    one_row_per_patient: Literal["assumed", "ids"]
+
+
+class PolicySets(Section):
+    """What became of the sets of a utility policy; null without one, and of frequent sets."""
+
+    constraints: Count | None
+    constraints_satisfied: Count | None
+    constraints_preserved: Count | None
+
+    @model_validator(mode="after")
+    def _descend(self) -> Self:
+        counts = self.counts()
+        if None in counts and counts != (None, None, None):
+            raise ValueError("one number without the others")
+        if counts != tuple(sorted(counts, key=lambda count: -(count or 0))):
+            raise ValueError("more sets satisfied or preserved than there are")
+        return self
+
+    def counts(self) -> tuple[int | None, int | None, int | None]:
+        """Return sets, satisfied and preserved ones."""
+        return self.constraints, self.constraints_satisfied, self.constraints_preserved
+
+
+class CodesUtility(PolicySets):
+    """What was lost; the error of a workload is the custodian's."""
+
+    codes: Positive
+    suppressed_codes: Count
+    are: None
+
+
+class CodesManifest(ManifestHead):
+    """All that ``release.json`` of code sets says, whatever the method."""
+
+    shape: Literal["codes"]
+    settings: SharedCodesSettings
+    columns: CodeDataColumns
+    records: CodeRecords
+    guarantee: CodesGuarantee
+    utility: CodesUtility
+
+    @model_validator(mode="after")
+    def _fit_inside(self) -> Self:
+        settings = self.settings
+        fits = {
+            "seed": self.seed >= 0,
+            "columns": self.columns == columns_of(settings.ids),
+            "guarantee.one_row_per_patient": settings.input_columns.id is None
+            or self.guarantee.one_row_per_patient == "ids",
+            "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
+            "utility.constraints": (self.utility.constraints is not None) is has_sets(settings.policy),
+        }
+        if not all(fits.values()):
+            raise ValueError(f"{[name for name, holds in fits.items() if not holds]} do not fit")
+        return self
+
+
+def columns_of(ids: str) -> CodeDataColumns:
+    """Return what the columns of the data file are."""
+    numbered = {"id": NumberColumn(role="identifier", ids="number")} if ids == "number" else {}
+    return CodeDataColumns(**numbered, codes=CodesColumn(role="codes"))
+
+
+def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> dict[str, object]:
+    """Return the settings that do not depend on the method; the delimiter is set where a file is written."""
+    columns = given.columns
     return {
+        "source": given.name,
+        "k": request.method.k,
         "repeats": given.codes.repeats,
         "drop_empty": request.drop_empty,
         "workload": None if request.workload is None else request.workload.spec,
         "ids": "number" if request.numbered else "drop",
-        "input_columns": {"id": given.columns.id, "codes": given.columns.codes, "code": given.columns.code},
-        "not_released": list(given.not_released),
+        "input_columns": CodeInput(id=columns.id, codes=columns.codes, code=columns.code),
+        "not_released": tuple(given.not_released),
     }
 
 
-def columns_of(numbered: bool) -> dict[str, Any]:
-    """Return what the columns of the data file are."""
-    ids = {ID: {"role": "identifier", "ids": "number"}} if numbered else {}
-    return ids | {CODES: {"role": "codes"}}
+def has_sets(policy: str | None) -> bool:
+    """Return whether what became of the sets of a policy is published: of frequent sets it is not."""
+    return policy is not None and not is_support(policy)
 
 
-def records_of(released: int, left_out: int, k: int) -> dict[str, int | str]:
-    """Return how many records there were and are; a number that would count fewer than k is kept back."""
-    if 0 < left_out < k:
-        return {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
-    return {"in": released + left_out, "released": released, "suppressed": left_out}
+def one_row_of(given: GivenCodes) -> Literal["assumed", "ids"]:
+    """Return what tells patients apart."""
+    return "ids" if given.columns.id is not None or given.codes.ids is not None else "assumed"
 
 
-def records_agree(manifest: Manifest, released: int, k: int) -> bool:
-    """Return whether the numbers of records of a manifest fit together, and none counts fewer than k."""
-    records = manifest["records"]
-    left_out = records["suppressed"]
-    if isinstance(left_out, str):
-        return same(records, records_of(released, 1, k)) and k > 1
-    drops = type(left_out) is int and (left_out == 0 or (left_out > 0 and manifest["settings"]["drop_empty"] is True))
-    return drops and same(records, records_of(released, left_out, k))
+def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
+    """Return how many patients were left out; of fewer than k only that it is so.
 
-
-def one_row(column: str | None, has_ids: bool) -> str:
-    """Return what makes sure that every record is another patient."""
-    if column is not None:
-        return f"ids in {column!r} are unique"
-    return "ids are unique" if has_ids else "assumed"
+    Parameters
+    ----------
+    n_empty : patients without codes
+    few : patients without any code that is released; fewer than k, and never counted, nor is what they follow from
+    """
+    most = n_empty if n_empty == 0 or n_empty >= k else k - 1
+    if few:
+        most += k - 1
+    return f"<{most + 1}" if few or 0 < n_empty < k else n_empty

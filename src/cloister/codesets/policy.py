@@ -110,13 +110,7 @@ class UtilityPolicy:
 
     @classmethod
     def of(cls, constraints: Mapping[str, Iterable[str]], spec: str = "given") -> "UtilityPolicy":
-        """Make a policy of sets of codes by name; a set without codes is refused.
-
-        Raises
-        ------
-        InputError
-            Two sets share a code, or one is empty.
-        """
+        """Make a policy of sets of codes by name; a set without codes is refused."""
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
             raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} {_verb(empty, 'have')} none.")
@@ -124,13 +118,7 @@ class UtilityPolicy:
 
     @classmethod
     def from_json(cls, path: str | Path) -> "UtilityPolicy":
-        """Read a policy: an object from name to list of codes.
-
-        Raises
-        ------
-        InputError
-            The file is not that, or two sets share a code.
-        """
+        """Read a policy: an object from name to list of codes."""
         path = Path(path)
         return cls.of(_read_object(path), _name(path))
 
@@ -186,11 +174,6 @@ class UtilityPolicy:
 
         Codes are ICD-9-CM, with or without dot; diseases that nobody has are left out.
 
-        Raises
-        ------
-        InputError
-            Nobody has any of them.
-
         Examples
         --------
         >>> UtilityPolicy.gwas(CodeSets.from_records([["296.00", "401.9"], ["493"]])).names
@@ -211,13 +194,7 @@ class UtilityPolicy:
         return cls.of(present, GWAS)
 
     def on(self, codes: CodeSets) -> "UtilityPolicy":
-        """Return the policy, if all its codes are codes of the data.
-
-        Raises
-        ------
-        InputError
-            One is not.
-        """
+        """Return the policy, if all its codes are codes of the data."""
         named = {code for constraint in self.constraints for code in constraint}
         _require_known(named, codes.items_by_code(), "utility policy")
         return self

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
+import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Query
@@ -219,3 +220,49 @@ def _before(found: tuple[str, int] | None, place: Mapping[tuple[str, int], int])
 def counted(codes: CodeSets) -> CountedSets:
     """Index code sets for counting."""
     return CountedSets.of(codes.offsets, codes.items, codes.n_codes)
+
+
+@dataclass(frozen=True)
+class VisitsFile:
+    """How a file of visits is read; what is None is found out.
+
+    Attributes
+    ----------
+    visit : column that tells visits apart
+    codes, code : columns with all codes of a visit, or with one code; of no meaning where the file has none so called
+    encoding, delimiter : of a CSV file
+    missing : texts that stand for a missing code
+    """
+
+    visit: str | None = None
+    codes: str | None = None
+    code: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CodesExpectation:
+    """What the recipient expects, whatever the manifest says.
+
+    Attributes
+    ----------
+    k, m : patients that must be left to whoever knows codes of one, and how many codes that may be
+    privacy, policy : of generalized code sets, the policies that the release names: objects, or their words
+    visits : how a file of visits is read, if the words for the privacy policy name one
+    """
+
+    k: int | None = None
+    m: int | None = None
+    privacy: Any = None
+    policy: str | Path | UtilityPolicy | None = None
+    visits: VisitsFile | None = None
+
+
+@dataclass(frozen=True)
+class CodesOriginal:
+    """What only the custodian has: the code sets, and the crosswalk written with the release, if it is given."""
+
+    given: GivenCodes
+    crosswalk: pl.DataFrame | None

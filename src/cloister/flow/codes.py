@@ -6,15 +6,17 @@ from functools import partial
 from typing import Any
 
 from cloister.codesets.data import data_frame
-from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.manifest import codebook, describe, shown_of
-from cloister.codesets.disassociation.measure import crosswalk, work_out
+from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest
+from cloister.codesets.disassociation.facts import NO_SETS, codebook, count_sets, facts_of, rules_of, shown_of
+from cloister.codesets.disassociation.manifest import DisassociationGuarantee, settings_of
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
-from cloister.codesets.disassociation.release import CodesRelease, reconstruct
+from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
+from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy_words import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
+from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
 from .stages import completed, interruptible, passed
@@ -50,18 +52,39 @@ def protect_codes(
     )
     check = partial(verify, secret=secret, diversity=request.method.diversity)
     with watch.stage("verify"):
-        verdict = passed(interruptible(lambda: check(released)))
+        passed(interruptible(lambda: check(released)))
     with watch.stage("measure"):
-        figures = work_out(given, request, protected, reconstruct, seed)
-        manifest = describe(given, request, released, verdict, figures.utility, figures.risk)
+        exact = exact_figures(given, request, protected, reconstruct, seed)
+        manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     return CodesRelease(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
-        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        custody=Custody(exact | dict(custody or {}), crosswalk(given, protected)),
         shown=lambda: shown_of(released),
         clusters=released,
         frame=frame,
         delimiter=given.delimiter,
         _check=check,
     )
+
+
+def describe_disassociation(
+    given: GivenCodes, request: CodesRequest[DisassociationRequest], released: Disassociation
+) -> Manifest:
+    """Return the part of ``release.json`` that is particular to disassociated code sets."""
+    settings, policy = settings_of(given, request), request.policy
+    sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(given.codes))
+    facts = facts_of(released, settings, sets)
+    guarantee = DisassociationGuarantee(rules=rules_of(settings), verified=True, one_row_per_patient=one_row_of(given))
+    return {
+        "shape": "codes",
+        "method": "disassociation",
+        "settings": settings.published(),
+        "columns": columns_of(settings.ids).published(),
+        "records": CodeRecords.of(released.n_records, left_out_of(given.n_empty, released.k)).published(),
+        "guarantee": guarantee.published(),
+        "utility": facts.utility.published(),
+        "risk": facts.risk.published(),
+        "clusters": facts.clusters.published(),
+    }

@@ -7,11 +7,9 @@ from typing import Any
 import polars as pl
 
 from cloister.codesets.data import CodeSets, data_frame
-from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes, Safe
-from cloister.codesets.disassociation.manifest import codebook, describe, shown_of
-from cloister.codesets.disassociation.measure import work_out
-from cloister.codesets.disassociation.protect import count_ties
-from cloister.codesets.disassociation.release import CodesRelease, reconstruct
+from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
+from cloister.codesets.disassociation.facts import codebook, shown_of
+from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy_words import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
@@ -25,6 +23,7 @@ from cloister.io import CodeColumns
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
+from .codes import describe_disassociation
 from .stages import completed, interruptible, passed
 
 Ask = Callable[[GivenCodes], CodesRequest[DisassociationRequest]]
@@ -105,13 +104,13 @@ def _released(
     """What is left to do where all parts are here, which is without Spark."""
     released = parted.released
     with watch.stage("verify"):
-        verdict = passed(interruptible(lambda: verify(released, None, request.method.diversity)))
+        passed(interruptible(lambda: verify(released, None, request.method.diversity)))
     with watch.stage("measure"):
-        protected = _with_ties(parted, request.method)
-        figures = work_out(given, request, protected, reconstruct, seed)
-        manifest = describe(given, request, released, verdict, figures.utility, figures.risk)
+        protected = ProtectedCodes(released, released.sizes[:0].astype("int32"), parted.figures)
+        exact = exact_figures(given, request, protected, reconstruct, seed)
+        manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
-    exact = figures.exact | {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
+    exact |= {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
     return CodesRelease(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
@@ -122,12 +121,6 @@ def _released(
         delimiter=given.delimiter,
         _check=lambda found: verify(found, None, request.method.diversity),
     )
-
-
-def _with_ties(parted: Parted, method: DisassociationRequest) -> ProtectedCodes:
-    ties = None if method.safe is Safe.OFF else count_ties(parted.released, method.safe_threshold)
-    figures = parted.figures if ties is None else replace(parted.figures, ties=ties.pairs, tied_codes=ties.codes)
-    return ProtectedCodes(parted.released, parted.released.sizes[:0].astype("int32"), figures)
 
 
 def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:

@@ -3,8 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cloister.codesets.generalization.data import GeneralizationRequest
-from cloister.codesets.generalization.manifest import crosswalk, describe, settings_of, work_out
+from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes
+from cloister.codesets.generalization.facts import facts_of
+from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
+from cloister.codesets.generalization.manifest import (
+    GeneralizationSettings,
+    TermsGuarantee,
+    settings_of,
+)
 from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.release import (
     GeneralizedCodesRelease,
@@ -15,9 +21,11 @@ from cloister.codesets.generalization.release import (
     shown_of,
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
+from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy_words import as_told, classified
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
+from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
 from .stages import completed, interruptible, passed
@@ -50,17 +58,17 @@ def protect_by_generalization(
     released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
     promise = promise_of(request.method)
     with watch.stage("verify"):
-        verdict = passed(verify(released, promise, secret))
+        passed(verify(released, promise, secret))
     with watch.stage("measure"):
-        figures = work_out(given, request, protected)
+        exact = exact_figures(given, request, protected)
         policy = None if request.policy is None else as_told(request.policy, given.codes)
         spec = None if policy is None else classified(policy.spec, given.codes)
-        settings = settings_of(request.method, spec, protected.figures.closeness)
-        manifest = describe(given, request, released, verdict, settings, figures.told)
+        settings = settings_of(given, request, spec, protected.figures.closeness)
+        manifest = _described(given, request, protected, settings)
     return GeneralizedCodesRelease(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
-        custody=Custody(figures.exact | dict(custody or {}), crosswalk(given, protected)),
+        custody=Custody(exact | dict(custody or {}), crosswalk(given, protected)),
         shown=lambda: shown_of(released),
         generalized=released,
         frame=data_frame(released, numbered=request.numbered),
@@ -68,3 +76,26 @@ def protect_by_generalization(
         delimiter=given.delimiter,
         _check=lambda found: verify(found, promise, secret),
     )
+
+
+def _described(
+    given: GivenCodes,
+    request: CodesRequest[GeneralizationRequest],
+    protected: GeneralizedCodes,
+    settings: GeneralizationSettings,
+) -> Manifest:
+    """The part of ``release.json`` that is particular to generalized code sets."""
+    released = protected.released
+    facts = facts_of(released, settings)
+    left_out = left_out_of(given.n_empty, released.k, given.codes.n_records - released.n_records)
+    guarantee = TermsGuarantee(rules=facts.rules, verified=True, one_row_per_patient=one_row_of(given))
+    return {
+        "shape": "codes",
+        "method": str(request.method.method),
+        "settings": settings.published(),
+        "columns": columns_of(settings.ids).published(),
+        "records": CodeRecords.of(released.n_records, left_out).published(),
+        "guarantee": guarantee.published(),
+        "utility": utility_of(facts.counts, request, protected).published(),
+        "risk": facts.risk.published(),
+    }

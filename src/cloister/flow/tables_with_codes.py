@@ -8,10 +8,9 @@ from typing import Any
 import polars as pl
 
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.manifest import counted
-from cloister.codesets.disassociation.measure import work_out
+from cloister.codesets.disassociation.facts import counted
 from cloister.codesets.disassociation.protect import load_kernels
-from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.disassociation.release import exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
@@ -114,8 +113,8 @@ def _described(
     course: TableCourse, asked: CodesAsked, both: ProtectedBoth, verdict: Verdict, seed: int
 ) -> tuple[Manifest, dict[str, Any]]:
     released = both.protected.released
-    method = asked.request(released.k, both.policy)
-    figures = work_out(GivenCodes(both.codes), CodesRequest(method, both.policy), both.protected, reconstruct, seed)
+    request = CodesRequest(asked.request(released.k, both.policy), both.policy)
+    exact = exact_figures(GivenCodes(both.codes), request, both.protected, reconstruct, seed)
     records = course.protected.labels.height
-    part = describe_codes(asked, both.policy, released, records, verdict, figures)
-    return course.manifest | {WITH_CODES: part}, figures.exact
+    part = describe_codes(asked, both.policy, both.codes, released, records, verdict)
+    return course.manifest | {WITH_CODES: part}, exact

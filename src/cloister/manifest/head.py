@@ -98,7 +98,6 @@ S = TypeVar("S", bound=Section)
 
 UNTYPED = {
     "table": frozenset({"search", "codes", "table"}),
-    "codes": frozenset({"clusters"}),
     "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),
 }
 """Shapes whose manifests have no types of their own yet, and the keys that they may have beside those of all."""

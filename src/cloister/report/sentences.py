@@ -1,6 +1,6 @@
 """Facts of a manifest in words, for the report and the screen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cloister.results import Manifest
@@ -10,6 +10,9 @@ def guarantee_sentences(manifest: Manifest) -> list[str]:
     """Return what is promised and was verified, in sentences without a full stop."""
     if manifest["shape"] == "trajectories":
         return [_of_trajectories(rule) for rule in manifest["guarantee"]["rules"]]
+    if manifest["shape"] == "codes":
+        of_method = _of_chunks if manifest["method"] == "disassociation" else _of_terms
+        return of_method(manifest["guarantee"]["rules"], manifest["settings"])
     parts = [manifest, *([manifest["codes"]] if "codes" in manifest else [])]
     return [sentence for part in parts for sentence in part["guarantee"]["sentences"]]
 
@@ -20,6 +23,8 @@ def one_row_words(manifest: Manifest) -> str:
     if told != "ids":
         return told
     column = manifest["settings"]["input_columns"]["id"]
+    if manifest["shape"] == "codes":
+        return "ids are unique" if column is None else f"ids in {column!r} are unique"
     return "patients are told apart by ids" if column is None else f"patients are told apart by {column!r}"
 
 
@@ -38,3 +43,33 @@ def _of_trajectories(rule: Mapping[str, Any]) -> str:
         "Of the patients who share a trajectory, a released code stands for a sensitive one of at most one in "
         f"{rule['l']}"
     )
+
+
+def _of_chunks(rules: Sequence[Mapping[str, Any]], _settings: Mapping[str, Any]) -> list[str]:
+    rule, *diversity = rules
+    known = "any code" if rule["m"] == 1 else f"any {rule['m']} codes or fewer"
+    if diversity:
+        known += " other than the sensitive ones"
+    return [
+        f"For {known} of a patient there is a data set that could have led to this release in which at least "
+        f"{rule['k']} records hold them all",
+        *(
+            f"Each sensitive code stands apart from all others, and at most one record in {of['l']} of a cluster "
+            "holds it"
+            for of in diversity
+        ),
+    ]
+
+
+def _of_terms(rules: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    rule = rules[0]
+    if "privacy" in rule:
+        known = f"a set of codes of the privacy policy {rule['privacy']}, or a part of one"
+    else:
+        known = "one code" if rule["m"] == 1 else f"{rule['m']} codes or fewer"
+        if settings["repeats"]:
+            known += f", and that the patient has {'it' if rule['m'] == 1 else 'each'} at least so often"
+    return [
+        f"Whoever knows of a patient {known}, and looks for the terms that these codes are in, finds no record or at "
+        f"least {rule['k']}"
+    ]

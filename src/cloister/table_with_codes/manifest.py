@@ -4,52 +4,50 @@ from typing import Any
 
 import polars as pl
 
+from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.manifest import METHOD, clusters_of
-from cloister.codesets.disassociation.manifest import codebook as codebook_of_codes
-from cloister.codesets.disassociation.measure import CodesFigures
+from cloister.codesets.disassociation.facts import NO_SETS, count_sets, facts_of
+from cloister.codesets.disassociation.facts import codebook as codebook_of_codes
+from cloister.codesets.disassociation.manifest import MethodSettings, method_settings
 from cloister.codesets.policy import UtilityPolicy
+from cloister.release_folder import DISASSOCIATION
 from cloister.results import Verdict
 
 from .data import CodesAsked
 
 MODEL = "(k,k^m)-anonymity"
 KEYS = frozenset({"column", "method", "settings", "patients", "guarantee", "utility", "risk", "clusters"})
-SETTINGS = frozenset({"k", "m", "max_cluster_size", "policy", "refine", "safe", "safe_threshold"})
 
 
 def describe_codes(
     asked: CodesAsked,
     policy: UtilityPolicy | None,
+    codes: CodeSets,
     released: Disassociation,
     records: int,
     verdict: Verdict,
-    figures: CodesFigures,
 ) -> dict[str, Any]:
     """Return the part of ``release.json`` about the codes.
 
     Parameters
     ----------
+    codes : of the released patients that have any
     records : released records, with and without codes
     verdict : on table and codes together
     """
+    request = asked.request(released.k, policy)
+    settings = MethodSettings.model_validate(method_settings(request, None if policy is None else policy.spec))
+    sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(codes))
+    facts = facts_of(released, settings, sets)
     return {
         "column": asked.column,
-        "method": METHOD,
-        "settings": {
-            "k": released.k,
-            "m": released.m,
-            "max_cluster_size": asked.request(released.k, policy).cluster_limit,
-            "policy": None if policy is None else policy.spec,
-            "refine": str(asked.refine),
-            "safe": str(asked.safe),
-            "safe_threshold": asked.safe_threshold,
-        },
+        "method": DISASSOCIATION,
+        "settings": settings.published(),
         "patients": patients_of(released, records),
         "guarantee": guarantee_of(released, asked.column) | {"verified": verdict.holds},
-        "utility": figures.utility,
-        "risk": figures.risk,
-        "clusters": clusters_of(released) | {"classes": len(released.classes)},
+        "utility": facts.utility.published(),
+        "risk": facts.risk.published(),
+        "clusters": facts.clusters.published() | {"classes": len(released.classes)},
     }
 
 

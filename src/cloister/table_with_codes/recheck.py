@@ -10,20 +10,16 @@ import polars as pl
 
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.manifest import METHOD, clusters_of, counted
-from cloister.codesets.disassociation.recheck import (
-    expectation_failures,
-    is_as_written,
-    method_agreements,
-    ties_agree,
-    utility_agrees,
-)
+from cloister.codesets.disassociation.facts import counted, facts_of, method_failures, utility_follows
+from cloister.codesets.disassociation.manifest import DisassociationUtility, MethodSettings
+from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.recheck import CodesExpectation
+from cloister.codesets.request import CodesExpectation
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, suppress
 from cloister.io import as_text
-from cloister.release_folder import CLUSTERS, WITH_CODES, data_file, read_data, same, stated
+from cloister.manifest.head import read_section
+from cloister.release_folder import CLUSTERS, DISASSOCIATION, WITH_CODES, data_file, read_data, same, stated
 from cloister.results import Manifest, Verdict
 from cloister.tabular.data import Role
 from cloister.tabular.manifest import promise_of
@@ -31,7 +27,7 @@ from cloister.tabular.recheck import Around, Expectation, recheck, source_of
 from cloister.tabular.recheck_data import delimiter_of
 from cloister.tabular.verify import generalized
 
-from .manifest import KEYS, SETTINGS, codebook_with_codes, guarantee_of, patients_of
+from .manifest import KEYS, codebook_with_codes, guarantee_of, patients_of
 from .presence import PRESENT, with_presence, words_of
 from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
@@ -191,27 +187,30 @@ def _is_presence(manifest: Manifest, column: str) -> bool:
 def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
     """What the manifest says of the codes that the clusters do not."""
     part, records = manifest[WITH_CODES], manifest["records"]["released"]
-    settings, guarantee = part["settings"], part["guarantee"]
-    promised = guarantee_of(released, part["column"])
+    guarantee = part["guarantee"]
+    settings, wrong_settings = read_section(MethodSettings, part["settings"])
+    utility, wrong_utility = read_section(DisassociationUtility, part["utility"])
+    if settings is None or utility is None:
+        wrong = [*(f"settings.{place}" for place in wrong_settings), *(f"utility.{place}" for place in wrong_utility)]
+        return [f"{WITH_CODES} of release.json has a wrong {place}" for place in wrong]
+    promised, facts = guarantee_of(released, part["column"]), facts_of(released, settings, utility)
     agreements = {
-        "has unknown or missing keys": part.keys() == KEYS and settings.keys() == SETTINGS,
-        "method is not one that this version can check": part["method"] == METHOD,
-        **method_agreements(settings, released),
-        "settings.k is not the class size of the table": settings["k"] == _class_size(manifest),
+        "has unknown or missing keys": part.keys() == KEYS,
+        "method is not one that this version can check": part["method"] == DISASSOCIATION,
+        "settings.k is not the class size of the table": settings.k == _class_size(manifest),
         "patients are not counted as they are": same(part["patients"], patients_of(released, records)),
         "guarantee does not say what the clusters promise": guarantee["verified"] is True
         and same({name: guarantee[name] for name in promised}, promised)
         and guarantee.keys() == {*promised, "verified"},
         "clusters are not counted as they are": same(
-            part["clusters"], clusters_of(released) | {"classes": len(released.classes)}
+            part["clusters"], facts.clusters.published() | {"classes": len(released.classes)}
         ),
-        "utility does not follow from the clusters": utility_agrees(part["utility"], settings, released),
-        "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
-            part["risk"], settings, released
-        ),
+        "utility does not follow from the clusters": utility_follows(utility, settings, released, facts),
+        "risk is not that of the clusters": same(part["risk"], facts.risk.published()),
         f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
     }
-    return [f"{WITH_CODES} of release.json {failure}" for failure, holds in agreements.items() if not holds]
+    failures = [f"{WITH_CODES} of release.json {failure}" for failure, holds in agreements.items() if not holds]
+    return failures + [f"{WITH_CODES}: {failure}" for failure in method_failures(released, settings)]
 
 
 def _class_size(manifest: Manifest) -> Any:

@@ -21,9 +21,8 @@ from cloister.attacks.trajectories import open_trajectories
 from cloister.claims.data import Claims
 from cloister.claims.recheck import ClaimsOriginal
 from cloister.codesets.data import CodeSets
-from cloister.codesets.generalization.data import GeneralizationMethod, VisitsFile
-from cloister.codesets.recheck import CodesExpectation, CodesOriginal
-from cloister.codesets.request import GivenCodes
+from cloister.codesets.generalization.data import GeneralizationMethod
+from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCodes, VisitsFile
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, without_formulas

@@ -8,12 +8,12 @@ Parts that were disassociated each by itself are put together as one release in 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers
+from cloister.codesets.data import Codes, Integers
 from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK
 from cloister.kernels.nesting import Nest, nest, written
 from cloister.kernels.parts import Entries
@@ -27,10 +27,7 @@ from .data import Chunks, Disassociation, lay_out
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Arranged:
-    """Parts and joint clusters in their final order, the parts of `cloister.codesets.data.Disassociation`.
-
-    ``part_number`` is the number of the cluster that each part became.
-    """
+    """Parts and joint clusters in their final order; ``part_number``: of the cluster that each part became."""
 
     sizes: Integers
     record_chunks: Chunks
@@ -41,6 +38,26 @@ class Arranged:
     joint_sizes: Integers
     shared_chunks: Chunks
     part_number: Integers
+
+    def released(
+        self, k: int, m: int, vocabulary: tuple[str, ...], *, repeats: bool, sensitive: Codes
+    ) -> Disassociation:
+        """Return the release of these parts, without classes."""
+        return Disassociation(
+            k,
+            m,
+            vocabulary,
+            self.sizes,
+            self.record_chunks,
+            self.item_offsets,
+            self.item_chunks,
+            self.child_offsets,
+            self.children,
+            self.joint_sizes,
+            self.shared_chunks,
+            repeats,
+            sensitive,
+        )
 
 
 def arrange(
@@ -268,17 +285,8 @@ def join_parts(parts: Sequence[Disassociation]) -> Joined:
         (low, high),
         np.zeros(sizes.size, dtype=np.int64),
     )
-    released = replace(
-        parts[0],
-        sizes=arranged.sizes,
-        record_chunks=arranged.record_chunks,
-        item_offsets=arranged.item_offsets,
-        item_chunks=arranged.item_chunks,
-        child_offsets=arranged.child_offsets,
-        children=arranged.children,
-        joint_sizes=arranged.joint_sizes,
-        shared_chunks=arranged.shared_chunks,
-    )
+    one = parts[0]
+    released = arranged.released(one.k, one.m, one.vocabulary, repeats=one.repeats, sensitive=one.sensitive)
     numbers = [arranged.part_number[layout.position + before] for layout, before in zip(laid, first[:-1], strict=True)]
     return Joined(released, tuple(numbers))
 

@@ -11,11 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Codes, Integers
+from cloister.codesets.data import LARGEST, Codes, Integers
 from cloister.errors import InputError
-
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
 
 
 class Policy(Protocol):
@@ -227,15 +224,11 @@ class DisassociationFigures:
     occurrences : of all codes in the original
     in_item_chunks : occurrences whose number is not told
     repaired : clusters from which a code was moved so that the omitted condition holds
-    ties, tied_codes : pairs (x, y) of a chunk such that whoever knows x learns y with the threshold's confidence, and
-        codes x of such pairs; None if not counted
     """
 
     occurrences: int
     in_item_chunks: int
     repaired: int
-    ties: int | None = None
-    tied_codes: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

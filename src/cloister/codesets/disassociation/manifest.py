@@ -1,157 +1,144 @@
-"""The manifest of disassociated code sets, their codebook, and what the report shows beside them.
+"""The manifest of disassociated code sets: what a recipient may know of how they were made, as types."""
 
-Together they are what a recipient may know of how the release was made; none says what ``clusters.json`` does not.
-"""
+from typing import Annotated, Literal, Self
 
-from collections.abc import Mapping
-from typing import Any
+from annotated_types import Gt, Le
+from pydantic import model_validator
 
-import polars as pl
-
-from cloister.codesets.data import CODES, ID
-from cloister.codesets.encode import MARK, plain_code
-from cloister.codesets.manifest import columns_of, input_settings, one_row, records_of
+from cloister.codesets.manifest import (
+    CodesGuarantee,
+    CodesManifest,
+    CodesUtility,
+    KmRule,
+    PolicyText,
+    Share,
+    SharedCodesSettings,
+    Whole,
+    input_settings,
+)
 from cloister.codesets.request import CodesRequest, GivenCodes
-from cloister.report_figures import Counted, Counts, Shown
-from cloister.results import Manifest, Verdict
+from cloister.manifest.head import Count, Positive, Section
 
-from .data import Disassociation, DisassociationRequest
-from .places import codes_counted_exactly, supports_told
-
-MODEL, DIVERSITY = "k^m-anonymity", "l-diversity"
-METHOD = "disassociation"
+from .data import DisassociationRequest, Refine, Safe
 
 
-def describe(
-    given: GivenCodes,
-    request: CodesRequest[DisassociationRequest],
-    released: Disassociation,
-    verdict: Verdict,
-    utility: Mapping[str, Any],
-    risk: Mapping[str, Any],
-) -> Manifest:
-    """Return the part of ``release.json`` that is particular to code sets.
+class MethodSettings(Section):
+    """What was asked of the method."""
 
-    A number of left-out patients below k is shown as ``<k``, and so is the number of patients in the input, because
-    each would give the other away.
+    k: Whole
+    m: Whole
+    max_cluster_size: Whole
+    policy: PolicyText | None
+    refine: Refine
+    safe: Safe
+    safe_threshold: Annotated[float, Gt(0), Le(1)]
+
+    @model_validator(mode="after")
+    def _clusters_are_larger_than_k(self) -> Self:
+        if self.max_cluster_size <= self.k:
+            raise ValueError("clusters of k records or fewer")
+        return self
+
+
+class DisassociationSettings(SharedCodesSettings, MethodSettings):
+    """What was asked, and how the input was read."""
+
+    sensitive: tuple[str, ...]
+    diversity: Whole | None
+
+    @model_validator(mode="after")
+    def _sensitive_codes_are_diverse(self) -> Self:
+        if (self.diversity is not None) is not bool(self.sensitive):
+            raise ValueError("diversity without sensitive codes, or they without it")
+        return self
+
+
+class SensitiveRule(Section):
+    """A sensitive code is that of at most one in l records of a cluster."""
+
+    model: Literal["l-diversity"]
+    l: Whole  # noqa: E741  (as the model is called)
+
+
+class DisassociationGuarantee(CodesGuarantee):
+    """What is promised, and that it was verified."""
+
+    rules: tuple[KmRule] | tuple[KmRule, SensitiveRule]
+
+
+class DisassociationUtility(CodesUtility):
+    """What the chunks tell of what was lost; of the sets of a policy from a file, the releaser's word.
+
+    ``codes_counted_exactly`` are those of no item chunk, ``occurrences_told`` stand in record and shared chunks;
+    ``occurrences_in_item_chunks`` bounds the share of all that are in item chunks: if all records of each cluster had
+    all codes of its item chunk.
     """
+
+    suppressed_codes: Literal[0]
+    codes_counted_exactly: Count
+    occurrences_told: Count
+    occurrences_in_item_chunks: Share
+
+
+class TiedCodes(Section):
+    """Pairs (x, y) of a chunk such that whoever knows x learns y, and distinct codes x; null if not counted."""
+
+    tied_pairs: Count | None
+    tied_codes: Count | None
+
+
+class PartCounts(Section):
+    """How many parts a release has."""
+
+    clusters: Positive
+    smallest: Positive
+    largest: Positive
+    record_chunks: Count
+    joint_clusters: Count
+    shared_chunks: Count
+
+
+class DisassociationManifest(CodesManifest):
+    """All that ``release.json`` of disassociated code sets says."""
+
+    method: Literal["disassociation"]
+    settings: DisassociationSettings
+    guarantee: DisassociationGuarantee
+    utility: DisassociationUtility
+    risk: TiedCodes
+    clusters: PartCounts
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        left_out, k = self.records.suppressed, self.settings.k
+        masked = left_out == f"<{k}" and k > 1
+        known = left_out == 0 or (isinstance(left_out, int) and left_out >= k and self.settings.drop_empty)
+        if not (masked or known):
+            raise ValueError("records do not fit")
+        return self
+
+
+def method_settings(request: DisassociationRequest, policy: str | None) -> dict[str, object]:
+    """Return what was asked of the method; ``policy`` is the utility policy in words."""
     return {
-        "shape": "codes",
-        "method": METHOD,
-        "settings": _settings(given, request),
-        "columns": columns_of(request.numbered),
-        "records": records_of(released.n_records, given.n_empty, released.k),
-        "guarantee": {
-            "rules": rules_of(released, request.method.diversity),
-            "sentences": sentences_of(released, request.method.diversity),
-            "verified": verdict.holds,
-            "one_row_per_patient": one_row(given.columns.id, given.codes.ids is not None),
-        },
-        "utility": dict(utility),
-        "risk": dict(risk),
-        "clusters": clusters_of(released),
+        "k": request.k,
+        "m": request.m,
+        "max_cluster_size": request.cluster_limit,
+        "policy": policy,
+        "refine": request.refine,
+        "safe": request.safe,
+        "safe_threshold": float(request.safe_threshold),
     }
 
 
-def _settings(given: GivenCodes, request: CodesRequest[DisassociationRequest]) -> dict[str, Any]:
+def settings_of(given: GivenCodes, request: CodesRequest[DisassociationRequest]) -> DisassociationSettings:
+    """Return what was asked, and how the input was read."""
     method = request.method
-    return {
-        "k": method.k,
-        "m": method.m,
-        "max_cluster_size": method.cluster_limit,
-        "policy": None if request.policy is None else request.policy.spec,
-        "refine": str(method.refine),
-        "safe": str(method.safe),
-        "safe_threshold": method.safe_threshold,
-        "sensitive": list(method.sensitive),
-        "diversity": method.diversity if method.sensitive else None,
-    } | input_settings(given, request)
-
-
-def rules_of(released: Disassociation, diversity: int) -> list[dict[str, Any]]:
-    """Return what is promised, as data."""
-    rules: list[dict[str, Any]] = [{"model": MODEL, "k": released.k, "m": released.m}]
-    if released.sensitive.size:
-        rules.append({"model": DIVERSITY, "l": diversity})
-    return rules
-
-
-def sentences_of(released: Disassociation, diversity: int) -> list[str]:
-    """Return what is promised, in words."""
-    known = "any code" if released.m == 1 else f"any {released.m} codes or fewer"
-    if released.sensitive.size:
-        known += " other than the sensitive ones"
-    sentences = [
-        f"For {known} of a patient there is a data set that could have led to this release in which at least "
-        f"{released.k} records hold them all"
-    ]
-    if released.sensitive.size:
-        sentences.append(
-            f"Each sensitive code stands apart from all others, and at most one record in {diversity} of a cluster "
-            "holds it"
-        )
-    return sentences
-
-
-def clusters_of(released: Disassociation) -> dict[str, int]:
-    """Return how many parts the release has."""
-    return {
-        "clusters": released.n_clusters,
-        "smallest": int(released.sizes.min()),
-        "largest": int(released.sizes.max()),
-        "record_chunks": len(released.record_chunks),
-        "joint_clusters": released.n_joints,
-        "shared_chunks": len(released.shared_chunks),
-    }
-
-
-Row = tuple[str, str, None, None, str | None, str]
-
-COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
-EXACT = "as recorded; the chunks tell how many patients have it"
-PARTLY = "as recorded; in some clusters it is not told how many patients have it"
-SENSITIVE = "as recorded; sensitive: it is not told how many patients have it"
-NUMBER = "number of a reconstructed record, which is no patient's"
-
-
-def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
-    """Return one row for each code, as ``clusters.json`` writes it, and one for the id."""
-    counted = codes_counted_exactly(released)
-    sensitive = set(released.sensitive.tolist())
-    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
-    for item, code in enumerate(released.vocabulary):
-        meaning = SENSITIVE if item in sensitive else EXACT if counted[item] else PARTLY
-        rows.append((CODES, "codes", None, None, code, meaning + _occurrence(code, released.repeats)))
-    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-
-
-def _occurrence(code: str, repeats: bool) -> str:
-    if not repeats:
-        return ""
-    name = plain_code(code, repeats=repeats)
-    return f" ({name}, occurrence {code.removeprefix(name + MARK)})"
-
-
-def shown_of(released: Disassociation) -> Shown:
-    """Return what is shown of code sets."""
-    return Shown(
-        k=released.k,
-        sizes=pl.Series(released.sizes, dtype=pl.Int64),
-        of="patients",
-        by="the size of their cluster",
-        columns=(counted(released, CODES),),
-        files={},
+    return DisassociationSettings.model_validate(
+        {
+            **input_settings(given, request),
+            **method_settings(method, None if request.policy is None else request.policy.spec),
+            "sensitive": tuple(method.sensitive),
+            "diversity": method.diversity if method.sensitive else None,
+        }
     )
-
-
-def counted(released: Disassociation, column: str) -> Counted:
-    """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
-    told, is_exact = supports_told(released), codes_counted_exactly(released)
-    named = {
-        place: plain_code(code, repeats=released.repeats)
-        for place, code in enumerate(released.vocabulary)
-        if not released.repeats or code.endswith(f"{MARK}1")
-    }
-    after: Counts = {name: int(told[place]) for place, name in named.items()}
-    least = frozenset(name for place, name in named.items() if not is_exact[place])
-    return Counted("clusters", column, "patients", after, least=least)

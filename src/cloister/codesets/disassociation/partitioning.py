@@ -125,7 +125,7 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     """Merge clusters along the split tree until each sensitive code is in at most one of ``diversity`` records of each.
 
     Every cluster also gets a code that is not sensitive, as the sensitive ones can not fill its records (see
-    `cloister.codesets.disassociation.refining`).
+    `cloister.codesets.disassociation.protect`).
     A part stays split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability
     of a sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true
     share, support / |P| <= 1 / l.
@@ -237,7 +237,7 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
     code also waits if it would tie (see `cloister.codesets.disassociation.protect`). Repair: see
-    `cloister.codesets.disassociation.refining`.
+    `cloister.codesets.disassociation.protect`.
 
     Parameters
     ----------

@@ -1,10 +1,23 @@
 """Disassociation: horizontal partitioning, vertical partitioning, refining, and the release form.
 
-The cover problem, a code of a chunk that gives another one away, is counted, and ruled out where that is asked.
+Refining: codes leave item chunks for shared chunks along the split tree, the lower the better.
+
+For comparison it is also done as the paper sketches it: neighbours are joined in pairs. Either way it must keep the
+condition that the paper omits.
+
+A cluster whose record chunks are each k^m-anonymous may still give a patient away, since no record is empty. With
+k = m = 2 the records ab, a, a, b, b make the chunks {a, a, a} and {b, b, b}: of five records only one can hold both.
+The guarantee holds if the item chunk has a code that all records may hold, or if the non-empty subrecords of the
+record chunks number at least |P| + k (h - 1), where |P| is the size of the cluster and h the smaller of m and the
+number of record chunks: then k records can hold any m codes and enough subrecords are left for each of the others. A
+sensitive code does not count: its published bound says that few records hold it.
+
+Where it fails, vertical partitioning moves the least supported code to the item chunk, one whose constraint is not
+kept whole before others, then the smallest (`cloister.kernels.parts`). Refining must not empty the item chunk of a
+cluster that needs it: the least supported code stays, of these the most frequent one overall, then the smallest.
 """
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +25,17 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.chunking import Rule
+from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK, Rule
+from cloister.kernels.joining import Pieces, Pool, join
+from cloister.kernels.parts import Entries
+from cloister.kernels.pooling import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
 from cloister.kernels.sequences import take_sequences
 from cloister.kernels.splitting import Split
 from cloister.kernels.subrecords import record_chunks, shared_chunks
-from cloister.kernels.tree import make_tree
+from cloister.kernels.tree import Tree, make_tree
 
-from .canonical import Arranged, arrange
+from .canonical import arrange
 from .data import (
-    Chunks,
     Disassociation,
     DisassociationFigures,
     DisassociationRequest,
@@ -37,126 +52,142 @@ from .partitioning import (
     partition_horizontally,
     partition_vertically,
 )
-from .refining import Refinement, neighbour_tree, refine
 from .release import reconstruct
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-BLOCK = 500_000
-"""Occurrences that are looked at together."""
-
-MANY_PAIRS = 1e6
-"""Pairs of occurrences that are counted whatever the subrecords are like."""
-
-PAIRS_A_SUBRECORD = 16
-"""Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ties:
-    """Pairs (x, y) of a chunk such that somebody who knows x learns y.
-
-    Attributes
-    ----------
-    pairs : ordered pairs in all chunks, each counted where it stands
-    codes : distinct codes x of such pairs
-    by_cluster : (n_clusters,) int64, pairs in each cluster's record chunks
-    in_shared_chunks : pairs in shared chunks
-    """
-
-    pairs: int
-    codes: int
-    by_cluster: NDArray[np.int64]
-    in_shared_chunks: int
-
-
-def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
-    """Count the pairs of codes of a chunk with s({x, y}) / s(x) of ``threshold`` or more, s being the support there.
-
-    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``safe`` is ``enforce``,
-    chunks are built without such pairs: a code that would tie waits for the next chunk (vertical partitioning), or
-    gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks afterwards, which is where
-    we deviate from what others propose.
+def pin_bare(
+    entries: Entries,
+    needs_item: NDArray[np.bool_],
+    sensitive: NDArray[np.bool_],
+    supports: NDArray[np.int64],
+    unit: NDArray[np.int32],
+) -> bool:
+    """Keep a code back in each part that needs one in its item chunk and has none; whether there was such a part.
 
     Parameters
     ----------
-    threshold : confidence in (0, 1] from which on x gives y away
+    needs_item : (n_parts,) whether the part's record chunks alone do not meet the condition
+    sensitive : (n_codes,) codes that do not count
+    supports : (n_codes,) records that have each code
+    unit : (n_codes,) the first of the codes that stay together with each code
     """
-    owner, code = _tied(released.record_chunks, threshold)
-    by_cluster = np.bincount(owner, minlength=released.n_clusters)
-    _, shared_code = _tied(released.shared_chunks, threshold)
-    codes = np.unique(np.concatenate([code, shared_code])).size
-    return Ties(code.size + shared_code.size, codes, by_cluster, shared_code.size)
+    pins = codes_to_pin(entries, needs_item, sensitive, supports, unit)
+    for pin in pins.tolist():
+        part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
+        span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
+        entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
+    return bool(pins.size)
 
 
-def _tied(chunks: Chunks, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Owner and code x of each tied pair."""
-    lengths = np.diff(chunks.item_offsets)
-    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
-    pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
-    many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
-    found = [_tied_by_counting(chunks, span, ~many, threshold) for span in _blocks(chunks)]
-    found += [_tied_by_pattern(chunks, chunk, threshold) for chunk in np.flatnonzero(many).tolist()]
-    chunk = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
-    return chunks.owner[chunk].astype(np.int64), np.concatenate([chunk[:0], *(pair[1] for pair in found)])
+@dataclass(frozen=True, eq=False, repr=False)
+class Refinement:
+    """Shared chunks as pieces of a pool, with the tree whose nodes they stand at."""
+
+    tree: Tree
+    pool: Pool
+    pieces: Pieces
 
 
-def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
-    """Chunk and code x of the tied pairs of some chunks, all pairs being counted."""
-    first, last = chunks.subrecord_offsets[list(span)].tolist()
-    bounds = chunks.item_offsets[first : last + 1]
-    items = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
-    ends = np.repeat(bounds[1:] - bounds[0], np.diff(bounds))
-    sizes = np.diff(chunks.subrecord_offsets[span[0] : span[1] + 1])
-    owner = np.repeat(np.repeat(np.arange(*span), sizes), np.diff(bounds))
-    width = int(items.max()) + 1
-    single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
-    at = np.flatnonzero(light[owner])
-    later = ends[at] - at - 1
-    before = np.repeat(np.cumsum(later) - later, later)
-    left = np.repeat(at, later)
-    pairs = number[left] * single.size + number[left + 1 + np.arange(before.size) - before]
-    pair, together = np.unique(pairs, return_counts=True)
-    x, y = pair // single.size, pair % single.size
-    tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
-    return single[tied] // width, single[tied] % width
+def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> Refinement:
+    """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
+
+    Going up the tree, what the parts below a node still hold of a code in item chunks is pooled. A code that reaches k
+    leaves them for a shared chunk at that node. What is left of a code below k brings the only shared chunk of the code
+    further down up to the node where both meet. Where several shared chunks of a code lie below, they become one as
+    soon as what is left reaches k. When all codes have their nodes, those of a node are grouped by VERPART, except that
+    a code that a part below holds elsewhere gets a chunk of its own. (Grouping on the way up and lifting whole chunks
+    keeps fewer pairs on real data, and takes time that grows with the square of the data.)
+
+    So a code that at least k patients have is published with its exact count, short by fewer than k occurrences that
+    never met k outside record chunks, and by codes that the omitted condition keeps back.
+
+    This replaces the paper's refining, of which only an idea and an example are given. It keeps four rules, all of
+    them needed: **R1** in each cluster a code lives in one place; **R2** a shared chunk of several codes is
+    k^m-anonymous and has no code that a member holds elsewhere; **R3** the condition that the paper omits holds for
+    every cluster's own record chunks; **R4** all clusters below the node are members.
+
+    Cost: entries of item chunks times the logarithm of the number of clusters.
+
+    References
+    ----------
+    Loukides et al. (2014), section 4, "Refining", and Fig. 10.
+    """
+    entries, unit = vertical.entries, encoded.unit
+    while True:
+        pool = make_pool(encoded.records, split, entries, unit, encoded.level)
+        fixed = make_fixed(entries, unit, encoded.records.constraint)
+        pieces = join(tree, pool, fixed, rule)
+        mark_shared(entries, pool, pieces)
+        if not pin_bare(entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit):
+            return Refinement(tree, pool, pieces)
+        entries.place[entries.place == SHARED] = ITEM_CHUNK
 
 
-def _tied_by_pattern(chunks: Chunks, chunk: int, threshold: float) -> Pairs:
-    """The same of one chunk with long subrecords, codes of the same records being taken together."""
-    codes = _codes_by_pattern(chunks, chunk)
-    found: list[int] = []
-    for pattern, own in codes.items():
-        reached = threshold * pattern.bit_count()
-        n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
-        found += own * n
-    return np.full(len(found), chunk, dtype=np.int64), np.array(found, dtype=np.int64)
+Held = dict[int, int]
 
 
-def _codes_by_pattern(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
-    """Codes of a chunk by the subrecords that hold them, these as bits of a number."""
-    first, last = chunks.subrecord_offsets[chunk : chunk + 2].tolist()
-    bounds = chunks.item_offsets[first : last + 1]
-    items = chunks.items[bounds[0] : bounds[-1]]
-    order = np.argsort(items, kind="stable")
-    row = np.repeat(np.arange(last - first), np.diff(bounds))[order]
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(items[order])) + 1])
-    codes: dict[int, list[int]] = {}
-    for code, held in zip(items[order[starts]].tolist(), np.split(row, starts[1:]), strict=True):
-        bits = np.zeros(last - first, dtype=np.bool_)
-        bits[held] = True
-        pattern = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
-        codes.setdefault(pattern, []).append(code)
-    return codes
+def neighbour_tree(
+    entries: Entries, unit: NDArray[np.int32], k: int, is_border: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Depths of a forest over the parts in which neighbours are joined pair by pair, until no pair gains from it.
+
+    Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
+    this forest then keeps the same four rules as along the split tree (`cloister.codesets.disassociation.protect`).
+
+    Parameters
+    ----------
+    is_border : (n_parts - 1,) whether a part and the next are in different classes, which are never joined
+
+    Returns
+    -------
+    depths : (n_parts - 1,) int32, -1 between parts that are not joined
+
+    References
+    ----------
+    Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
+    """
+    groups = [(part, held) for part, held in enumerate(_held(entries, unit))]
+    joins: list[int] = []
+    while True:
+        joined = _joined_once(groups, k, joins, is_border)
+        if len(joined) == len(groups):
+            break
+        groups = joined
+    depths = np.full(max(0, entries.offsets.size - 2), -1, dtype=np.int32)
+    depths[joins] = np.arange(len(joins))[::-1]
+    return depths
 
 
-def _blocks(chunks: Chunks) -> list[tuple[int, int]]:
-    """Runs of chunks with some hundred thousand occurrences each."""
-    if not len(chunks):
-        return []
-    ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
-    cuts = np.searchsorted(ends, np.arange(BLOCK, max(1, int(ends[-1])), BLOCK)) + 1
-    return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))
+def _held(entries: Entries, unit: NDArray[np.int32]) -> list[Held]:
+    pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
+    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
+    held: list[Held] = [{} for _ in range(entries.offsets.size - 1)]
+    for owner, code, support in zip(
+        part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
+    ):
+        held[owner][code] = support
+    return held
+
+
+def _joined_once(
+    groups: list[tuple[int, Held]], k: int, joins: list[int], is_border: NDArray[np.bool_]
+) -> list[tuple[int, Held]]:
+    """One pass over the groups, each the last of its parts and what is pending; ``joins`` gets the borders joined."""
+    found: list[tuple[int, Held]] = []
+    at = 0
+    while at < len(groups):
+        last, held = groups[at]
+        if at + 1 < len(groups) and not is_border[last]:
+            other_last, other = groups[at + 1]
+            if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
+                joins.append(last)
+                both = {code: held.get(code, 0) + other.get(code, 0) for code in held.keys() | other.keys()}
+                found.append((other_last, {code: count for code, count in both.items() if count < k}))
+                at += 2
+                continue
+        found.append((last, held))
+        at += 1
+    return found
 
 
 ANY = 2.0
@@ -208,10 +239,16 @@ def disassociate(
     shared = shared_chunks(refinement.pool, refinement.pieces)
     class_of_part = _class_of_part(split, order, classes)
     arranged = arrange(split, vertical.entries, record, shared, refinement.tree, class_of_part)
-    released = _in_classes(_released(codes, request, encoded, arranged), classes, class_of_part, arranged.part_number)
+    released = arranged.released(
+        request.k, request.m, codes.vocabulary, repeats=codes.repeats, sensitive=encoded.sensitive
+    )
+    if classes is not None:
+        class_of = np.empty(class_of_part.size, dtype=np.int32)
+        class_of[arranged.part_number] = class_of_part
+        released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
     cluster_of = np.empty(order.size, dtype=np.int32)
     cluster_of[order] = np.repeat(arranged.part_number, np.diff(split.starts))
-    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical, request))
+    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical))
 
 
 def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
@@ -219,19 +256,6 @@ def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasse
         return np.zeros(split.starts.size - 1, dtype=np.int64)
     found: NDArray[np.int64] = classes.class_of[order[split.starts[:-1]]]
     return found
-
-
-def _in_classes(
-    released: Disassociation,
-    classes: RecordClasses | None,
-    class_of_part: NDArray[np.int64],
-    part_number: NDArray[np.int64],
-) -> Disassociation:
-    if classes is None:
-        return released
-    class_of = np.empty(part_number.size, dtype=np.int32)
-    class_of[part_number] = class_of_part
-    return replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
 
 
 def _side_by_side(encoded: Encoded, split: Split) -> tuple[Encoded, Split]:
@@ -251,35 +275,12 @@ def _refined(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: 
     return refine(encoded, split, vertical, rule, make_tree(depths))
 
 
-def _released(codes: CodeSets, request: DisassociationRequest, encoded: Encoded, arranged: Arranged) -> Disassociation:
-    return Disassociation(
-        k=request.k,
-        m=request.m,
-        vocabulary=codes.vocabulary,
-        sizes=arranged.sizes,
-        record_chunks=arranged.record_chunks,
-        item_offsets=arranged.item_offsets,
-        item_chunks=arranged.item_chunks,
-        child_offsets=arranged.child_offsets,
-        children=arranged.children,
-        joint_sizes=arranged.joint_sizes,
-        shared_chunks=arranged.shared_chunks,
-        repeats=codes.repeats,
-        sensitive=encoded.sensitive,
-    )
-
-
-def _figures(
-    released: Disassociation, codes: CodeSets, vertical: VerticalPartition, request: DisassociationRequest
-) -> DisassociationFigures:
+def _figures(released: Disassociation, codes: CodeSets, vertical: VerticalPartition) -> DisassociationFigures:
     told = released.record_chunks.items.size + released.shared_chunks.items.size
-    ties = None if request.safe is Safe.OFF else count_ties(released, request.safe_threshold)
     return DisassociationFigures(
         occurrences=codes.items.size,
         in_item_chunks=codes.items.size - told,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
-        ties=ties.pairs if ties else None,
-        tied_codes=ties.codes if ties else None,
     )
 
 

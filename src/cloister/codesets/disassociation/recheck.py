@@ -1,133 +1,45 @@
-"""A release folder of code sets, checked again from its files alone, and against the original if that is given.
-
-Its settings are checked for what they may say, and for what the clusters say of them.
-"""
+"""A release folder of code sets, checked again from its files alone, and against the original if that is given."""
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, ID, CodeSets
+from cloister.codesets.data import CODES, ID, CodeSets, Integers
 from cloister.codesets.encode import plain_code
-from cloister.codesets.manifest import columns_of, one_row, records_agree
-from cloister.codesets.policy_words import is_made_of_codes, is_support, made_anew
-from cloister.codesets.recheck import INPUT, CodesExpectation, CodesOriginal, input_agreements
+from cloister.codesets.request import CodesExpectation, CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text, sha256
-from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, MANIFEST, check_files, read_data, same, stated
+from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, check_files, read_data
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from .clusters_file import cluster_lines, read_clusters
-from .data import LARGEST, Disassociation, Refine, Safe
-from .manifest import METHOD, clusters_of, codebook, rules_of, sentences_of, shown_of
-from .places import codes_counted_exactly, supports_told
+from .data import Disassociation
+from .facts import (
+    codebook,
+    codes_counted_exactly,
+    facts_of,
+    method_failures,
+    rules_of,
+    shown_of,
+    supports_told,
+    utility_follows,
+)
+from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
-from .verify_figures import constraints_told, item_chunk_share, ties_in, ties_of_repeats
 
-SETTINGS = INPUT | {"k", "m", "max_cluster_size", "policy", "refine", "safe", "safe_threshold", "sensitive"}
-SETTINGS |= {"diversity"}
-SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
-CONSTRAINTS = ("constraints", "constraints_satisfied", "constraints_preserved")
-
-
-def setting_agreements(settings: Mapping[str, Any], released: Disassociation) -> dict[str, bool]:
-    """Return sentences about the settings of a release of code sets, each with whether it is false.
-
-    Raises
-    ------
-    AttributeError, KeyError, TypeError, ValueError
-        A setting is missing, or has something else in its place.
-    """
-    sensitive, diversity = settings["sensitive"], settings["diversity"]
-    return {
-        "settings has unknown or missing keys": settings.keys() == SETTINGS,
-        **input_agreements(settings),
-        **method_agreements(settings, released),
-        "settings.repeats does not fit the clusters": settings["repeats"] is released.repeats,
-        "settings.sensitive are not those of the clusters": isinstance(sensitive, list)
-        and sorted(sensitive)
-        == sorted(
-            {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive.tolist()}
-        ),
-        "settings.diversity is there without sensitive codes, or is no number": _is_whole(diversity, 1)
-        if released.sensitive.size
-        else diversity is None,
-    }
-
-
-def method_agreements(settings: Mapping[str, Any], released: Disassociation) -> dict[str, bool]:
-    """Return sentences about the settings of the method, each with whether it is false.
-
-    Raises
-    ------
-    KeyError, TypeError
-        A setting is missing, or has something else in its place.
-    """
-    threshold, policy = settings["safe_threshold"], settings["policy"]
-    return {
-        "settings.k or settings.m are not those of the clusters": _is_whole(settings["k"], 1)
-        and _is_whole(settings["m"], 1)
-        and (settings["k"], settings["m"]) == (released.k, released.m),
-        "settings.max_cluster_size is no number above k": _is_whole(settings["max_cluster_size"], released.k + 1),
-        "settings.refine is unknown, or does not fit the clusters": settings["refine"] in {*Refine}
-        and (settings["refine"] != Refine.OFF or not released.n_joints),
-        "settings.safe or settings.safe_threshold are unknown": settings["safe"] in {*Safe}
-        and type(threshold) in (int, float)
-        and 0 < threshold <= 1,
-        "settings.policy is unknown": policy is None or (isinstance(policy, str) and _is_policy(policy, released)),
-    }
-
-
-def constraints_agree(utility: Mapping[str, Any], policy: str | None, released: Disassociation) -> bool:
-    """Return whether what became of the sets of a policy follows from the clusters, as far as the sets are known.
-
-    Nothing is told without a policy, or of frequent sets. Those of a policy that is made of the codes alone are made
-    and counted anew. Those of a file are not known: each number may then count some of those before.
-
-    Raises
-    ------
-    KeyError, TypeError
-        A figure is missing, or has something else in its place.
-    """
-    told = [utility[name] for name in CONSTRAINTS]
-    if policy is None or is_support(policy):
-        return told == [None] * len(CONSTRAINTS)
-    if not all(_is_whole(number, 0) for number in told):
-        return False
-    if not is_made_of_codes(policy):
-        n_codes = len({plain_code(code, repeats=released.repeats) for code in released.vocabulary})
-        return bool(n_codes >= told[0] >= told[1] >= told[2])
-    made = made_anew(policy, released.vocabulary, repeats=released.repeats)
-    position: dict[str, list[int]] = {}
-    for item, code in enumerate(released.vocabulary):
-        position.setdefault(plain_code(code, repeats=released.repeats), []).append(item)
-    sets = [] if made is None else [[item for code in each for item in position[code]] for each in made.constraints]
-    return made is not None and tuple(told) == constraints_told(released, sets)
-
-
-def _is_policy(policy: str, released: Disassociation) -> bool:
-    """Whether words can be those of a policy; what is not made of the codes is called as its file is."""
-    if is_support(policy):
-        return SUPPORT.fullmatch(policy) is not None and 0 < float(policy.partition(":")[2]) <= 100
-    return not is_made_of_codes(policy) or made_anew(policy, released.vocabulary, repeats=released.repeats) is not None
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return type(value) is int and least <= value <= LARGEST
-
-
-T = TypeVar("T")
-
-AGREEMENT = 1e-9
-"""How far a figure may be from the one recomputed."""
+CHECKED = (
+    "files are as they were released, and no others are there",
+    f"{CLUSTERS} is written in the one way there is",
+    "the manifest has the types that it must have, and says of the clusters what they say",
+    "the codebook lists what was released, and nothing else",
+    "data.csv has as many records, and as often each code, as the clusters allow",
+)
 
 
 def recheck_codes(
@@ -138,65 +50,44 @@ def recheck_codes(
     if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
+        stated = DisassociationManifest.of(manifest)
         released = read_clusters(folder / CLUSTERS)
     except InputError as error:
-        return Verdict(False, f"{CLUSTERS} was read", (), (*failures, error.message.rstrip(".")))
-    diversity = _stated(lambda: manifest["settings"]["diversity"]) if released.sensitive.size else 1
-    if isinstance(diversity, bool) or not isinstance(diversity, int) or diversity < 1:
-        return Verdict(False, f"{MANIFEST} was read", (), (*failures, f"{MANIFEST} states no bound on sensitive codes"))
+        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
+    diversity = stated.settings.diversity or 1
     secret = None if original is None else _secret(original, released, diversity)
     verdict = verify(released, secret, diversity)
     failures += verdict.failures
     if verdict.holds:
-        failures += _stated(lambda: _contradictions(folder, manifest, released))
-        failures += _stated(lambda: _reconstruction_failures(folder, manifest, released))
+        failures += _contradictions(stated, released)
+        failures += [] if is_as_written(folder, released) else [f"{CLUSTERS} is not written as a release is"]
+        failures += [] if _codebook_agrees(folder, stated, released) else [NO_CODEBOOK]
+        failures += _reconstruction_failures(folder, stated, released)
         failures += report_failures(folder, manifest, shown_of(released))
         failures += expectation_failures(released, expectation)
     checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
     return Verdict(not failures, verdict.how, checks, tuple(failures))
 
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    f"{CLUSTERS} is written in the one way there is",
-    "the manifest does not contradict itself or the clusters; its figures were counted anew",
-    "the codebook lists what was released, and nothing else",
-    "data.csv has as many records, and as often each code, as the clusters allow",
-)
+NO_CODEBOOK = f"{CODEBOOK} does not say what the clusters say"
 
 
-def _stated(read: Callable[[], T]) -> T:
-    return stated(read, "a release of code sets")
-
-
-def _contradictions(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
+def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:
     """What the manifest says that the clusters do not."""
-    settings, guarantee, utility = manifest["settings"], manifest["guarantee"], manifest["utility"]
-    diversity = settings["diversity"] if released.sensitive.size else 2
-    agreements = {
-        "method is not one that this version can check": manifest["method"] == METHOD,
-        **setting_agreements(settings, released),
-        "guarantee.rules are not those of the clusters": same(guarantee["rules"], rules_of(released, diversity)),
-        "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
-        == sentences_of(released, diversity),
-        "guarantee.verified is not true": guarantee["verified"] is True,
-        "guarantee.one_row_per_patient does not fit settings.input_columns": guarantee["one_row_per_patient"]
-        in {one_row(settings["input_columns"]["id"], has_ids) for has_ids in (False, True)},
-        "columns are not those of a release of code sets": same(
-            manifest["columns"], columns_of(settings["ids"] == "number")
-        ),
-        "records do not add up, or tell a number that must be kept back": records_agree(
-            manifest, released.n_records, released.k
-        ),
-        "clusters are not counted as they are": same(manifest["clusters"], clusters_of(released)),
-        "utility does not follow from the clusters": utility_agrees(utility, settings, released),
-        "risk is not that of the clusters, or not what settings.safe asks": ties_agree(
-            manifest["risk"], settings, released
-        ),
-        f"{CODEBOOK} does not say what the clusters say": _codebook_agrees(folder, manifest, released),
-        f"{CLUSTERS} is not written as a release is": is_as_written(folder, released),
+    settings = stated.settings
+    facts = facts_of(released, settings, stated.utility)
+    sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
+    follows = {
+        "settings.repeats": settings.repeats is released.repeats,
+        "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
+        "records": stated.records.released == released.n_records,
+        "guarantee.rules": stated.guarantee.rules == rules_of(settings),
+        "utility": utility_follows(stated.utility, settings, released, facts),
+        "risk": stated.risk == facts.risk,
+        "clusters": stated.clusters == facts.clusters,
     }
-    return [failure for failure, holds in agreements.items() if not holds]
+    differing = [f"{part} in release.json does not follow from the clusters" for part, so in follows.items() if not so]
+    return [*differing, *method_failures(released, settings)]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:
@@ -207,56 +98,21 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     return found.hexdigest() == sha256(folder / CLUSTERS)
 
 
-def utility_agrees(utility: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
-    """Return whether figures are as counted anew from the clusters, and none is there that does not follow."""
-    counts = {
-        "suppressed_codes": 0,
-        "codes": len(released.vocabulary),
-        "codes_counted_exactly": int(codes_counted_exactly(released).sum()),
-        "occurrences_told": int(supports_told(released).sum()),
-    }
-    share = utility["occurrences_in_item_chunks"]
-    follows = type(share) in (int, float) and abs(share - item_chunk_share(released)) <= AGREEMENT
-    counted = all(type(utility[name]) is int and utility[name] == count for name, count in counts.items())
-    known = utility.keys() == {*counts, "occurrences_in_item_chunks", *CONSTRAINTS, "are"}
-    return (
-        follows
-        and counted
-        and known
-        and utility["are"] is None
-        and constraints_agree(utility, settings["policy"], released)
-    )
-
-
-def ties_agree(risk: dict[str, Any], settings: dict[str, Any], released: Disassociation) -> bool:
-    """Return whether as many codes as stated give others away; where none may, only occurrences of one code do."""
-    safe, threshold = Safe(settings["safe"]), settings["safe_threshold"]
-    if safe is Safe.OFF:
-        return risk == {"tied_pairs": None, "tied_codes": None}
-    if type(threshold) not in (int, float) or not 0 < threshold <= 1:
-        return False
-    found = ties_in(released, threshold)
-    is_kept = safe is Safe.REPORT or found.pairs == ties_of_repeats(released, threshold)
-    whole = all(type(count) is int for count in risk.values())
-    return is_kept and whole and risk == {"tied_pairs": found.pairs, "tied_codes": found.codes}
-
-
-def _codebook_agrees(folder: Path, manifest: Manifest, released: Disassociation) -> bool:
+def _codebook_agrees(folder: Path, stated: DisassociationManifest, released: Disassociation) -> bool:
     try:
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
         return False
-    return listed.equals(codebook(released, numbered=manifest["settings"]["ids"] == "number"))
+    return listed.equals(codebook(released, numbered=stated.columns.id is not None))
 
 
-def _reconstruction_failures(folder: Path, manifest: Manifest, released: Disassociation) -> list[str]:
+def _reconstruction_failures(folder: Path, stated: DisassociationManifest, released: Disassociation) -> list[str]:
     """What of the data file cannot be a reconstruction of the clusters, in counts."""
-    delimiter = manifest["settings"].get("delimiter")
     try:
-        frame = read_data(folder / DATA[0], delimiter if isinstance(delimiter, str) else None)
+        frame = read_data(folder / DATA[0], stated.settings.delimiter)
     except InputError as error:
         return [error.message.rstrip(".")]
-    if frame.columns != list(manifest["columns"]):
+    if frame.columns != list(stated.columns.published()):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
     failures = []
@@ -289,7 +145,7 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     return [f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow"] if wrong else []
 
 
-def _occurrences_allowed(released: Disassociation) -> tuple[Any, Any]:
+def _occurrences_allowed(released: Disassociation) -> tuple[Integers, Integers]:
     """How often each code may occur: as the chunks tell, and for each item chunk in one to all records of a cluster."""
     n_codes, told = len(released.vocabulary), supports_told(released)
     cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
@@ -318,7 +174,7 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
     return DisassociationSecret(codes, _cluster_of(original, codes), diversity)
 
 
-def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:
+def _cluster_of(original: CodesOriginal, codes: CodeSets) -> NDArray[np.int32]:
     """The cluster of each record of the original, in its order."""
     frame = original.crosswalk
     if frame is None:
@@ -332,4 +188,5 @@ def _cluster_of(original: CodesOriginal, codes: CodeSets) -> Any:
     joined = ids.to_frame("original").join(known, on="original", how="left", maintain_order="left")
     if joined.height != codes.n_records or joined["cluster"].null_count() or frame.height != codes.n_records:
         raise InputError("The crosswalk does not map each patient of the original to one cluster.")
-    return joined["cluster"].to_numpy().astype(np.int32)
+    numbers_of: NDArray[np.int32] = joined["cluster"].to_numpy().astype(np.int32)
+    return numbers_of

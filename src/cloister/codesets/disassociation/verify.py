@@ -31,7 +31,7 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
 
     References
     ----------
-    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.refining`; R4, that all
+    Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.protect`; R4, that all
     clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but
     their joint.
     """
@@ -77,6 +77,7 @@ def _ascends(values: Codes, offsets: Integers) -> bool:
 
 def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:
     n, subrecords = len(chunks), chunks.item_offsets.size - 1
+    # All that follows reads these arrays as runs: of chunks for an owner, of subrecords for a chunk.
     return bool(
         chunks.domain_offsets.size == n + 1
         and chunks.subrecord_offsets.size == n + 1
@@ -176,6 +177,7 @@ def held_apart(released: Disassociation) -> tuple[Integers, Integers]:
 def _check_places(checks: Checks, released: Disassociation) -> bool:
     cluster, code = held_apart(released)
     keys = cluster * max(1, len(released.vocabulary)) + code
+    # Of a code in two places of a cluster nobody could say how many have it.
     return checks.require(np.unique(keys).size == keys.size, "in each cluster every code stands in one place")
 
 

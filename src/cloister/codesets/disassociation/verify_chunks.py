@@ -37,17 +37,17 @@ def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     cost = np.bincount(chunk_of, weights=_sets(lengths, m), minlength=len(chunks))
     # Long subrecords have too many sets to count: there, sets of subrecords are fewer than sets of codes.
     many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
-    rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks)]
+    rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks, BLOCK)]
     slow = [chunk for chunk in np.flatnonzero(many).tolist() if _is_rare(chunks, chunk, k, m)]
     return np.unique(np.concatenate([*rare, np.array(slow, dtype=np.int64)]))
 
 
-def blocks(chunks: Chunks) -> list[tuple[int, int]]:
-    """Runs of chunks with some millions of occurrences each."""
+def blocks(chunks: Chunks, size: int) -> list[tuple[int, int]]:
+    """Runs of chunks with about so many occurrences each."""
     if not len(chunks):
         return []
     ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
-    cuts = np.searchsorted(ends, np.arange(BLOCK, max(1, int(ends[-1])), BLOCK)) + 1
+    cuts = np.searchsorted(ends, np.arange(size, max(1, int(ends[-1])), size)) + 1
     return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))
 
 

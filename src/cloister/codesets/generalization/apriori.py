@@ -20,9 +20,9 @@ from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
-from .combinations import combinations_in, from_table
 from .data import Integers, Numbers, Sets
 from .losses import CodeTree
+from .privacy_policy import combinations_in, from_table
 from .terms import Repeated, record_bits
 
 MOST_CHOICES = 5_000_000
@@ -84,11 +84,6 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
     Parameters
     ----------
     codes : of at least k records; every code of the vocabulary occurs
-
-    Raises
-    ------
-    InputError
-        There are too many choices of nodes to try.
     """
     tried = 0
     cut = SubtreeRecoding.of(codes, tree)

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import LARGEST, CodeSets
 from cloister.errors import InputError
 from cloister.hierarchy.ladder import Hierarchy
 
@@ -97,11 +97,11 @@ def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(names[item] for item in sets.members(number).tolist()) for number in range(len(sets))]
 
 
+RECORDS, VISITS, ALL = "records", "visits", "all"
+"""Words that a policy begins with where it is no JSON file."""
+
 OPEN, CLOSE, BETWEEN = "(", ")", ","
 """What a term of several codes is written with."""
-
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
 
 
 @runtime_checkable
@@ -138,26 +138,6 @@ class UtilitySets(Protocol):
 
     def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
         """Return the sets as positions in a vocabulary, if all their codes are in it."""
-
-
-@dataclass(frozen=True)
-class VisitsFile:
-    """How a file of visits is read; what is None is found out.
-
-    Attributes
-    ----------
-    visit : column that tells visits apart
-    codes, code : columns with all codes of a visit, or with one code; of no meaning where the file has none so called
-    encoding, delimiter : of a CSV file
-    missing : texts that stand for a missing code
-    """
-
-    visit: str | None = None
-    codes: str | None = None
-    code: str | None = None
-    encoding: str | None = None
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
 
 
 class GeneralizationMethod(StrEnum):

@@ -10,24 +10,35 @@ Which codes were suppressed, and how often they occur, is not told; so neither i
 nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import exp, inf, log, log1p
+from dataclasses import asdict, dataclass
+from math import exp, inf, isfinite, log, log1p
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
-from cloister.codesets.policy import CLASSIFICATIONS
-from cloister.codesets.request import CodesWorkload, counted
+from cloister.codesets.policy import CLASSIFICATIONS, is_built
+from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.errors import InputError
 from cloister.hierarchy.icd import CodePath, IcdHierarchy, load_classification
 from cloister.hierarchy.ladder import Hierarchy
 from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
-from .data import Generalization, Integers, Numbers
+from .data import (
+    Generalization,
+    GeneralizationFigures,
+    GeneralizationRequest,
+    GeneralizedCodes,
+    Integers,
+    Numbers,
+    PolicySetOutcome,
+)
+from .manifest import GeneralizationUtility, TermFigures
+from .release import order_in_file, record_texts
 
 GIVEN = "given"
 
@@ -117,54 +128,10 @@ def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
     return paths
 
 
-@dataclass(frozen=True)
-class TermFigures:
-    """What the released records tell of the terms.
-
-    Attributes
-    ----------
-    codes : distinct codes in terms; here and below one that repeats counts once
-    terms, several : terms, and those that hold more than one code
-    generalized_codes : codes in terms of more than one
-    largest_term : codes of the largest term
-    smallest_support : records of the rarest term
-    rare_terms : terms that fewer than k records hold, which a privacy policy allows that does not name their codes
-    unique_records : records whose terms no other record has
-    """
-
-    codes: int
-    terms: int
-    several: int
-    generalized_codes: int
-    largest_term: int
-    smallest_support: int
-    rare_terms: int
-    unique_records: int
-
-
-def measure_terms(released: Generalization) -> TermFigures:
-    """Return what a recipient may know of the terms: a function of the released records and of nothing else."""
-    sizes, supports = sizes_in_codes(released), released.supports()
-    alike = Counter(released.named_records())
-    return TermFigures(
-        codes=len({code for term in _plain_terms(released) for code in term}),
-        terms=len(sizes),
-        several=int(np.sum(sizes > 1)),
-        generalized_codes=int(sizes[sizes > 1].sum()),
-        largest_term=int(sizes.max()),
-        smallest_support=int(supports.min()),
-        rare_terms=int(np.sum(supports < released.k)),
-        unique_records=sum(count == 1 for count in alike.values()),
-    )
-
-
 def sizes_in_codes(released: Generalization) -> Integers:
     """Return the codes of each term, shape (n_terms,); one that repeats counts once."""
-    return np.array([len(codes) for codes in _plain_terms(released)], dtype=np.int64)
-
-
-def _plain_terms(released: Generalization) -> list[set[str]]:
-    return [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
+    plain = ({plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms())
+    return np.array([len(codes) for codes in plain], dtype=np.int64)
 
 
 def asked_about(released: Generalization) -> TermSets:
@@ -277,3 +244,72 @@ def certainty_penalty(counts: TermCounts) -> float:
 def _log_subsets(size: int) -> float:
     """The logarithm of the number of non-empty subsets."""
     return size * LOG_2 + log1p(-(0.5**size))
+
+
+def utility_of(
+    counts: TermFigures, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
+) -> GeneralizationUtility:
+    """Return what was lost, beside what the data file says: as far as the released records tell it."""
+    figures, policy = protected.figures, request.policy
+    outcomes = None if policy is None or policy.support is not None else outcomes_told(figures, policy.spec)
+    codes, suppressed = _codes(protected.released)
+    return GeneralizationUtility(
+        **counts.model_dump(),
+        constraints=None if outcomes is None else len(outcomes),
+        constraints_satisfied=None if outcomes is None else sum(each.satisfied for each in outcomes),
+        constraints_preserved=None if outcomes is None else sum(each.fully_preserved for each in outcomes),
+        codes=codes,
+        suppressed_codes=suppressed,
+        ilm=None if suppressed else figures.ilm_terms,
+        ilm_terms=figures.ilm_terms,
+        are=None,
+    )
+
+
+def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[PolicySetOutcome, ...]:
+    """Return what became of the sets of a utility policy, of those that may be counted.
+
+    Sets that a builder makes of the data's own codes are counted if one of their codes is released. How many others
+    there are tells which suppressed codes belong together, and everybody knows the diseases of ``gwas``.
+    """
+    if not is_built(policy):
+        return figures.outcomes
+    return tuple(outcome for outcome in figures.outcomes if outcome.suppressed < outcome.codes)
+
+
+def exact_figures(
+    given: GivenCodes, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
+) -> dict[str, Any]:
+    """Return figures for the custodian alone."""
+    released, figures = protected.released, protected.figures
+    exact: dict[str, Any] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
+    exact |= asdict(figures)
+    exact["log_ul"] = figures.log_ul if isfinite(figures.log_ul) else None
+    exact["statuses"] = {str(status): count for status, count in figures.statuses.items()}
+    exact["suppressed"] = [released.vocabulary[code] for code in released.suppressed.tolist()]
+    if request.workload is not None:
+        exact["accuracy"] = {
+            str(reading): asdict(workload_errors(protected.original, released, request.workload, reading))
+            for reading in Reading
+        }
+    return exact
+
+
+def _codes(released: Generalization) -> tuple[int, int]:
+    """Codes of the original, and those of which something is suppressed; one that repeats counts once.
+
+    The suppressed occurrences of one code would tell how often some patient has it.
+    """
+    plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    return len(set(plain)), len({plain[code] for code in released.suppressed.tolist()})
+
+
+def crosswalk(given: GivenCodes, protected: GeneralizedCodes) -> pl.DataFrame:
+    """Return the secret map: the number of each released record, and the patient's id, or the record in the file."""
+    codes = given.codes
+    origin = protected.origin[order_in_file(record_texts(protected.released))]
+    lines = np.arange(codes.n_records) if given.lines is None else given.lines
+    original = pl.Series(lines + 1) if codes.ids is None else codes.ids
+    return pl.DataFrame(
+        [pl.Series("released", np.arange(1, len(origin) + 1)), original.gather(origin).alias("original")]
+    )

@@ -16,8 +16,6 @@ from cloister.kernels._jit import is_compiled
 from cloister.kernels.terms import supports
 
 from .apriori import recode
-from .cba import cluster
-from .combinations import CodePostings, joined, maximal, rare_parts
 from .data import (
     Generalization,
     GeneralizationFigures,
@@ -34,9 +32,8 @@ from .data import (
     UtilitySets,
 )
 from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
-from .privacy_policy import PrivacyConstraints, PrivacyPolicy, constraints_on
-from .terms import WorkingTerms, grouped, record_bits
-from .ugaclip import clip
+from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, joined, maximal, rare_parts
+from .terms import WorkingTerms, clip, cluster, grouped, record_bits
 
 
 def unprotected_parts(apart: Sets, released: Generalization) -> Sets:

@@ -1,4 +1,26 @@
-"""Codes on their way to generalized terms: merged two at a time, or suppressed."""
+"""Codes on their way to generalized terms: merged two at a time, or suppressed, by CBA or UGACLIP.
+
+CBA: generalize or suppress codes until every set of the privacy policy leads to k patients.
+
+Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
+biomedical analysis", IEEE ITAB, Algorithm 1.
+
+Deviations: sets of equal support are taken by size, the larger first, and then by their codes. Two terms are merged
+whatever the merger does for the set at hand, as the paper says; equal losses are decided by the names of the terms.
+Where no pair is left, one term of the set at a time is suppressed in all records, the one that loses least; the paper
+does not say which. Pairs are not kept in a queue: a bound on the loss of each pair rules nearly all of them out.
+
+UGACLIP: the method that CBA is compared with; it fixes the term to generalize and suppresses whole constraints.
+
+Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Anonymization of electronic medical records for validating
+genome-wide association studies", Proceedings of the National Academy of Sciences 107, as told in sections II and IV of
+their "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB.
+
+Step by step: of the sets that are not protected the one that most records hold; of its terms the one that fewest
+records hold is fixed, and merged with the term of the same utility constraint that loses least together with it, until
+the set is protected. Where no such term is left, all codes of that constraint are suppressed, and the set is chosen
+anew like any other. Ties: the larger set, then by codes; the smaller name of a term.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +30,16 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
-from cloister.kernels.terms import SUPPRESSED, Groups, Terms, cheapest_pair, first_below, supports
+from cloister.kernels.terms import (
+    SUPPRESSED,
+    Groups,
+    Terms,
+    Waiting,
+    cheapest_pair,
+    first_below,
+    most_held_below,
+    supports,
+)
 
 from .data import Integers, Numbers, Sets
 from .losses import CodeTree
@@ -153,3 +184,94 @@ def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_tog
     codes = np.argsort(group, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
     return Groups(starts, codes, group)
+
+
+def by_support(terms: WorkingTerms, sets: Sets, k: int) -> Sets:
+    """Return the sets that fewer than k records hold: by support, the largest first; ties: the larger, then by codes.
+
+    Parameters
+    ----------
+    sets : in the order of their codes
+    """
+    held = supports(terms.term_of, terms.arrays.bits, sets.offsets, sets.items, k)
+    below = np.flatnonzero((held > 0) & (held < k))
+    order = np.lexsort((-sets.sizes[below], -held[below]))
+    return sets.chosen(below[order])
+
+
+def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
+    """Generalize and suppress until no set has 1 to k - 1 records.
+
+    Parameters
+    ----------
+    terms : changed in place
+    sets : each held by some record, in the order of their codes
+    exponential : whether losses grow exponentially with the codes of a term
+    """
+    queue = by_support(terms, sets, k)
+    at = terms.first_below(queue, k, 0)
+    while at < len(queue):
+        protect_set(terms, queue.members(at), k, exponential=exponential)
+        at = terms.first_below(queue, k, at + 1)
+
+
+def protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bool) -> None:
+    """Generalize or suppress terms until a set of codes is held by k records (Algorithm 1, lines 11 to 16)."""
+    while 0 < terms.held(codes, k) < k:
+        own = terms.terms_of(codes)
+        pair = terms.cheapest_pair(own, exponential=exponential)
+        if pair is None:
+            # Suppressing this one removes the fewest codes from records; of equal ones argmin takes the smallest name.
+            terms.suppress(int(own[np.argmin(terms.occurrences[own])]))
+        else:
+            terms.merge(*pair)
+
+
+NEVER = -1
+
+
+def clip(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
+    """Generalize and suppress until no set has 1 to k - 1 records.
+
+    Parameters
+    ----------
+    terms : changed in place
+    sets : each held by some record, in the order of their codes
+    exponential : whether losses grow exponentially with the codes of a term
+    """
+    sets = sets.chosen(np.argsort(-sets.sizes, kind="stable"))
+    waiting = Waiting(
+        np.arange(len(sets)),
+        np.full(len(sets), NEVER, dtype=np.int64),
+        np.zeros(len(sets), dtype=np.int64),
+        np.zeros(len(terms.term_of), dtype=np.int64),
+    )
+    n_waiting, step = len(sets), 0
+    while n_waiting:
+        best, n_waiting = most_held_below(terms.arrays, sets.offsets, sets.items, k, waiting, n_waiting)
+        if best >= 0:
+            step += 1
+            changed = _protect_set(terms, sets.members(best), k, exponential=exponential)
+            waiting.changed[changed] = step
+
+
+def _protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bool) -> Numbers:
+    """Merge the least supported term of a set until that is safe, or suppress its constraint; return what changed."""
+    own = terms.terms_of(codes)
+    fixed = int(own[np.argmin(terms.arrays.support[own])])
+    while 0 < terms.held(codes, k) < k:
+        pair = terms.cheapest_pair(np.array([fixed], dtype=np.int32), exponential=exponential)
+        if pair is None:
+            return _suppress_constraint(terms, fixed)
+        fixed = terms.merge(*pair)
+    return terms.members(fixed).astype(np.int32)
+
+
+def _suppress_constraint(terms: WorkingTerms, term: int) -> Numbers:
+    """Take all codes that may be generalized with a term out of the data; return what is gone now."""
+    before = terms.term_of.copy()
+    group = terms.groups.group[term]
+    codes = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
+    for own in terms.terms_of(codes).tolist():
+        terms.suppress(own)
+    return np.flatnonzero(before != terms.term_of).astype(np.int32)

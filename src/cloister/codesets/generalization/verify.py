@@ -197,6 +197,7 @@ def _check_privacy(checks: Checks, released: Generalization, promise: Generaliza
     checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
     checks.require(promise.privacy is not None or released.m is not None, KNOWN)
     checks.require(released.terms.offsets.size > 1 and len(records) >= k, ENOUGH)
+    # Codes of one term cannot be told apart, so that sets of terms are all that anybody can look for.
     if released.m is not None:
         by_size = f"every set of up to {released.m} terms is held by no record or by {k} or more"
         checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), by_size)

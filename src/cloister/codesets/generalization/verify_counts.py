@@ -36,11 +36,6 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     Parameters
     ----------
     offsets, items : the records, ascending terms
-
-    Raises
-    ------
-    InputError
-        There are too many sets to look at.
     """
     values = items.tolist()
     bounds = pairwise(offsets.tolist())

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from tests.unit.codesets.disassociation.test_disassociation_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.disassociation import verify_figures
+from cloister.codesets.disassociation import facts
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.measure import lost_codes, measure_accuracy, measure_utility
-from cloister.codesets.disassociation.places import Places, constraints_counted_exactly, count_bounds
-from cloister.codesets.disassociation.protect import count_ties, disassociate
-from cloister.codesets.disassociation.release import reconstruct
-from cloister.codesets.disassociation.verify_figures import item_chunk_share, ties_in, ties_of_repeats
+from cloister.codesets.disassociation.facts import NO_SETS, count_sets, count_ties, facts_of, ties_of_repeats
+from cloister.codesets.disassociation.manifest import MethodSettings, method_settings
+from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.release import lost_codes, measure_accuracy, reconstruct
 from cloister.codesets.request import counted, frequent_workload, parse_workload, random_workload
 from cloister.errors import InputError
 from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
@@ -35,50 +34,15 @@ def figure_10(tmp_path):
     return read_clusters(tmp_path / "clusters.json")
 
 
+def utility_of(released):
+    """What the clusters of a release without a policy say of what was lost."""
+    settings = MethodSettings.model_validate(method_settings(DisassociationRequest(released.k, released.m), None))
+    return facts_of(released, settings, NO_SETS).utility
+
+
 def items(released, *codes):
     """Item numbers of codes."""
     return tuple(sorted(released.vocabulary.index(code) for code in codes))
-
-
-BOUNDS = {
-    "a code of a record chunk": (["296.00"], 5, 5),
-    "a pair in a chunk": (["296.01", "296.02"], 3, 3),
-    "a pair over two chunks": (["296.00", "695.10"], 3, 3),
-    "a pair over two chunks, not sure": (["296.01", "692.71"], 3, 4),
-    "a code of an item chunk": (["401.0"], 1, 5),
-    "codes of an item chunk": (["404.00", "480.1"], 0, 5),
-    "item and record chunk": (["401.0", "296.00"], 1, 5),
-    "a shared code": (["834.0"], 4, 4),
-    "shared together": (["834.0", "944.01"], 3, 3),
-    "shared and own": (["834.0", "296.00"], 0, 4),
-    "of different clusters": (["296.00", "294.10"], 0, 0),
-}
-
-
-@pytest.mark.parametrize(("codes", "lower", "upper"), BOUNDS.values(), ids=BOUNDS)
-def test_bounds_of_figure_10(figure_10, codes, lower, upper):
-    """What the chunks of Fig. 10 say for sure about some case counts."""
-    bounds = count_bounds(Places.of(figure_10), items(figure_10, *codes))
-
-    assert (lower, upper) == (bounds.lower, bounds.upper)
-
-
-@settings(max_examples=60)
-@given(RECORDS, st.integers(2, 3), st.integers(1, 3), st.sampled_from(list(Refine)), st.booleans())
-def test_bounds_hold(records, k, m, refine, with_policy):
-    """The original and every reconstruction answer each query within the bounds."""
-    codes = CodeSets.from_records([sorted(record) for record in records])
-    policy = UtilityPolicy.of({"x": codes.vocabulary[:3]}) if with_policy else None
-    released = disassociate(codes, DisassociationRequest(k, m, refine=refine, policy=policy)).released
-    places = Places.of(released)
-    queries = [(a,) for a in range(codes.n_codes)]
-    queries += [(a, b) for a in range(codes.n_codes) for b in range(a + 1, codes.n_codes)]
-    queries += [(a, a + 1, a + 2) for a in range(codes.n_codes - 2)]
-    answers = [counted(found).counts(queries).tolist() for found in (codes, reconstruct(released, 3))]
-    for query, *found in zip(queries, *answers):
-        bounds = count_bounds(places, query)
-        assert bounds.lower <= min(found), query
-        assert max(found) <= bounds.upper, query
 
 
 @settings(max_examples=60)
@@ -88,7 +52,7 @@ def test_constraints_said_to_be_exact_are(records, k, refine, constraint):
     codes = CodeSets.from_records([sorted(record) for record in records])
     chosen = [tuple(item for item, code in enumerate(codes.vocabulary) if code in constraint)]
     released = disassociate(codes, DisassociationRequest(k, 2, refine=refine)).released
-    if chosen[0] and constraints_counted_exactly(Places.of(released), chosen).all():
+    if chosen[0] and count_sets(released, chosen).constraints_preserved:
         true = counted(codes).matches(chosen).tolist()
         for seed in range(3):
             assert true == counted(reconstruct(released, seed, "any")).matches(chosen).tolist()
@@ -103,19 +67,17 @@ def test_utility_of_figure_10(figure_10):
         items(figure_10, "480.1"),
         items(figure_10, "834.0", "944.01"),
     ]
-    utility = measure_utility(figure_10, constraints)
+    utility = utility_of(figure_10)
 
-    assert (utility.codes, utility.counted_exactly) == (13, 10)
+    assert (utility.codes, utility.codes_counted_exactly) == (13, 10)
     assert utility.occurrences_told == 13 + 7 + 12 + 8
-    assert (utility.item_chunk_codes, utility.constraints) == (3, 5)
-    assert constraints_counted_exactly(Places.of(figure_10), constraints).tolist() == [True, True, False, False, True]
-    assert (utility.satisfied, utility.preserved) == (3, 3)
+    assert count_sets(figure_10, constraints).counts() == (5, 3, 3)
+    assert [count_sets(figure_10, [each]).constraints_preserved for each in constraints] == [1, 1, 0, 0, 1]
 
 
 def test_occurrences_without_a_number_are_bounded_by_the_clusters(figure_10):
     """Three codes of item chunks in clusters of five: fifteen occurrences at most, beside forty that are told."""
-    assert measure_utility(figure_10).occurrences_in_item_chunks == 15 / (15 + 40)
-    assert item_chunk_share(figure_10) == 15 / (15 + 40)
+    assert utility_of(figure_10).occurrences_in_item_chunks == 15 / (15 + 40)
 
 
 @settings(max_examples=60)
@@ -124,16 +86,15 @@ def test_the_share_without_a_number_is_a_bound(records, k, refine):
     """The true share of occurrences in item chunks is never above the one that is told."""
     codes = CodeSets.from_records([sorted(record) for record in records])
     protected = disassociate(codes, DisassociationRequest(k, 2, refine=refine))
-    told = measure_utility(protected.released).occurrences_in_item_chunks
+    told = utility_of(protected.released).occurrences_in_item_chunks
 
     assert protected.figures.in_item_chunks / codes.items.size <= told
-    assert math.isclose(told, item_chunk_share(protected.released))
 
 
 @settings(max_examples=60)
 @given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)), st.sampled_from([1.0, 0.9, 2 / 3, 0.5, 0.05]))
-def test_ties_are_counted_anew(records, k, refine, threshold):
-    """The verifier's own counts of codes that give others away are those of the pairs, one by one, and the method's."""
+def test_ties_are_counted(records, k, refine, threshold):
+    """Codes that give others away are those of the pairs, one by one, whichever way they are counted."""
     codes = CodeSets.from_records([sorted(record) for record in records])
     released = disassociate(codes, DisassociationRequest(k, 2, refine=refine)).released
     tied = [
@@ -145,13 +106,12 @@ def test_ties_are_counted_anew(records, k, refine, threshold):
         >= threshold * sum(x in subrecord for subrecord in chunks.subrecords_of(chunk))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        for block, many in ((5_000_000, 20_000_000), (3, 20_000_000), (3, 40), (5_000_000, -1)):
-            patch.setattr(verify_figures, "BLOCK", block)
-            patch.setattr(verify_figures, "MANY_PAIRS", many)
-            found = ties_in(released, threshold)
+        for block, many, by_subrecord in ((500_000, 1e6, 16), (3, 1e6, 16), (3, 40, 0), (500_000, -1, 0)):
+            patch.setattr(facts, "BLOCK", block)
+            patch.setattr(facts, "MANY_PAIRS", many)
+            patch.setattr(facts, "PAIRS_A_SUBRECORD", by_subrecord)
+            found = count_ties(released, threshold)
             assert (len(tied), len(set(tied))) == (found.pairs, found.codes)
-    counted_by_method = count_ties(released, threshold)
-    assert (len(tied), len(set(tied))) == (counted_by_method.pairs, counted_by_method.codes)
 
 
 def test_occurrences_of_one_code_may_give_each_other_away():
@@ -159,7 +119,7 @@ def test_occurrences_of_one_code_may_give_each_other_away():
     codes = CodeSets.from_records([["a"]] * 2 + [["a", "a", "a"]] * 2 + [["a", "b"]] * 3, repeats=True)
     released = disassociate(codes, DisassociationRequest(2, 1, safe=Safe.ENFORCE)).released
 
-    assert ties_in(released, 1.0).pairs == ties_of_repeats(released, 1.0) > 0
+    assert count_ties(released, 1.0).pairs == ties_of_repeats(released, 1.0) > 0
     assert ties_of_repeats(replace(released, repeats=False), 1.0) == 0
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from tests.oracles.disassociation import unprotected, written
 
+import cloister as cl
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
-from cloister.codesets.disassociation.protect import count_ties, disassociate
-from cloister.codesets.disassociation.refining import neighbour_tree
+from cloister.codesets.disassociation.facts import count_ties
+from cloister.codesets.disassociation.protect import disassociate, neighbour_tree
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries
@@ -188,8 +189,11 @@ def test_ties_of_shared_chunks_count_and_are_removed():
 
 
 def test_ties_are_not_counted_if_nobody_asks():
-    """With ``safe`` off the figures say nothing of ties."""
-    assert protect(["ab", "ab"], safe=Safe.OFF).figures.ties is None
+    """With ``safe`` off nothing is said of ties."""
+    release = cl.disassociate(cl.CodeSets.from_records(["ab", "ab"]), k=2, safe="off")
+
+    assert release.summary()["risk"] == {"tied_pairs": None, "tied_codes": None}
+    assert release.custody.figures["ties"] is None
 
 
 def test_a_lower_threshold_finds_more_ties():

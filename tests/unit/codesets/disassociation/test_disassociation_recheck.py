@@ -104,8 +104,6 @@ def test_more_diversity_than_there_are_records(repeated):
 
     def change(manifest):
         manifest["settings"]["diversity"] = manifest["guarantee"]["rules"][1]["l"] = 19
-        sentences = manifest["guarantee"]["sentences"]
-        sentences[1] = sentences[1].replace("in 3 of", "in 19 of")
 
     sealed(repeated, change)
 
@@ -114,33 +112,33 @@ def test_more_diversity_than_there_are_records(repeated):
 
 
 FIELDS = {
-    "a negative seed": (("seed", -1), "wrong seed"),
-    "a path": (("settings", "source", "/home/user/x.csv"), "wrong settings.source"),
-    "a host": (("machine", {"host": "x"}), "wrong machine"),
-    "more seconds": (("seconds", {"d_occurs": 1}), "wrong seconds"),
-    "more said": (("zzz", {"d": 1}), "1 unknown key"),
-    "more said of the guarantee": (("guarantee", "note", "d occurs once"), "wrong guarantee"),
-    "more said of the settings": (("settings", "extra", "d has 1"), "settings has unknown or missing keys"),
-    "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns are not those"),
-    "a small cluster size": (("settings", "max_cluster_size", 1), "settings.max_cluster_size"),
+    "a negative seed": (("seed", -1), "its keys"),
+    "a path": (("settings", "source", "/home/user/x.csv"), "settings.source"),
+    "a host": (("machine", {"host": "x"}), "machine"),
+    "more seconds": (("seconds", {"d_occurs": 1}), "seconds"),
+    "more said": (("zzz", {"d": 1}), "its keys"),
+    "more said of the guarantee": (("guarantee", "note", "d occurs once"), "guarantee, which has unknown keys"),
+    "more said of the settings": (("settings", "extra", "d has 1"), "settings, which has unknown keys"),
+    "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns.codes, which has unknown keys"),
+    "a small cluster size": (("settings", "max_cluster_size", 1), "says: settings"),
     "a cluster size in words": (("settings", "max_cluster_size", "all"), "settings.max_cluster_size"),
-    "k as a fraction": (("settings", "k", 3.0), "settings.k or settings.m"),
-    "no level": (("settings", "policy", "level:9"), "settings.policy is unknown|utility does not follow"),
-    "another level": (("settings", "policy", "level:3"), "utility does not follow"),
-    "neighbours": (("settings", "policy", "sim:4"), "utility does not follow"),
-    "no support": (("settings", "policy", "sup:-5"), "settings.policy is unknown"),
-    "support": (("settings", "policy", "sup:5"), "utility does not follow"),
-    "a policy that is a number": (("settings", "policy", 7), "lacks what a release of code sets"),
-    "more sets than codes": (("utility", "constraints", 1000), "utility does not follow"),
-    "no set satisfied": (("utility", "constraints_satisfied", 0), "utility does not follow"),
-    "no set preserved": (("utility", "constraints_preserved", 0), "utility does not follow"),
-    "an unknown refinement": (("settings", "refine", "zz"), "settings.refine is unknown"),
+    "k as a fraction": (("settings", "k", 3.0), "settings.k"),
+    "no level": (("settings", "policy", "level:9"), "settings.policy"),
+    "another level": (("settings", "policy", "level:3"), "utility in release.json does not follow"),
+    "neighbours": (("settings", "policy", "sim:4"), "utility in release.json does not follow"),
+    "no support": (("settings", "policy", "sup:-5"), "settings.policy"),
+    "support": (("settings", "policy", "sup:5"), "its keys"),
+    "a policy that is a number": (("settings", "policy", 7), "settings.policy"),
+    "more sets than codes": (("utility", "constraints", 1000), "utility in release.json does not follow"),
+    "no set satisfied": (("utility", "constraints_satisfied", 0), "says: utility"),
+    "no set preserved": (("utility", "constraints_preserved", 0), "utility in release.json does not follow"),
+    "an unknown refinement": (("settings", "refine", "zz"), "settings.refine"),
     "a threshold that is true": (("settings", "safe_threshold", True), "safe_threshold"),
-    "a result for a workload": (("settings", "workload", "are=0.5"), "settings.workload is unknown"),
-    "values for columns": (("settings", "not_released", [["P1"]]), "settings.not_released are not other"),
-    "diversity of nothing": (("settings", "diversity", 5), "settings.diversity is there without"),
-    "a number that is false": (("records", "suppressed", False), "records do not add up"),
-    "a count that is a fraction": (("records", "in", 24.0), "records do not add up"),
+    "a result for a workload": (("settings", "workload", "are=0.5"), "settings.workload"),
+    "values for columns": (("settings", "not_released", [["P1"]]), "settings.not_released"),
+    "diversity of nothing": (("settings", "diversity", 5), "says: settings"),
+    "a number that is false": (("records", "suppressed", False), "records.suppressed"),
+    "a count that is a fraction": (("records", "in", 24.0), "records.in"),
     "columns of no file": (("settings", "input_columns", "more", None), "settings.input_columns"),
     "a long delimiter": (("settings", "delimiter", "ab"), "settings.delimiter"),
 }
@@ -201,7 +199,7 @@ def test_policies_made_of_the_codes_are_counted_anew(tmp_path, spec, repeats):
         sealed(
             tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told + 1})
         )
-        with pytest.raises(GuaranteeViolation, match="utility does not follow"):
+        with pytest.raises(GuaranteeViolation, match="utility"):
             cl.verify_folder(tmp_path / "release")
         sealed(tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told}))
     assert cl.verify_folder(tmp_path / "release").holds

@@ -171,7 +171,7 @@ def test_policies_may_be_given_as_objects(tmp_path):
     assert cl.verify_folder(tmp_path / "release", privacy=privacy, policy=policy).holds
     with pytest.raises(cl.GuaranteeViolation, match="every part of one"):
         cl.verify_folder(tmp_path / "release", privacy=privacy, policy=policy, k=9)
-    with pytest.raises(cl.GuaranteeViolation, match="utility does not follow"):
+    with pytest.raises(cl.GuaranteeViolation, match=r"utility in release\.json does not follow"):
         cl.verify_folder(
             tmp_path / "release", privacy=privacy, policy=UtilityPolicy.of({"a": ["250.00"], "b": ["001"]})
         )

@@ -1,0 +1,339 @@
+"""The policies that the manifest of generalized code sets names: as the user gives them, or made anew.
+
+A release names its policies and does not hold them: their sets may be those of patients, and may name codes that are
+suppressed. Codes by level and the diseases of genome-wide studies follow from the terms alone.
+
+Privacy policies are read as they are stated; nothing is reduced here. The verifier reads them with this
+file, so that it imports no kernels.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.encode import encode, occurrence, plain_code
+from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse_policy
+from cloister.codesets.policy_words import GIVEN, one_record, policy_words
+from cloister.codesets.request import CodesExpectation, VisitsFile
+from cloister.errors import InputError
+from cloister.io import as_text
+from cloister.io.code_lists import CodeColumns, code_lists
+from cloister.io.header import CODE_NAMES, CODES_NAMES, ID_NAMES
+from cloister.io.read import Source, read_table
+
+from .data import ALL, RECORDS, VISITS, Generalization, PrivacySets, Sets
+from .manifest import GeneralizationManifest, GeneralizationSettings
+from .verify import NO_SETS
+
+DIGITS = 10
+"""Digits of a number of codes that nobody knows."""
+
+LEVEL, OF_ALL = "level", ("sim:", "sup:")
+"""Utility policies by level and `GWAS` follow from the terms; those that begin like the others, from the original."""
+
+
+def known_policy(
+    stated: GeneralizationManifest,
+    released: Generalization,
+    given: "str | Path | UtilityPolicy | None",
+    codes: CodeSets | None,
+) -> UtilityPolicy | None:
+    """Return the utility policy of a release; one without sets if there is none, None if it is not known.
+
+    Parameters
+    ----------
+    given : by the user: the policy, or its words
+    codes : the original
+    """
+    asked = stated.settings
+    if asked.policy is None:
+        return NO_SETS
+    if isinstance(given, UtilityPolicy):
+        return given
+    if given is not None and not isinstance(given, str | Path):
+        raise InputError(
+            f"A utility policy is a UtilityPolicy, or words as on the command line, not {type(given).__name__}."
+        )
+    present = one_record(released.vocabulary, repeats=released.repeats) if codes is None else codes
+    promised, wanted = policy_words(asked.policy), None if given is None else policy_words(str(given))
+    if given is not None and (wanted is None or not wanted.fits(promised)):
+        _require_codes(str(given), codes)
+        return parse_policy(str(given), present)
+    if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
+        return None
+    return _made_anew(asked, present, may_be_none=codes is None and stated.utility.suppressed_codes > 0)
+
+
+def _require_codes(words: str, codes: CodeSets | None) -> None:
+    """Refuse to make sets of the codes of a release that must be made of all."""
+    if codes is None and words.startswith(OF_ALL):
+        raise InputError(
+            f"The sets of the policy {words} are made of the codes of all patients, and it is not the one that the "
+            "release names. Give the original with --original."
+        )
+
+
+def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
+    """Return how many sets of a privacy policy have a code of the release, or of the original."""
+    present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
+    names = privacy.vocabulary
+    if released.repeats:
+        present = {plain_code(code, repeats=True) for code in present}
+        names = tuple((occurrence(name) or (name, 1))[0] for name in names)
+    sets, known = privacy.sets, np.array([name in present for name in names], dtype=np.bool_)
+    found = len(set(sets.owners()[known[sets.items]].tolist()))
+    if not found:
+        raise InputError(
+            f"None of the {len(sets)} sets of the privacy policy {privacy.spec} has a code of the release, so nothing "
+            "was checked. Give the policy that the release names, with codes as the data write them, or the original "
+            "with --original."
+        )
+    return found
+
+
+def _made_anew(asked: GeneralizationSettings, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
+    """The policy by its words; without sets where that may be, since the codes that it was made of are suppressed."""
+    words = str(asked.policy)
+    if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
+        words = f"{words}/{asked.code_hierarchy}"
+    try:
+        return parse_policy(words, codes)
+    except InputError:
+        if may_be_none:
+            return NO_SETS
+        raise
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownPrivacy:
+    """Privacy policies that a release is checked against.
+
+    Attributes
+    ----------
+    promised : the one that it promises to keep to; None where sets of up to m codes are meant, and where it is lacking
+    further : another one that was given
+    m : sets of up to so many codes are expected to be safe
+    is_lacking : whether the promised one is not known
+    """
+
+    promised: PrivacySets | None
+    further: PrivacySets | None
+    m: int | None
+    is_lacking: bool
+
+
+def known_privacy(asked: GeneralizationSettings, expectation: CodesExpectation, codes: CodeSets | None) -> KnownPrivacy:
+    """Return the privacy policies that are known: the promised one first, by its name, and what else was given.
+
+    The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
+    so that any may be it.
+    """
+    given, m = _given_privacy(expectation, codes), expectation.m
+    if isinstance(given, int):
+        given, m = None, given
+    if asked.m is not None:
+        return KnownPrivacy(None, given, m, False)
+    if asked.privacy == RECORDS and codes is not None:
+        further = None if given is None or given.spec == RECORDS else given
+        return KnownPrivacy(sets_of_records(codes), further, m, False)
+    if given is not None and asked.privacy in (given.spec, GIVEN):
+        return KnownPrivacy(given, None, m, False)
+    return KnownPrivacy(None, given, m, True)
+
+
+def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
+    """Return what is said of a release that is in order, but whose privacy policy is not known."""
+    give = (
+        "Give the original with --original."
+        if asked.privacy == RECORDS
+        else "Give it with --privacy, by the name that the release says."
+    )
+    other = ""
+    if privacy.further is not None:
+        other = f" The one that was given, {privacy.further.spec}, is another; its sets hold."
+    elif privacy.m is not None:
+        other = f" Sets of up to {privacy.m} terms hold, but that is not what is promised."
+    return InputError(
+        f"The files are in order, but the privacy policy that the release promises to keep to, {asked.privacy}, is not "
+        f"among them, since it tells sets of codes of patients.{other} {give}"
+    )
+
+
+def _given_privacy(expectation: CodesExpectation, codes: CodeSets | None) -> PrivacySets | int | None:
+    """The privacy policy that the user gives, or m where that is meant."""
+    given = expectation.privacy
+    if given is None:
+        return None
+    if isinstance(given, PrivacySets):
+        return given if given.m is None else max(given.m, expectation.m or 1)
+    if not isinstance(given, str | Path):
+        raise InputError(
+            f"A privacy policy is a PrivacyPolicy, or words as on the command line, not {type(given).__name__}."
+        )
+    words = str(given)
+    kind, colon, rest = words.partition(":")
+    if colon and kind == ALL:
+        return _all_of(words, rest, expectation.m)
+    if words != RECORDS:
+        return sets_of_visits(rest, expectation.visits) if colon and kind == VISITS else sets_of_json(words)
+    if codes is None:
+        raise InputError(
+            "The privacy policy records is all codes of each patient, which only the original has. Give it with "
+            "--original."
+        )
+    return sets_of_records(codes)
+
+
+def _all_of(words: str, number: str, m: int | None) -> int:
+    if not (number.isascii() and number.isdigit() and 0 < len(number) < DIGITS) or int(number) < 1:
+        raise InputError(f"The privacy policy {words!r} needs a whole number from 1 on after the colon, as in all:2.")
+    if m is not None:
+        raise InputError(f"-m stands for all sets of so many codes, as --privacy {words} does. Give one of them.")
+    return int(number)
+
+
+VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
+"""Names that a column telling visits apart is looked for by, the likeliest first."""
+
+VISIT = "visit of each line"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StatedSets:
+    """Sets of codes as a policy states them.
+
+    Attributes
+    ----------
+    vocabulary : the codes that are named, in the order of their UTF-8 bytes
+    sets : positions in the vocabulary, in the order in which the policy has them
+    spec : where they came from, as on the command line
+    m : None; sets of all m codes are not stated one by one
+    """
+
+    vocabulary: tuple[str, ...]
+    sets: Sets
+    spec: str
+    m: int | None = None
+
+    def __repr__(self) -> str:
+        return f"StatedSets({self.spec!r}, {len(self.sets)} sets)"
+
+
+def sets_of(given: Iterable[Iterable[str]], spec: str) -> StatedSets:
+    """Return sets of codes; codes that do not occur in the data are allowed."""
+    sets = [set(codes) for codes in given]
+    if not sets or not all(sets):
+        empty = sum(not codes for codes in sets)
+        raise InputError(
+            f"A privacy policy needs sets of codes, but {empty} of {len(sets)} have none. Leave them out."
+            if sets
+            else "A privacy policy needs at least one set of codes."
+        )
+    vocabulary = tuple(sorted(set().union(*sets)))
+    number = {code: place for place, code in enumerate(vocabulary)}
+    return StatedSets(vocabulary, Sets.of([number[code] for code in codes] for codes in sets), spec)
+
+
+def sets_of_json(path: str | Path) -> StatedSets:
+    """Read a policy: a list of lists of codes."""
+    path = Path(path)
+    name = path.name or str(path)
+    content = _content(path, name)
+    problem = None
+    if not isinstance(content, list) or not all(isinstance(codes, list) for codes in content):
+        problem = "is not a list of lists of codes"
+    elif not all(isinstance(code, str) for codes in content for code in codes):
+        problem = "has codes that are not text; write them in quotes"
+    if problem is not None:
+        message = f'The privacy policy {name} {problem}, as in [["401.0", "480.1"], ["296.00"]].'
+        raise InputError(message, file=name)
+    return sets_of(content, name)
+
+
+def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> StatedSets:
+    """Read codes that were recorded together: one visit a line, or one code a line."""
+    asked = read_as or VisitsFile()
+    if str(path) in ("", "."):
+        raise InputError("The privacy policy visits: names no file, as in visits:visits.csv.")
+    source = read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, missing=asked.missing)
+    return _visits(source, asked)
+
+
+def sets_of_records(codes: CodeSets) -> StatedSets:
+    """All the codes of each patient."""
+    return StatedSets(codes.vocabulary, Sets(codes.offsets, codes.items), RECORDS)
+
+
+def _visits(source: Source, asked: VisitsFile) -> StatedSets:
+    """Visits of a file; patients' ids are not looked at where each visit is a line."""
+    columns = _columns(source, asked)
+    if columns.codes is not None:
+        source = replace(source, frame=_lines(source, columns.codes, asked.visit))
+    found = encode(code_lists(source, columns, asked.missing), drop_empty=True)
+    return StatedSets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
+
+
+def _lines(source: Source, codes: str, visit: str | None) -> pl.DataFrame:
+    """The codes of each line, or of all lines of a visit where a column tells visits apart."""
+    if visit is None or source.frame[codes].dtype.is_float():
+        return source.frame.select(codes)
+    ids = as_text(source.frame[visit])
+    absent = int((ids.is_null() | (ids == "")).sum())
+    if absent:
+        lines = "line has" if absent == 1 else "lines have"
+        raise InputError(
+            f"{absent} {lines} no {visit!r} in {source.name}, so that it cannot be told which visit they are of. Write "
+            "one on each.",
+            file=source.name,
+            column=visit,
+        )
+    frame = pl.DataFrame({VISIT: ids, codes: as_text(source.frame[codes])})
+    return frame.group_by(VISIT, maintain_order=True).agg(pl.col(codes).str.join(" ")).select(codes)
+
+
+def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
+    """Which column holds codes, and where each has a line which one tells visits apart."""
+    present, name = source.frame.columns, source.name
+    if asked.visit is not None and asked.visit not in present:
+        message = f"Column {asked.visit!r} was asked for with --visit, but {name} has no such column."
+        raise InputError(message, file=name, column=asked.visit)
+    named = [(asked.codes, True), (asked.code, False)]
+    usual = [*((column, True) for column in CODES_NAMES), *((column, False) for column in CODE_NAMES)]
+    column, is_wide = next(((column, wide) for column, wide in (*named, *usual) if column in present), (None, False))
+    if column is None:
+        raise InputError(
+            f"{name} has no column of codes: none is called {', '.join((*CODES_NAMES, *CODE_NAMES))}, or as in the "
+            "data. Rename it.",
+            file=name,
+        )
+    if is_wide:
+        return CodeColumns(codes=column)
+    visit = asked.visit or next((one for one in (*VISIT_NAMES, *ID_NAMES) if one in present), None)
+    if visit is None:
+        raise InputError(
+            f"{name} has one code a line, so a column must tell visits apart, but it has none of "
+            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with --visit.",
+            file=name,
+        )
+    return CodeColumns(id=visit, code=column)
+
+
+def _content(path: Path, name: str) -> Any:
+    reason = "cannot be read"
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        reason = "is not there; a policy is a JSON file, all:2, visits:FILE or records"
+    except IsADirectoryError:
+        reason = "is a folder; a policy is a JSON file, all:2, visits:FILE or records"
+    except OSError:
+        pass
+    except (ValueError, RecursionError):
+        reason = "is not JSON"
+    raise InputError(f"The privacy policy {name} {reason}.", file=name)
