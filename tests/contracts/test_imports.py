@@ -20,7 +20,7 @@ ALLOWED = {
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
-    "report": {"report", "results"},
+    "report": {"report", "results", "privacy"},
     "testing": {"testing"},
     "hierarchy": {"hierarchy", "errors", "results"},
     "io": {"io", "errors", "results"},
@@ -44,6 +44,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "manifest",
         "settings",
         "errors",
         "results",
@@ -111,6 +112,7 @@ ALLOWED = {
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
+        "manifest",
         "errors",
         "results",
         "io",
