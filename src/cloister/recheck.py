@@ -26,7 +26,7 @@ from cloister.release_folder import TABLE, WITH_CODES, read_manifest
 from cloister.released_in_database import released_in
 from cloister.results import Manifest, Verdict
 from cloister.table_with_codes.recheck import recheck_with_codes
-from cloister.tabular.recheck import Expectation, recheck
+from cloister.tabular.recheck import Expectation, TableOriginal, recheck_table
 from cloister.trajectories.recheck import recheck_trajectories
 
 
@@ -116,14 +116,13 @@ def verify_folder(
     frame = None if original is None else _original_table(original)
     expectation = Expectation(None if k is None else KAnonymity(k).k, tuple(quasi_identifiers))
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
+    given_table = TableOriginal(frame, hierarchies or {}, people)
     if WITH_CODES in manifest:
-        return _held(
-            place, manifest, recheck_with_codes(place, manifest, expectation, m, frame, hierarchies, people, missing)
-        )
+        return _held(place, manifest, recheck_with_codes(place, manifest, expectation, m, given_table, missing))
     if database is not None and TABLE not in manifest:
         raise InputError(f"{place.name} holds its records itself. Leave out the address of a database.")
-    inside = None if database is None else released_in(database, manifest)
-    return _held(place, manifest, recheck(place, manifest, expectation, frame, hierarchies, people, read=inside))
+    counted = None if database is None else partial(released_in, database)
+    return _held(place, manifest, recheck_table(place, manifest, expectation, given_table, counted))
 
 
 def _part(place: Path, database: str | None) -> Verdict:

@@ -11,14 +11,12 @@ from cloister.errors import GuaranteeViolation, InputError
 from cloister.io import RECORDS, as_text, records_of
 from cloister.io.query import Query, quoted
 from cloister.io.read import read_query
-from cloister.release_folder import TABLE, stated
-from cloister.results import Manifest
-from cloister.tabular.manifest_fields import is_place
+from cloister.tabular.manifest import TableManifest, promise_of
 
 RECORDS_THERE = "cloister_records"
 
 
-def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
+def released_in(url: str, manifest: TableManifest) -> pl.DataFrame:
     """Return the tally of a protected table in the order of its values; columns that stay there are missing in it.
 
     Raises
@@ -26,10 +24,10 @@ def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
     InputError : The database cannot be reached, or the table cannot be read.
     GuaranteeViolation : Ids are not the numbers of the records in the order of their values.
     """
-    if not stated(lambda: is_place(manifest), "a table in a database"):
-        raise InputError("The manifest release.json does not say in which table of a database its records are.")
-    name, stayed = manifest[TABLE]["name"], manifest[TABLE]["not_counted"]
-    columns, numbered = list(manifest["columns"]), _numbered(manifest)
+    assert manifest.table is not None
+    promise = promise_of(manifest)
+    name, stayed = manifest.table.name, manifest.table.not_counted
+    columns, numbered = list(promise.columns), promise.id if promise.numbered else None
     here = [column for column in columns if column not in stayed]
     if not here:
         raise InputError("The release counts no column of its table, so that there is nothing to check.")
@@ -63,11 +61,6 @@ def _check_columns(url: str, name: str, columns: Sequence[str]) -> None:
             f"The table {name} does not hold: it has {len(found)} columns that are not, in order, the {len(columns)} "
             "that were released."
         )
-
-
-def _numbered(manifest: Manifest) -> str | None:
-    """The column of numbered ids, if there is one."""
-    return next((column for column, told in manifest["columns"].items() if told.get("ids") == "number"), None)
 
 
 def _check_ids(url: str, place: str, name: str, columns: Sequence[str], numbered: str) -> None:

@@ -19,7 +19,7 @@ ALLOWED = {
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
-    "report": {"report", "results"},
+    "report": {"report", "results", "privacy"},
     "testing": {"testing"},
     "hierarchy": {"hierarchy", "errors", "results"},
     "io": {"io", "errors", "results"},
@@ -42,6 +42,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "manifest",
         "settings",
         "errors",
         "results",

@@ -10,12 +10,9 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, Hierarchy, Ladder
 from cloister.io import as_text
-from cloister.release_folder import TABLE, data_file, read_data, stated
-from cloister.results import Manifest
-from cloister.tabular.data import Role
-from cloister.tabular.manifest import promise_of, rules_of
-from cloister.tabular.recheck import source_of
-from cloister.tabular.recheck_data import delimiter_of
+from cloister.release_folder import read_data
+from cloister.tabular.manifest import TableManifest, promise_of
+from cloister.tabular.recheck import delimiter_of, source_of
 from cloister.tabular.verification.promise import Promise
 
 from .adversary import Adversary, Integers, KnowledgeStep
@@ -27,7 +24,7 @@ QI = "quasi-identifier"
 
 def open_table(
     folder: Path,
-    manifest: Manifest,
+    manifest: TableManifest,
     original: pl.DataFrame,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: pl.DataFrame | None = None,
@@ -42,9 +39,9 @@ def open_table(
     crosswalk : written with the release, where it is known
     reduced : from the data file to that form
     """
-    promise, k = stated(lambda: (promise_of(manifest), max(rule.class_size for rule in rules_of(manifest))), "a table")
+    promise, k = promise_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
-    source = source_of(original, manifest, promise, hierarchies or {})
+    source = source_of(original, manifest, hierarchies or {})
     columns, n_patients = list(promise.levels), original.height
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     rows = np.full(n_patients, NOT_KNOWN, dtype=np.int64)
@@ -60,15 +57,15 @@ def open_table(
         original=everybody,
         covers=lambda _target, _known: True,
     )
-    recorded = {c: as_text(frame[c]) for c, role in _roles(manifest).items() if role in (Role.SENSITIVE, Role.KEPT)}
+    recorded = {name: as_text(frame[name]) for name in manifest.columns if manifest.role(name) in ("sensitive", "kept")}
     sensitive = [
         Sensitive(column, as_text(original[column]), groups, text, released, adversary)
         for column, text in recorded.items()
-        if _roles(manifest)[column] == Role.SENSITIVE
+        if manifest.role(column) == "sensitive"
     ]
     return OpenedRelease(
         shape="table",
-        method=str(manifest["method"]),
+        method=manifest.method,
         k=k,
         n_patients=n_patients,
         n_released=frame.height,
@@ -86,17 +83,17 @@ def open_table(
     )
 
 
-def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.DataFrame:
+def read_released(folder: Path, manifest: TableManifest, promise: Promise) -> pl.DataFrame:
     """Return the released records; rows of suppressed ones are set aside."""
-    name = data_file(manifest)
-    if TABLE in manifest:
+    name = manifest.data_file
+    if manifest.table is not None:
         raise InputError(
             "The records of this release are in a database, and attacks look at files. Write the protected table to a "
             "file, and simulate on a release that is made of files."
         )
     if name is None:
         raise InputError("The release names no data file, or two.", file="release.json")
-    frame = read_data(folder / name, delimiter_of(manifest, name))
+    frame = read_data(folder / name, delimiter_of(folder / name, manifest))
     if tuple(frame.columns) != promise.columns:
         raise InputError(f"{name} does not have the columns that release.json declares.", file=name)
     if not promise.stars:
@@ -104,10 +101,6 @@ def read_released(folder: Path, manifest: Manifest, promise: Promise) -> pl.Data
     others = [as_text(frame[column]) == ROOT for column in promise.columns if column != promise.id]
     is_suppressed = np.logical_and.reduce([column.fill_null(False).to_numpy() for column in others])
     return frame.filter(~pl.Series(is_suppressed))
-
-
-def _roles(manifest: Manifest) -> dict[str, str]:
-    return {column: described["role"] for column, described in manifest["columns"].items()}
 
 
 def _steps(n_columns: int) -> tuple[KnowledgeStep, ...]:

@@ -11,9 +11,9 @@ from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
-from cloister.release_folder import CLUSTERS, WITH_CODES, stated
-from cloister.results import Manifest
+from cloister.release_folder import CLUSTERS
 from cloister.table_with_codes.data import CodesAsked
+from cloister.table_with_codes.manifest import TableWithCodesManifest
 from cloister.table_with_codes.presence import read_codes, with_presence
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
@@ -78,7 +78,7 @@ class BesideRows:
 
 def open_table_with_codes(
     folder: Path,
-    manifest: Manifest,
+    manifest: TableWithCodesManifest,
     original: pl.DataFrame,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: pl.DataFrame | None = None,
@@ -90,14 +90,14 @@ def open_table_with_codes(
     ----------
     missing : texts in the original that stand for a missing code
     """
-    column = stated(lambda: str(manifest[WITH_CODES]["column"]), "a table with codes")
+    column = manifest.codes.column
     reduced = with_presence(original, column, missing)
     opened = open_table(
         folder, manifest, reduced, hierarchies, crosswalk, lambda frame: with_presence(frame, column, missing)
     )
     released = read_clusters(folder / CLUSTERS)
     promise = promise_of(manifest)
-    source = source_of(reduced, manifest, promise, hierarchies or {})
+    source = source_of(reduced, manifest, hierarchies or {})
     read = read_codes(original, CodesAsked(column, missing=tuple(missing)), "the original")
     place = np.full(original.height, NO_TARGET, dtype=np.int64)
     place[read.records] = np.arange(read.records.size)

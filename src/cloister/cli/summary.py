@@ -7,6 +7,7 @@ from rich.console import Console
 
 from cloister.cli.output import facts, grid
 from cloister.release_folder import REPORT, TABLE, WITH_CODES
+from cloister.report.sentences import codes_sentences, table_sentences
 from cloister.results import Manifest
 
 FULL_DOMAIN = "full-domain"
@@ -29,7 +30,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
             f"{_count(records['suppressed'])} suppressed",
         ),
         *([("protected table", f"{manifest[TABLE]['name']}, in the database")] if TABLE in manifest else []),
-        ("guarantee", f"{'; '.join(manifest['guarantee']['sentences'])} (verified)"),
+        ("guarantee", f"{'; '.join(table_sentences(manifest))} (verified)"),
         *_codes(manifest),
         ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),
         ("loss", f"{_loss(manifest['utility'])} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
@@ -45,7 +46,7 @@ def _codes(manifest: Manifest) -> list[tuple[str, str]]:
     codes = manifest[WITH_CODES]
     hidden = f"{codes['utility']['occurrences_in_item_chunks']:.2%}"
     return [
-        ("and of codes", f"{'; '.join(codes['guarantee']['sentences'])} (verified)"),
+        ("and of codes", f"{'; '.join(codes_sentences(manifest))} (verified)"),
         ("counts not told", f"at most {hidden} of the occurrences of codes"),
     ]
 

@@ -78,12 +78,12 @@ def protect_counted_table(
         counted = count_table(engine, request)
     with watch.stage("encode"):
         table = encoded(counted.tally, counted.roles, request)
-    course = take_encoded(table, request, watch, report=report)
+    course = take_encoded(table, request, engine.file, watch, report=report)
     return TalliedRelease(
         data=course.protected.frame,
         frame=course.protected.frame,
         codebook=course.codebook,
-        manifest=completed(course.manifest, source=engine.file, seed=seed, watch=watch),
+        manifest=completed(course.manifest.published(), source=engine.file, seed=seed, watch=watch),
         format=format,
         delimiter=delimiter or ",",
         custody=Custody(course.exact | dict(custody or {}), None),

@@ -19,6 +19,7 @@ from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, ProtectedTable, TableRequest
 from cloister.tabular.encode import encoded
+from cloister.tabular.manifest import DatabasePlace
 from cloister.tabular.recoding.choice import at_level
 from cloister.tabular.release import DatabaseRelease
 
@@ -137,23 +138,26 @@ def protect_table_in_database(
         counted = count_table(database, request, released=False)
     with watch.stage("encode"):
         encoded_table = encoded(counted.tally, counted.roles, request)
-    course = take_encoded(encoded_table, request, watch, report=report)
+    course = take_encoded(encoded_table, request, database.file, watch, report=report)
     made = _Made(database, _making(table, encoded_table, course.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
         passed(course.check(made.tally))
-    return _release(course, made, completed(course.manifest, source=database.file, seed=seed, watch=watch), custody)
+    return _release(
+        course, made, completed(course.manifest.published(), source=database.file, seed=seed, watch=watch), custody
+    )
 
 
 def _release(
     course: TableCourse, made: _Made, manifest: dict[str, Any], custody: Mapping[str, Any] | None
 ) -> DatabaseRelease:
+    place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
     return DatabaseRelease(
         data=course.protected.frame,
         frame=course.protected.frame,
         codebook=course.codebook,
-        manifest=manifest | {TABLE: {"name": made.making.table, "not_counted": made.stayed()}},
+        manifest=manifest | {TABLE: place.published()},
         format="parquet",
         delimiter=",",
         custody=Custody(course.exact | dict(custody or {}), None),

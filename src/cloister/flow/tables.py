@@ -11,17 +11,18 @@ from cloister.errors import InternalError
 from cloister.io import Source, is_tally, n_records, table_columns
 from cloister.release import Custody
 from cloister.report_figures import Shown
-from cloister.results import Manifest, Verdict
-from cloister.risk.prosecutor import measure_risk
+from cloister.results import Verdict
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.search.warm import must_compile as must_compile
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.codebook import codebook
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
+from cloister.tabular.describe import described, exact_figures, settings_of
 from cloister.tabular.encode import encode
-from cloister.tabular.manifest import describe, exact_figures, promise_of
-from cloister.tabular.measure import class_sizes, public_utility
+from cloister.tabular.facts import facts_of
+from cloister.tabular.manifest import TableSections, promise_of
+from cloister.tabular.measure import public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
@@ -30,7 +31,7 @@ from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
 
-from .stages import RISK_THRESHOLD, completed, interruptible, passed
+from .stages import completed, interruptible, passed
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class TableCourse:
     protected: ProtectedTable
     request: TableRequest
     check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
-    manifest: Manifest
+    manifest: TableSections
     codebook: pl.DataFrame = field(repr=False)
     shown: Callable[[str | None], Shown] = field(repr=False)
     exact: dict[str, Any]
@@ -82,7 +83,7 @@ def protect_table(
         data=course.protected.frame,
         frame=course.protected.frame,
         codebook=course.codebook,
-        manifest=completed(course.manifest, source=source.name, seed=seed, watch=watch),
+        manifest=completed(course.manifest.published(), source=source.name, seed=seed, watch=watch),
         format=source.format,
         delimiter=source.delimiter or ",",
         custody=Custody(course.exact | dict(custody or {}), course.crosswalk),
@@ -109,18 +110,24 @@ def take_table(
         interruptible(load_kernels)
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
-    return take_encoded(table, request, watch, report=report, codes=codes)
+    return take_encoded(table, request, source.name, watch, report=report, codes=codes)
 
 
 def take_encoded(
     table: EncodedTable,
     request: TableRequest,
+    source: str,
     watch: Stopwatch,
     *,
     report: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableCourse:
-    """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
+    """Take an encoded table, or its tally, through the stages from there on; see `take_table`.
+
+    Parameters
+    ----------
+    source : name of what was read, without its path
+    """
     with watch.stage("protect"):
         protected = protect(table, request, report, codes)
     if protected.search is not None:
@@ -135,30 +142,25 @@ def take_encoded(
             populations=populations_of(table, request),
             every_rule=True,
         )
-        verdict = passed(check(protected.frame))
+        passed(check(protected.frame))
     with watch.stage("measure"):
-        manifest = _described(table, protected, request, verdict)
+        settings = settings_of(request, table.roles, source)
+        facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
+        utility = public_utility(table, protected, request)
+        manifest = described(settings, table.roles, request, protected, facts, utility)
         _confirm_promise(manifest, promise)
-        told = protected.frame.select(table_columns(protected.frame))
-        book = codebook(told, table.roles, table.ladders, protected.levels, request)
+        book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
     exact, known = exact_figures(protected, n_records(table.frame)), _crosswalk(table, protected, request)
     shown = partial(shown_of, table, protected, request)
     return TableCourse(protected, request, check, manifest, book, shown, exact, known)
 
 
-def _confirm_promise(manifest: Manifest, promise: Promise) -> None:
+def _confirm_promise(manifest: TableSections, promise: Promise) -> None:
     """The manifest must promise what was verified."""
     stated = promise_of(manifest)
     public = replace(promise, limit=None, suppressed=promise.suppressed if stated.suppressed is not None else None)
     if stated != public:
         raise InternalError("The manifest does not state what was verified.")
-
-
-def _described(table: EncodedTable, protected: ProtectedTable, request: TableRequest, verdict: Verdict) -> Manifest:
-    released = protected.frame.filter(protected.originals.is_not_null())
-    risk = measure_risk(class_sizes(released, list(table.ladders)), RISK_THRESHOLD)
-    utility = public_utility(table, protected, request)
-    return describe(table.roles, request, protected, verdict, risk, utility)
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

@@ -21,7 +21,7 @@ from cloister.results import Manifest, Verdict
 from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import CodesAsked, ProtectedBoth, k_of
-from cloister.table_with_codes.manifest import codebook_with_codes, describe_codes
+from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
 from cloister.table_with_codes.presence import asking_presence, check_column, read_codes, with_presence
 from cloister.table_with_codes.protect import protect_codes_of, record_codes
 from cloister.table_with_codes.release import TableWithCodesRelease
@@ -72,9 +72,9 @@ def protect_table_with_codes(
     secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
         check = partial(_check, course, asked.column, id_column, secret)
-        verdict = passed(check(both.frame, released))
+        passed(check(both.frame, released))
     with watch.stage("measure"):
-        manifest, exact = _described(course, asked, both, verdict, seed)
+        manifest, exact = _described(course, asked, both, seed)
         book = codebook_with_codes(course.codebook, asked.column, released)
     return TableWithCodesRelease(
         data=both.frame,
@@ -110,11 +110,11 @@ def _shown(course: TableCourse, column: str, released: Disassociation) -> Shown:
 
 
 def _described(
-    course: TableCourse, asked: CodesAsked, both: ProtectedBoth, verdict: Verdict, seed: int
+    course: TableCourse, asked: CodesAsked, both: ProtectedBoth, seed: int
 ) -> tuple[Manifest, dict[str, Any]]:
     released = both.protected.released
     request = CodesRequest(asked.request(released.k, both.policy), both.policy)
     exact = exact_figures(GivenCodes(both.codes), request, both.protected, reconstruct, seed)
     records = course.protected.labels.height
-    part = describe_codes(asked, both.policy, both.codes, released, records, verdict)
-    return course.manifest | {WITH_CODES: part}, exact
+    part = codes_section(asked, both.policy, both.codes, released, records)
+    return course.manifest.published() | {WITH_CODES: part.published()}, exact

@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from cloister.errors import InputError
 from cloister.results import Manifest
@@ -29,6 +30,17 @@ class Section(BaseModel):
     model_config = ConfigDict(
         strict=True, frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, defer_build=True
     )
+
+    @model_validator(mode="after")
+    def _absent_is_not_null(self) -> Self:
+        fields = type(self).model_fields
+        must_fit(
+            {
+                name: fields[name].is_required() or fields[name].default is not None or getattr(self, name) is not None
+                for name in self.model_fields_set
+            }
+        )
+        return self
 
     def published(self) -> dict[str, Any]:
         """Return the section as JSON has it, without what was not set."""
@@ -73,7 +85,7 @@ class ManifestHead(Section):
 
     schema_: Literal[1] = Field(alias="schema")
     cloister: Version
-    seed: int
+    seed: Count
     created: Moment
     machine: Machine
     seconds: Seconds
@@ -96,8 +108,10 @@ class ManifestHead(Section):
 
 S = TypeVar("S", bound=Section)
 
+UNFIT = "unfit"
+"""The error of a section whose parts do not fit each other."""
+
 UNTYPED = {
-    "table": frozenset({"search", "codes", "table"}),
     "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),
 }
 """Shapes whose manifests have no types of their own yet, and the keys that they may have beside those of all."""
@@ -109,13 +123,12 @@ GUARANTEE = frozenset({"rules", "sentences", "verified", "one_row_per_patient"})
 def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
     """Return what JSON says as a section, or None and the places where it says something else; quotes no value."""
     try:
-        text = json.dumps(content, sort_keys=True)
-        found = kind.model_validate_json(text)
-        if json.dumps(found.published(), sort_keys=True) == text:
+        found = kind.model_validate_json(json.dumps(content))
+        if json.dumps(found.published(), sort_keys=True) == json.dumps(content, sort_keys=True):
             return found, []
         return None, ["numbers in place of true or false"]  # which are equal in Python
     except ValidationError as error:
-        return None, sorted({_place(one["loc"], one["type"]) for one in error.errors(include_url=False)})
+        return None, sorted({_place(one["loc"], one["type"], one["msg"]) for one in error.errors(include_url=False)})
     except (ValueError, RecursionError):
         return None, ["its text"]
 
@@ -124,8 +137,6 @@ def head_failures(manifest: Manifest) -> list[str]:
     """Return what a manifest without types of its own says that no release says, in sentences without values."""
     own = {field.alias or name for name, field in ManifestHead.model_fields.items()}
     _, places = read_section(ManifestHead, {name: part for name, part in manifest.items() if name in own})
-    if manifest["shape"] != "table" and isinstance(manifest.get("seed"), int) and manifest["seed"] < 0:
-        places = [*places, "seed"]
     failures = [f"release.json has a wrong {place}" for place in places]
     keys = manifest.keys() - own
     strange, lacking = len(keys - SHARED - UNTYPED[manifest["shape"]]), len(SHARED - keys)
@@ -144,8 +155,16 @@ def _part(manifest: Manifest, name: str) -> Mapping[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _place(path: tuple[int | str, ...], kind: str) -> str:
+def must_fit(fits: Mapping[str, bool]) -> None:
+    """Refuse a section whose parts do not fit each other: the names of those that do not are the message."""
+    if not all(fits.values()):
+        raise PydanticCustomError(UNFIT, "{parts}", {"parts": ", ".join(part for part, fit in fits.items() if not fit)})
+
+
+def _place(path: tuple[int | str, ...], kind: str, message: str) -> str:
     """Name the place of an error; an unknown key may be any text, and only its parent is named."""
+    if kind == UNFIT:
+        return ".".join([*map(str, path), message])
     known = [str(part) for part in (path[:-1] if kind == "extra_forbidden" else path)]
     name = ".".join(known) or "its keys"
     return f"{name}, which has unknown keys" if kind == "extra_forbidden" and known else name

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cloister.privacy import rule_of
 from cloister.results import Manifest
 
 
@@ -13,8 +14,10 @@ def guarantee_sentences(manifest: Manifest) -> list[str]:
     if manifest["shape"] == "codes":
         of_method = _of_chunks if manifest["method"] == "disassociation" else _of_terms
         return of_method(manifest["guarantee"]["rules"], manifest["settings"])
-    parts = [manifest, *([manifest["codes"]] if "codes" in manifest else [])]
-    return [sentence for part in parts for sentence in part["guarantee"]["sentences"]]
+    if manifest["shape"] == "table":
+        return [*table_sentences(manifest), *(codes_sentences(manifest) if "codes" in manifest else [])]
+    sentences: list[str] = manifest["guarantee"]["sentences"]
+    return sentences
 
 
 def one_row_words(manifest: Manifest) -> str:
@@ -26,6 +29,27 @@ def one_row_words(manifest: Manifest) -> str:
     if manifest["shape"] == "codes":
         return "ids are unique" if column is None else f"ids in {column!r} are unique"
     return "patients are told apart by ids" if column is None else f"patients are told apart by {column!r}"
+
+
+def table_sentences(manifest: Manifest) -> list[str]:
+    """Return what is promised of a table, whatever is promised of its codes."""
+    return [_of_table(rule) for rule in manifest["guarantee"]["rules"]]
+
+
+def codes_sentences(manifest: Manifest) -> list[str]:
+    """Return what is promised of the codes of a table."""
+    return [_of_table(rule) for rule in manifest["codes"]["guarantee"]["rules"]]
+
+
+def _of_table(rule: Mapping[str, Any]) -> str:
+    if "m" not in rule:
+        sentence = rule_of(rule).sentence()
+        return sentence[:1].upper() + sentence[1:]
+    known = "any code" if rule["m"] == 1 else f"any {rule['m']} codes or fewer"
+    return (
+        f"For the quasi-identifiers of a patient and {known} of it there is a data set that could have led to this "
+        f"release in which at least {rule['k']} records have them all"
+    )
 
 
 def _of_trajectories(rule: Mapping[str, Any]) -> str:

@@ -1,71 +1,140 @@
 """What the manifest of a table says of its codes, beside what it says of the table."""
 
-from typing import Any
+from typing import Annotated, Literal, Self
 
 import polars as pl
+from pydantic import Field, model_validator
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import NO_SETS, count_sets, facts_of
 from cloister.codesets.disassociation.facts import codebook as codebook_of_codes
-from cloister.codesets.disassociation.manifest import MethodSettings, method_settings
+from cloister.codesets.disassociation.manifest import (
+    DisassociationUtility,
+    MethodSettings,
+    PartCounts,
+    TiedCodes,
+    method_settings,
+)
 from cloister.codesets.policy import UtilityPolicy
-from cloister.release_folder import DISASSOCIATION
-from cloister.results import Verdict
+from cloister.hierarchy import suppress
+from cloister.manifest.head import Count, FileName, Positive, Section, must_fit
+from cloister.privacy import KAnonymity
+from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
 
 from .data import CodesAsked
 
-MODEL = "(k,k^m)-anonymity"
-KEYS = frozenset({"column", "method", "settings", "patients", "guarantee", "utility", "risk", "clusters"})
+MODEL: Literal["(k,k^m)-anonymity"] = "(k,k^m)-anonymity"
 
 
-def describe_codes(
-    asked: CodesAsked,
-    policy: UtilityPolicy | None,
-    codes: CodeSets,
-    released: Disassociation,
-    records: int,
-    verdict: Verdict,
-) -> dict[str, Any]:
-    """Return the part of ``release.json`` about the codes.
+class CodesRule(Section):
+    """For quasi-identifiers and any m codes of a patient, k records may have them all."""
+
+    model: Literal["(k,k^m)-anonymity"]
+    k: Positive
+    m: Positive
+    column: str
+
+
+class CodesGuarantee(Section):
+    """What is promised of codes, and that it was verified."""
+
+    rules: tuple[CodesRule]
+    verified: Literal[True]
+
+
+class PatientCounts(Section):
+    """How many released patients have codes; each class has k of those with and of those without, or none."""
+
+    with_codes: Positive
+    without_codes: Count
+
+
+class ClusterCounts(PartCounts):
+    """How many parts the clusters have, and in how many classes of the table they are."""
+
+    classes: Positive
+
+
+class CodesSection(Section):
+    """All that is said of the codes."""
+
+    column: str
+    method: Literal["disassociation"]
+    settings: MethodSettings
+    patients: PatientCounts
+    guarantee: CodesGuarantee
+    utility: DisassociationUtility
+    risk: TiedCodes
+    clusters: ClusterCounts
+
+
+class TableWithCodesManifest(TableManifest):
+    """All that ``release.json`` of a table with codes says."""
+
+    codes: CodesSection
+
+    @model_validator(mode="after")
+    def _codes_fit(self) -> Self:
+        codes, ks = self.codes, [rule.k for rule in self.guarantee.rules if isinstance(rule, KAnonymity)]
+        rule = CodesRule(model=MODEL, k=codes.settings.k, m=codes.settings.m, column=codes.column)
+        must_fit(
+            {
+                "codes.column": self._is_presence(self.columns.get(codes.column)),
+                "codes.settings.k": bool(ks) and codes.settings.k == max(ks),
+                "codes.guarantee.rules": codes.guarantee.rules == (rule,),
+                "table": self.table is None,
+            }
+        )
+        return self
+
+    def _is_presence(self, column: object) -> bool:
+        """Whether the column of codes is a quasi-identifier that stays as it is: whether there are any codes."""
+        name, spec = self.codes.column, suppress().spec
+        return (
+            isinstance(column, QuasiIdentifierColumn)
+            and column.hierarchy == self.settings.hierarchies[name] == spec
+            and column.used_levels == (0,)
+            and column.average is None
+            and self.settings.level_bounds.get(name) == (0, 0)
+        )
+
+
+def codes_section(
+    asked: CodesAsked, policy: UtilityPolicy | None, codes: CodeSets, released: Disassociation, records: int
+) -> CodesSection:
+    """Return what is said of codes that were verified together with their table.
 
     Parameters
     ----------
     codes : of the released patients that have any
     records : released records, with and without codes
-    verdict : on table and codes together
     """
     request = asked.request(released.k, policy)
     settings = MethodSettings.model_validate(method_settings(request, None if policy is None else policy.spec))
     sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(codes))
     facts = facts_of(released, settings, sets)
-    return {
-        "column": asked.column,
-        "method": DISASSOCIATION,
-        "settings": settings.published(),
-        "patients": patients_of(released, records),
-        "guarantee": guarantee_of(released, asked.column) | {"verified": verdict.holds},
-        "utility": facts.utility.published(),
-        "risk": facts.risk.published(),
-        "clusters": facts.clusters.published() | {"classes": len(released.classes)},
-    }
+    rule = CodesRule(model=MODEL, k=released.k, m=released.m, column=asked.column)
+    return CodesSection(
+        column=asked.column,
+        method="disassociation",
+        settings=settings,
+        patients=PatientCounts.model_validate(patients_of(released, records)),
+        guarantee=CodesGuarantee(rules=(rule,), verified=True),
+        utility=facts.utility,
+        risk=facts.risk,
+        clusters=cluster_counts(facts.clusters, released),
+    )
 
 
 def patients_of(released: Disassociation, records: int) -> dict[str, int]:
-    """Return how many released patients have codes; each class has k of those with and of those without, or none."""
+    """Return how many released patients have codes."""
     return {"with_codes": released.n_records, "without_codes": records - released.n_records}
 
 
-def guarantee_of(released: Disassociation, column: str) -> dict[str, Any]:
-    """Return what is promised, as data and in words."""
-    known = "any code" if released.m == 1 else f"any {released.m} codes or fewer"
-    return {
-        "rules": [{"model": MODEL, "k": released.k, "m": released.m, "column": column}],
-        "sentences": [
-            f"For the quasi-identifiers of a patient and {known} of it there is a data set that could have led to this "
-            f"release in which at least {released.k} records have them all"
-        ],
-    }
+def cluster_counts(parts: PartCounts, released: Disassociation) -> ClusterCounts:
+    """Return how many parts the clusters have, and in how many classes."""
+    return ClusterCounts(**parts.published(), classes=len(released.classes))
 
 
 def codebook_with_codes(table: pl.DataFrame, column: str, released: Disassociation) -> pl.DataFrame:

@@ -30,17 +30,11 @@ from cloister.utility import (
 )
 
 from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
+from .facts import class_sizes
 from .recoding.microaggregation import variance_lost
 
 AGREEMENT = 1e-9
 """How far the loss measured on the release may be from the loss that the search computed."""
-
-
-def class_sizes(released: pl.DataFrame, columns: list[str]) -> pl.Series:
-    """Records of each combination of values in these columns."""
-    texts = pl.DataFrame([released[column].alias(f"c{j}") for j, column in enumerate(columns)])
-    every = with_records_of(texts, released)
-    return every.group_by(texts.columns).agg(counted(every).alias("records"))["records"]
 
 
 def measure_utility(

@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
 
 import polars as pl
 
@@ -12,21 +11,19 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import as_text, n_records, table_columns, without_formulas
-from cloister.release_folder import CODEBOOK, TABLE, check_files, read_data, stated
+from cloister.io.tally import is_large, read_runs
+from cloister.release_folder import CODEBOOK, check_files, read_data
 from cloister.report_figures import Shown, report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook_of
-from .manifest import allowed_suppression, contradictions, promise_of, rules_of
-from .manifest_fields import field_failures
-from .recheck_data import columns_that_stayed, data_file_of, read_released, said_of_database
-from .recheck_figures import figure_failures, is_exact
+from .codebook import codebook
+from .facts import class_sizes, facts_of
+from .manifest import TableManifest, promise_of
 from .roles import check_columns
 from .shown import shown_of_records
 from .verification.promise import Original, Population, Promise, bound_ladders
-from .verify import OTHERS_AS_RECORDED, class_sizes, released_texts, verify
-
-T = TypeVar("T")
+from .verify import OTHERS_AS_RECORDED, released_texts, verify
+from .verify_figures import differing_losses
 
 
 @dataclass(frozen=True)
@@ -38,118 +35,209 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Around:
-    """What a release may hold beside the table.
+class TableOriginal:
+    """What only the custodian has.
 
     Attributes
     ----------
-    reduced : from the data file, or the original, to the table as it was protected
-    codebook : from the codebook of the table to that of the release
-    column : of which the report of the table says nothing; None if there is none
-    shown : from what the report shows of the table to what it shows of the release
+    frame : the table a release was made from, or its tally; None where only populations are compared with
+    hierarchies : those that came from files, by column
+    populations : tables that rules compare with, by the name of their files
     """
 
-    reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
-    codebook: Callable[[pl.DataFrame], pl.DataFrame] = lambda book: book
-    column: str | None = None
-    shown: Callable[[Shown], Shown] = lambda shown: shown
+    frame: pl.DataFrame | None = field(default=None, repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-PLAIN = Around()
-
-
-def recheck(
+def recheck_table(
     folder: Path,
     manifest: Manifest,
     expectation: Expectation,
-    original: pl.DataFrame | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    populations: Mapping[str, pl.DataFrame] | None = None,
-    around: Around = PLAIN,
-    read: pl.DataFrame | None = None,
+    original: TableOriginal,
+    counted: Callable[[TableManifest], pl.DataFrame] | None = None,
 ) -> Verdict:
-    """Check hashes, columns, counts, classes, order, ids, figures and codebook of a release folder.
+    """Check hashes, form, promise, figures and codebook of a release folder.
 
     Parameters
     ----------
-    original : the table it was made from
-    hierarchies : those that came from files, by column; needed with an original or a population
-    populations : tables that rules compare with, by the name of their files
-    around : what the release holds beside the table, and how the table looks without it
-    read : the data file, where it was read before; the tally of the protected table, where that is in a database
+    counted : gives the tally of a protected table that is in a database
 
     Raises
     ------
     InputError
-        The folder cannot be read as a release, or what is expected of it does not fit it.
+        What is expected of the release, or given of its original, does not fit it.
     """
-    promise = _stated(lambda: promise_of(manifest))
     failures = check_files(folder, manifest)
-    failures += _stated(lambda: contradictions(manifest, promise) + field_failures(manifest))
-    if TABLE not in manifest and data_file_of(folder, manifest) is None:
-        return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
-        released = read_released(folder, manifest, promise, read)
+        stated = TableManifest.of(manifest)
+        if not is_complete(folder, stated):
+            return Verdict(False, "the files were looked for", (), tuple(failures))
+        frame = None if stated.table is not None else read_released(folder, stated)
     except InputError as error:
-        if TABLE in manifest:
-            raise
-        return Verdict(False, "the data file was read", (), (*failures, error.message.rstrip(".")))
-    frame, source, ladders, stayed = around.reduced(released), None, None, columns_that_stayed(manifest)
-    if original is not None:
-        if manifest["settings"].get("escape_formulas"):
-            original = without_formulas(original)
-        original = original.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
-        source = source_of(around.reduced(original), manifest, promise, hierarchies or {})
-        limit = _stated(lambda: allowed_suppression(manifest, n_records(original)))
-        promise = replace(promise, limit=limit)
-        ladders = _ladders_of_released(frame, source, manifest, promise, hierarchies or {})
-    people = _populations(populations or {}, manifest, promise, hierarchies or {})
-    verdict = verify(frame, promise, source, people)
+        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
+    if frame is None:
+        frame = _counted(stated, counted)
+    verdict = check_table(frame, stated, expectation, original)
+    if tuple(table_columns(frame)) == tuple(stated.columns):
+        failures += codebook_failures(folder, codebook(frame, stated), stated)
+        shown = shown_of_release(frame, stated)
+        failures += [] if shown is None else report_failures(folder, manifest, shown)
+    every = (*verdict.failures, *failures)
+    checks = verdict.checks if every else (*verdict.checks, *checked(stated, original))
+    return _in_its_place(Verdict(not every, verdict.how, checks, every), stated)
+
+
+def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
+    """Return what was checked besides the table, where all of it holds."""
+    is_known = stated.suppressed == 0 or promise_of(stated).has_one_policy  # which records were released
+    is_compared = original.frame is not None and is_known
+    losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
+    return (
+        "files are as they were released, and no others are there",
+        "the manifest does not contradict itself",
+        "the codebook lists what was released, and nothing else",
+        "figures of risk follow from the released records",
+        losses if stated.utility.exact else "losses are estimates, which were not recomputed",
+    )
+
+
+def _in_its_place(verdict: Verdict, stated: TableManifest) -> Verdict:
+    """The verdict in words for where the records are; columns that stay in a database are not looked at."""
+    if stated.table is None:
+        return verdict
+    how = verdict.how.replace("from the released file", "from counts of the protected table in its database")
+    checks = verdict.checks
+    if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
+        others = [check for check in checks if check != OTHERS_AS_RECORDED]
+        checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
+    return replace(verdict, how=how, checks=checks)
+
+
+def is_complete(folder: Path, stated: TableManifest) -> bool:
+    """Return whether the files are there that the rest is checked by."""
+    names = [CODEBOOK] if stated.table is not None else [CODEBOOK, stated.data_file or ""]
+    return all(os.path.isfile(folder / each) for each in names)
+
+
+def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
+    """Return the records of the data file; runs of them where there are many.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    path = folder / (stated.data_file or "")
+    delimiter, promise = delimiter_of(path, stated), promise_of(stated)
+    if is_large(path):
+        return read_runs(path, delimiter, promise.id if promise.numbered else None)
+    return read_data(path, delimiter)
+
+
+def delimiter_of(path: Path, stated: TableManifest) -> str | None:
+    """Return what separates the cells of a data file; None where it is not CSV."""
+    return stated.settings.delimiter if path.suffix == ".csv" else None
+
+
+def _counted(stated: TableManifest, counted: Callable[[TableManifest], pl.DataFrame] | None) -> pl.DataFrame:
+    if counted is None:
+        name = "" if stated.table is None else stated.table.name
+        raise InputError(
+            f"The records of this release are in the table {name} of a database. Name the database with --engine, to "
+            "have them counted there."
+        )
+    return counted(stated)
+
+
+def check_table(
+    frame: pl.DataFrame, stated: TableManifest, expectation: Expectation, original: TableOriginal
+) -> Verdict:
+    """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
+    promise, source, ladders = promise_of(stated), None, None
+    stayed = () if stated.table is None else stated.table.not_counted
+    if original.frame is not None:
+        given = without_formulas(original.frame) if stated.settings.escape_formulas else original.frame
+        given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
+        source = source_of(given, stated, original.hierarchies)
+        promise = replace(promise, limit=stated.settings.allowed_suppression(n_records(given)))
+        ladders = _ladders_of_released(frame, source, stated, original.hierarchies)
+    verdict = verify(frame, promise, source, _populations(original, stated))
     check_columns(expectation.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in expectation.quasi_identifiers if column in stayed]:
         raise InputError(
             f"Classes by {', '.join(uncounted)} were not counted: the values of these columns stay in the database. "
             "Expect something of the others, or count there."
         )
-    if tuple(table_columns(frame)) == promise.columns and not any("roles" in failure for failure in failures):
-        failures += _stated(lambda: _codebook_failures(folder, frame, manifest, around))
-        failures += _stated(lambda: figure_failures(frame, manifest, promise, ladders))
-        records = released_texts(frame, promise)
-        if records.height:
-            hidden = {promise.id if promise.numbered else None, around.column}
-            skipped = {around.column, *promise.averaged}
-            shown = shown_of_records(records, list(promise.levels), skipped, promise.k, hidden)
-            failures += report_failures(folder, manifest, around.shown(shown))
-        failures += _expectation_failures(frame, manifest, promise, expectation)
-    checks = (
-        verdict.checks if failures else (*verdict.checks, *_checked(is_exact(manifest, promise), ladders is not None))
-    )
-    how = said_of_database(verdict.how) if TABLE in manifest else verdict.how
-    if unseen := [column for column in stayed if column != promise.id]:
-        others = [check for check in checks if check != OTHERS_AS_RECORDED]
-        checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
-    return Verdict(verdict.holds and not failures, how, checks, (*verdict.failures, *failures))
+    failures = [*verdict.failures]
+    if tuple(table_columns(frame)) == promise.columns and (records := released_texts(frame, promise)).height:
+        wrong = _wrong_figures(records, stated, promise, ladders)
+        failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
+        failures += _expectation_failures(records, stated, expectation)
+    return Verdict(not failures, verdict.how, verdict.checks, tuple(failures))
 
 
-def _checked(is_exact: bool, has_original: bool) -> tuple[str, ...]:
-    """What was checked besides the table, where all of it holds."""
-    losses = "losses follow from the original and the released records" if has_original else "losses fit each other"
-    return (
-        "files are as they were released, and no others are there",
-        "the manifest does not contradict itself",
-        "the codebook lists what was released, and nothing else",
-        "figures of risk follow from the released records",
-        losses if is_exact else "losses are estimates, which were not recomputed",
-    )
+def _wrong_figures(
+    records: pl.DataFrame, stated: TableManifest, promise: Promise, ladders: Mapping[str, Ladder] | None
+) -> list[str]:
+    """The figures of a manifest that do not follow from the records, or from each other, by name."""
+    known = ladders if ladders is not None and stated.utility.exact else {}
+    known = {column: ladder for column, ladder in known.items() if column not in promise.averaged}
+    sizes = class_sizes(records, list(promise.levels))
+    return [
+        *facts_of(records, stated.settings).differing(stated),
+        *differing_losses(records, sizes, stated, promise, known),
+    ]
 
 
-def _stated(read: Callable[[], T]) -> T:
-    return stated(read, "a table")
+def _expectation_failures(records: pl.DataFrame, stated: TableManifest, expectation: Expectation) -> list[str]:
+    """What the recipient asks for beyond the manifest; without a class size, that which the rules ask for."""
+    columns: Sequence[str] = expectation.quasi_identifiers or tuple(stated.quasi_identifiers)
+    k = expectation.k or max(rule.class_size for rule in stated.guarantee.rules)
+    sizes = class_sizes(records, columns).sort()
+    small = len(sizes.filter(sizes < k))
+    if not small:
+        return []
+    return [f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"]
 
 
-def source_of(
-    frame: pl.DataFrame, manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
-) -> Original:
+def shown_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> Shown | None:
+    """Return what the report shows of released records beside the manifest; None where there are none.
+
+    Parameters
+    ----------
+    without : a column of which nothing is shown, as another part of the report does
+    """
+    promise = promise_of(stated)
+    records = released_texts(frame, promise)
+    if not records.height:
+        return None
+    hidden = {promise.id if promise.numbered else None, without}
+    return shown_of_records(records, list(promise.levels), {without, *promise.averaged}, promise.k, hidden)
+
+
+def codebook_failures(folder: Path, expected: pl.DataFrame, stated: TableManifest) -> list[str]:
+    """Return how the codebook of a folder differs from the one that the release must have; as counts."""
+    try:
+        listed = read_data(folder / CODEBOOK, ",")
+    except InputError as error:
+        return [error.message.rstrip(".")]
+    if listed.columns != expected.columns:
+        return [f"{CODEBOOK} lacks its columns"]
+    if listed.equals(expected):
+        return []
+    failures = []
+    for name, column in stated.columns.items():
+        released, told = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))
+        if told != released:
+            failures.append(
+                f"column {name!r} has {len(released - told)} labels that the codebook does not list at level "
+                f"{getattr(column, 'level', None)}, and lacks {len(told - released)} that it lists"
+            )
+    return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
+
+
+def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
     """Return a table as that which a release was made from, its hierarchies bound to its values.
 
     Raises
@@ -157,22 +245,20 @@ def source_of(
     InputError
         It lacks a column, or a hierarchy is missing or does not cover it.
     """
+    promise = promise_of(stated)
     check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
-    ladders = _ladders(frame, manifest, promise, hierarchies)
     groups = {}
     for rule in promise.rules:
         if "hierarchy" in rule and rule["column"] in frame.columns:
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_ladders(frame, {column: hierarchy})[column]
-    return Original(frame, ladders, groups)
+    return Original(frame, _ladders(frame, stated, hierarchies), groups)
 
 
-def _populations(
-    frames: Mapping[str, pl.DataFrame], manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
-) -> dict[str, Population]:
-    asked = {rule["population"] for rule in promise.rules if "population" in rule}
-    strange = sorted(frames.keys() - asked)
+def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Population]:
+    asked = {str(rule["population"]) for rule in promise_of(stated).rules if "population" in rule}
+    strange = sorted(original.populations.keys() - asked)
     if strange:
         raise InputError(
             f"No rule of the release compares with the population {strange[0]}. Its rules name: "
@@ -180,34 +266,42 @@ def _populations(
             file=strange[0],
         )
     people = {}
-    for name, frame in frames.items():
-        check_columns(list(promise.levels), frame.columns, f"the population {name}")
-        people[name] = Population(frame, _ladders(frame, manifest, promise, hierarchies))
+    for name, frame in original.populations.items():
+        check_columns(list(stated.quasi_identifiers), frame.columns, f"the population {name}")
+        people[name] = Population(frame, _ladders(frame, stated, original.hierarchies))
     return people
 
 
-def _ladders(
-    frame: pl.DataFrame, manifest: Manifest, promise: Promise, hierarchies: Mapping[str, Hierarchy]
-) -> dict[str, Ladder]:
+def _ladders(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Ladder]:
     """Ladders of the quasi-identifiers, bound to the values of a table."""
-    chosen = {
-        column: hierarchies[column] if column in hierarchies else _built(manifest, column) for column in promise.levels
-    }
+    chosen = {}
+    for name, column in stated.quasi_identifiers.items():
+        # The words of the manifest may name a builder, but no file of this machine.
+        words, is_file = stated.settings.hierarchies[name], column.hierarchy == "file"
+        chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
     ladders = bound_ladders(frame, chosen)
-    for column, level in promise.levels.items():
-        if not level < ladders[column].n_levels:
-            raise InputError(f"The manifest states level {level} of column {column!r}, which its hierarchy lacks.")
+    for name, level in promise_of(stated).levels.items():
+        if not level < ladders[name].n_levels:
+            raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
     return ladders
 
 
+def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
+    name, colon, _ = spec.partition("/")[0].partition(":")
+    if is_file or name not in BUILDERS or not (colon or "/" not in spec):
+        raise InputError(
+            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
+            f"--hierarchies DIR or --qi {column}=FILE.",
+            column=column,
+        )
+    return parse_hierarchy(spec)
+
+
 def _ladders_of_released(
-    frame: pl.DataFrame,
-    source: Original,
-    manifest: Manifest,
-    promise: Promise,
-    hierarchies: Mapping[str, Hierarchy],
+    frame: pl.DataFrame, source: Original, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, Ladder] | None:
     """Ladders bound to the values of those original records that were released; None where it is not known which."""
+    promise = promise_of(stated)
     if promise.suppressed == 0:
         return source.ladders
     if promise.recoded or promise.averaged or tuple(table_columns(frame)) != promise.columns:
@@ -223,63 +317,4 @@ def _ladders_of_released(
     classes = released_texts(frame, promise).select(list(promise.levels)).unique()
     every = pl.DataFrame(labels).with_row_index("record")
     rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)["record"]
-    return _ladders(source.frame[rows.sort()], manifest, promise, hierarchies)
-
-
-def _built(manifest: Manifest, column: str) -> Hierarchy:
-    """The hierarchy of a column by the words of the manifest, which may name a builder but no file of this machine."""
-    settings = manifest.get("settings")
-    specs = settings.get("hierarchies") if isinstance(settings, dict) else None
-    spec = specs.get(column) if isinstance(specs, dict) else None
-    if not isinstance(spec, str):
-        raise InputError(f"The manifest does not name the hierarchy of column {column!r}.", column=column)
-    return _by_words(column, spec, is_file=manifest["columns"][column].get("hierarchy") == "file")
-
-
-def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
-    name, colon, _ = spec.partition("/")[0].partition(":")
-    if is_file or name not in BUILDERS or not (colon or "/" not in spec):
-        raise InputError(
-            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
-            f"--hierarchies DIR or --qi {column}=FILE.",
-            column=column,
-        )
-    return parse_hierarchy(spec)
-
-
-def _codebook_failures(folder: Path, frame: pl.DataFrame, manifest: Manifest, around: Around) -> list[str]:
-    """How the codebook differs from the one that the release must have; as counts."""
-    book = folder / CODEBOOK
-    if not os.path.isfile(book):
-        return [f"{CODEBOOK} is missing"]
-    expected = around.codebook(codebook_of(frame, manifest))
-    try:
-        listed = read_data(book, ",")
-    except InputError as error:
-        return [error.message.rstrip(".")]
-    if listed.columns != expected.columns:
-        return [f"{CODEBOOK} lacks its columns"]
-    if listed.equals(expected):
-        return []
-    failures = []
-    for column, described in manifest["columns"].items():
-        released, told = (set(rows.filter(pl.col("column") == column)["label"]) for rows in (expected, listed))
-        if told != released:
-            failures.append(
-                f"column {column!r} has {len(released - told)} labels that the codebook does not list at level "
-                f"{described.get('level')}, and lacks {len(told - released)} that it lists"
-            )
-    return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
-
-
-def _expectation_failures(
-    frame: pl.DataFrame, manifest: Manifest, promise: Promise, expectation: Expectation
-) -> list[str]:
-    """What the recipient asks for beyond the manifest; without a class size, that which the rules ask for."""
-    columns: Sequence[str] = expectation.quasi_identifiers or tuple(promise.levels)
-    k = expectation.k or max(rule.class_size for rule in rules_of(manifest))
-    sizes = class_sizes(frame, promise, columns)
-    small = len(sizes.filter(sizes < k))
-    if not small:
-        return []
-    return [f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"]
+    return _ladders(source.frame[rows.sort()], stated, hierarchies)

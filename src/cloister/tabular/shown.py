@@ -11,7 +11,7 @@ from cloister.io import as_text, records_of, table_columns, with_records_of
 from cloister.report_figures import Counted, Counts, Shown, label_counts
 
 from .data import EncodedTable, ProtectedTable, TableRequest
-from .measure import class_sizes
+from .facts import class_sizes
 
 DATA = "data"
 

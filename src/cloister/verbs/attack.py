@@ -31,6 +31,8 @@ from cloister.release import Release
 from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
 from cloister.results import Manifest
 from cloister.sources import read_table
+from cloister.table_with_codes.manifest import TableWithCodesManifest
+from cloister.tabular.manifest import TableManifest
 from cloister.trajectories.recheck import TrajectoriesOriginal
 from cloister.trajectories.request import GivenTrajectories
 from cloister.trajectories.sequences import Trajectories
@@ -186,8 +188,9 @@ def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, s
     frame = _frame(original, manifest, known.words)
     if WITH_CODES in manifest:
         missing = known.words.missing
-        return open_table_with_codes(folder, manifest, frame, known.hierarchies, known.secret(), missing)
-    return open_table(folder, manifest, frame, known.hierarchies, known.secret())
+        both = TableWithCodesManifest.of(manifest)
+        return open_table_with_codes(folder, both, frame, known.hierarchies, known.secret(), missing)
+    return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
 
 
 def _frame(original: Any, manifest: Manifest, words: Words) -> pl.DataFrame:

@@ -87,7 +87,7 @@ def test_a_release_that_does_not_hold_is_found_out(files, capsys):
     told = json.loads((files / "release" / "release.json").read_text())
     (files / "release" / "release.json").write_text(json.dumps(told | {"attack": {"note": "Q900"}}))
     assert run(["verify", "release"]) == 1
-    assert "wrong attack" in capsys.readouterr().err
+    assert "attack, which has unknown keys" in capsys.readouterr().err
 
 
 def test_the_parts_of_a_job_are_attacked_together(files, capsys):

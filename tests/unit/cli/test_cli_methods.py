@@ -147,13 +147,13 @@ def test_no_safe_release(spread, refused):
 
 
 TAMPERED = {
-    "method": (lambda m: m.update(method="mondrian"), "the method does not fit"),
-    "unknown method": (lambda m: m.update(method="magic"), "the method does not fit"),
-    "one level": (lambda m: m["columns"]["age"].update(level=0), "the method does not fit"),
+    "method": (lambda m: m.update(method="mondrian"), "release says: method"),
+    "unknown method": (lambda m: m.update(method="magic"), "release says: method"),
+    "one level": (lambda m: m["columns"]["age"].update(level=0), "columns.age.quasi-identifier.level"),
     "fewer levels": (lambda m: m["columns"]["age"].update(levels=[0], level=0), "codebook"),
-    "no levels": (lambda m: m["columns"]["age"].update(levels=[]), "lacks what a table must promise"),
-    "levels unsorted": (lambda m: m["columns"]["age"].update(levels=[3, 0]), "lacks what a table must promise"),
-    "other columns searched": (lambda m: m["search"].update(levels={"age": 0}), "search.levels are not"),
+    "no levels": (lambda m: m["columns"]["age"].update(levels=[]), "columns.age.quasi-identifier.levels"),
+    "levels unsorted": (lambda m: m["columns"]["age"].update(levels=[3, 0]), "columns.age.quasi-identifier.levels"),
+    "other columns searched": (lambda m: m["search"].update(levels={"age": 0}), "search.levels"),
     "full-domain": (
         lambda m: (
             m.update(method="full-domain"),
@@ -161,7 +161,7 @@ TAMPERED = {
             [m["columns"][c].pop("levels") for c in ("age", "sex", "zip")],
             [m["columns"][c].update(level=1) for c in ("age", "sex", "zip")],
         ),
-        "search.levels are not",
+        "search.levels",
     ),
 }
 

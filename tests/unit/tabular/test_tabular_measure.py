@@ -9,7 +9,8 @@ from cloister.privacy import KAnonymity
 from cloister.results import Utility
 from cloister.risk.prosecutor import measure_risk
 from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.measure import class_sizes, confirm_loss, measure_utility
+from cloister.tabular.facts import class_sizes
+from cloister.tabular.measure import confirm_loss, measure_utility
 from cloister.utility import ARX
 
 RELEASED = pl.DataFrame({"age": ["young"] * 5 + ["old"] * 3, "sex": ["F"] * 2 + ["M"] * 3 + ["F"] * 3})

@@ -35,50 +35,53 @@ def refused(folder, manifest, words):
 
 
 FIELDS = {
-    "optimal as a number": (("search", "optimal", 1), "search.optimal that is neither"),
-    "optimal as text": (("search", "optimal", "x"), "search.optimal that is neither"),
-    "no optimal": (("search", "optimal", None), "search.optimal that is neither"),
-    "a bound above the loss": (("search", "bound", 0.99), "search.bound that is no bound"),
-    "a bound below 0": (("search", "bound", -0.1), "search.bound that is no bound"),
-    "a bound that is no number": (("search", "bound", float("nan")), "search.bound that is no bound"),
-    "a bound in a list": (("search", "bound", [0]), "search.bound that is no bound"),
-    "a bound that is true": (("search", "bound", False), "search.bound that is no bound"),
-    "a gap above 1": (("search", "gap", 1.5), "search.gap that is not between 0 and 1"),
-    "a gap of another form": (("search", "gap", {"a": 1}), "search.gap that is not between 0 and 1"),
-    "a gap beside a proof": (("search", "gap", 0.5), "search.gap that is not 0"),
-    "no gap beside a proof": (("search", "gap", None), "search.gap that is not 0"),
-    "nothing counted": (("search", "lattice", "many"), "search.lattice that counts nothing"),
-    "more said of the search": (("search", "zzz", 1), "1 unknown keys in search"),
-    "more said of the settings": (("settings", "zzz", 1), "1 unknown keys in settings"),
-    "more said of the guarantee": (("guarantee", "zzz", 1), "1 unknown keys in guarantee"),
-    "more said of a quasi-identifier": (("columns", "age", "zzz", 1), "1 unknown keys of column 'age'"),
-    "a level of what has none": (("columns", "dx", "level", 1), "1 unknown keys of column 'dx'"),
-    "no settings.rest": (("settings", "rest", "all"), "wrong settings.rest"),
-    "a suppression of text": (("settings", "time_limit", "PATIENT"), "wrong settings.time_limit"),
-    "weights of a sentence": (("settings", "weights", {"k = 500 holds": 1.0}), "name other columns than quasi"),
-    "a switch of another kind": (("settings", "keep_suppressed", 0), "wrong settings.keep_suppressed"),
-    "bounds of another form": (("settings", "level_bounds", {"age": "x"}), "wrong settings.level_bounds"),
-    "a search in a sentence": (("settings", "search", "x y"), "wrong settings.search"),
-    "columns that are none": (("settings", "not_released", [[1]]), "wrong settings.not_released|lacks what a table"),
+    "optimal as a number": (("search", "optimal", 1), "search.optimal"),
+    "optimal as text": (("search", "optimal", "x"), "search.optimal"),
+    "no optimal": (("search", "optimal", None), "search.optimal"),
+    "a bound above the loss": (("search", "bound", 0.99), "search.bound"),
+    "a bound below 0": (("search", "bound", -0.1), "search.bound"),
+    "a bound that is no number": (("search", "bound", float("nan")), "search.bound"),
+    "a bound in a list": (("search", "bound", [0]), "search.bound"),
+    "a bound that is true": (("search", "bound", False), "search.bound"),
+    "a gap above 1": (("search", "gap", 1.5), "search.gap"),
+    "a gap of another form": (("search", "gap", {"a": 1}), "search.gap"),
+    "a gap beside a proof": (("search", "gap", 0.5), "search.gap"),
+    "no gap beside a proof": (("search", "gap", None), "search.gap"),
+    "nothing counted": (("search", "lattice", "many"), "search.lattice"),
+    "more said of the search": (("search", "zzz", 1), "search, which has unknown keys"),
+    "more said of the settings": (("settings", "zzz", 1), "settings, which has unknown keys"),
+    "more said of the guarantee": (("guarantee", "zzz", 1), "guarantee, which has unknown keys"),
+    "more said of a quasi-identifier": (
+        ("columns", "age", "zzz", 1),
+        "quasi-identifier, which has unknown keys",
+    ),
+    "a level of what has none": (("columns", "dx", "level", 1), "columns.dx.sensitive, which has unknown keys"),
+    "no settings.rest": (("settings", "rest", "all"), "settings.rest"),
+    "a suppression of text": (("settings", "time_limit", "PATIENT"), "settings.time_limit"),
+    "weights of a sentence": (("settings", "weights", {"k = 500 holds": 1.0}), "settings.weights"),
+    "a switch of another kind": (("settings", "keep_suppressed", 0), "settings.keep_suppressed"),
+    "bounds of another form": (("settings", "level_bounds", {"age": "x"}), "settings.level_bounds"),
+    "a search in a sentence": (("settings", "search", "x y"), "settings.search"),
+    "columns that are none": (("settings", "not_released", [[1]]), "settings.not_released"),
     "hierarchies of another form": (
         ("settings", "hierarchies", "age", 1),
-        "wrong settings.hierarchies|does not name the hierarchy",
+        "settings.hierarchies",
     ),
-    "a path": (("settings", "source", "/home/user/patients.csv"), "wrong settings.source"),
-    "a seed of text": (("seed", "PATIENT"), "wrong seed"),
-    "a date in words": (("created", "on Friday"), "wrong created"),
-    "a host": (("machine", "host", "ward7"), "wrong machine"),
-    "more seconds": (("seconds", "zzz", 1.0), "wrong seconds"),
-    "seconds in words": (("seconds", "read", "few"), "wrong seconds"),
-    "checks in words": (("guarantee", "checks", ["Certified by NIST"]), "1 unknown keys in guarantee"),
-    "a way in words": (("guarantee", "verified_how", "by NIST"), "1 unknown keys in guarantee"),
-    "another sentence": (("guarantee", "sentences", ["Nobody is in it"]), "guarantee.sentences do not say"),
+    "a path": (("settings", "source", "/home/user/patients.csv"), "settings.source"),
+    "a seed of text": (("seed", "PATIENT"), "release says: seed"),
+    "a date in words": (("created", "on Friday"), "release says: created"),
+    "a host": (("machine", "host", "ward7"), "machine, which has unknown keys"),
+    "more seconds": (("seconds", "zzz", 1.0), "seconds"),
+    "seconds in words": (("seconds", "read", "few"), "seconds"),
+    "checks in words": (("guarantee", "checks", ["Certified by NIST"]), "guarantee, which has unknown keys"),
+    "a way in words": (("guarantee", "verified_how", "by NIST"), "guarantee, which has unknown keys"),
+    "another sentence": (("guarantee", "sentences", ["Nobody is in it"]), "guarantee, which has unknown keys"),
     "patients in words": (("guarantee", "one_row_per_patient", "as P17 is"), "guarantee.one_row_per_patient"),
-    "a hierarchy in words": (("settings", "hierarchies", "age", "P17 is in row 1"), "hierarchies|came from a file"),
-    "a kind in words": (("columns", "age", "hierarchy", "P17 is in row 1"), "hierarchies|came from a file"),
+    "a hierarchy in words": (("settings", "hierarchies", "age", "P17 is in row 1"), "settings.hierarchies"),
+    "a kind in words": (("columns", "age", "hierarchy", "P17 is in row 1"), "settings.hierarchies"),
     "a version in words": (("cloister", "the newest one"), "reads its own releases alone"),
-    "more said": (("zzz", 1), "release.json has 1 unknown key"),
-    "a loss more": (("utility", "losses", "dm_star", 0.5), "does not: utility.losses$|does not: utility.losses[.;]"),
+    "more said": (("zzz", 1), "release says: its keys"),
+    "a loss more": (("utility", "losses", "dm_star", 0.5), "utility.losses"),
 }
 
 
@@ -100,7 +103,7 @@ def test_what_every_release_says_must_be_there(tmp_path):
     manifest = written(tmp_path / "release")
     del manifest["settings"]["rest"], manifest["seed"]
 
-    refused(tmp_path / "release", manifest, "lacks 1 key of settings.*a wrong seed")
+    refused(tmp_path / "release", manifest, "release says: seed, settings.rest")
 
 
 def test_keys_stand_once(tmp_path):
@@ -119,7 +122,7 @@ def test_losses_are_all_told(tmp_path, name):
     manifest = written(tmp_path / "release")
     del manifest["utility"]["losses"][name]
 
-    refused(tmp_path / "release", manifest, "does not: .*utility.losses")
+    refused(tmp_path / "release", manifest, "release says: (utility.loss, )?utility.losses")
 
 
 def test_a_bound_is_no_loss_more(tmp_path):
@@ -127,7 +130,7 @@ def test_a_bound_is_no_loss_more(tmp_path):
     manifest = written(tmp_path / "release")
     del manifest["search"]["bound"]
 
-    refused(tmp_path / "release", manifest, "release.json lacks search.bound")
+    refused(tmp_path / "release", manifest, "release says: search.bound")
 
 
 @pytest.mark.parametrize("name", ["iyengar", "arx", "precision", "discernibility", "average_class_size"])

@@ -1,0 +1,172 @@
+"""What is published of a table that was protected, and what its custodian alone may see."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from cloister.results import SearchResult, Utility
+from cloister.utility import ENTROPY
+
+from .data import Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .facts import TableFacts
+from .manifest import (
+    ASSUMED,
+    LOCAL_RECODING,
+    MERGED,
+    UNIQUE,
+    ColumnUtility,
+    PublishedSettings,
+    QuasiIdentifierColumn,
+    RecordedColumn,
+    TableGuarantee,
+    TableIdColumn,
+    TableSearch,
+    TableSections,
+    TableUtility,
+    record_counts,
+)
+from .options import FULL_DOMAIN
+
+ROUNDED = 100
+"""Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
+
+
+def described(
+    settings: PublishedSettings,
+    roles: Mapping[str, Role],
+    request: TableRequest,
+    protected: ProtectedTable,
+    facts: TableFacts,
+    utility: Utility,
+) -> TableSections:
+    """Return the part of ``release.json`` that is particular to a table that was verified.
+
+    A number of suppressed records below k is masked; so is the number of records of the input, because each would give
+    the other away. For the same reason losses are then worked out from the released records alone and rounded up, and
+    bound and gap are left out.
+
+    Parameters
+    ----------
+    utility : as far as a recipient may know it
+    """
+    is_masked = is_withheld(protected.suppressed, request.k)
+    search: dict[str, Any] = {}
+    if protected.search is not None:
+        search["search"] = _search(protected.search, roles, request, utility, is_masked=is_masked)
+    return TableSections(
+        shape="table",
+        method=_method_name(request),
+        settings=settings,
+        columns=_columns(roles, request, protected),
+        records=record_counts(protected.suppressed, facts.released, request.k),
+        guarantee=TableGuarantee(
+            rules=request.rules,
+            verified=True,
+            one_row_per_patient=UNIQUE if request.id is not None else ASSUMED,
+        ),
+        utility=_utility(utility, facts, is_masked=is_masked),
+        risk=facts.risk,
+        **search,
+    )
+
+
+def settings_of(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
+    """Return what was asked of a table; the delimiter is set where a file is written."""
+    search = "fixed" if request.levels is not None else request.search_name
+    return PublishedSettings.model_validate(
+        {
+            "source": source,
+            "k": request.k,
+            "rules": tuple(rule.words() for rule in request.rules),
+            "suppression": float(request.suppression),
+            "loss": request.loss.name,
+            "weights": dict(request.weights),
+            "search": search if request.method == FULL_DOMAIN else None,
+            "local_recoding": request.local_recoding,
+            "merge_bound": request.merge_bound,
+            "microaggregate": dict(request.microaggregate),
+            "time_limit": request.time_limit,
+            "rest": request.rest,
+            "ids": str(request.ids) if request.id is not None else None,
+            "keep_suppressed": request.keep_suppressed,
+            "escape_formulas": request.escape_formulas,
+            "hierarchies": {column: wanted.hierarchy.spec for column, wanted in request.quasi_identifiers.items()},
+            "level_bounds": {
+                column: (wanted.lowest, wanted.highest)
+                for column, wanted in request.quasi_identifiers.items()
+                if wanted.lowest or wanted.highest is not None
+            },
+            "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
+        }
+    )
+
+
+def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
+    """Return what the manifest does not say; for the custodian."""
+    search = protected.search
+    proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
+    return {"records": records, "suppressed": protected.suppressed, "loss": protected.loss} | proof
+
+
+def _method_name(request: TableRequest) -> Any:
+    if request.local_recoding:
+        return LOCAL_RECODING
+    return MERGED if request.method == FULL_DOMAIN and request.merge_bound is not None else request.method
+
+
+def _columns(
+    roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable
+) -> dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn]:
+    columns: dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn] = {}
+    for name, role in roles.items():
+        if role is Role.QUASI_IDENTIFIER:
+            levels = protected.levels[name]
+            told: dict[str, Any] = {
+                "role": str(role),
+                "hierarchy": request.quasi_identifiers[name].hierarchy.kind,
+                "level": levels[0] if len(levels) == 1 else None,
+            }
+            told |= {} if request.has_one_policy else {"levels": levels}
+            told |= {"average": request.microaggregate[name]} if name in request.microaggregate else {}
+            columns[name] = QuasiIdentifierColumn.model_validate(told)
+        elif role in (Role.SENSITIVE, Role.KEPT):
+            columns[name] = RecordedColumn.model_validate({"role": str(role)})
+        elif role is Role.IDENTIFIER and request.ids is not Ids.DROP:
+            columns[name] = TableIdColumn.model_validate({"role": str(role), "ids": str(request.ids)})
+    return columns
+
+
+def _utility(utility: Utility, facts: TableFacts, *, is_masked: bool) -> TableUtility:
+    def shown(loss: float) -> float:
+        return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
+
+    return TableUtility(
+        loss=shown(utility.loss),
+        exact=utility.exact,
+        losses={name: shown(loss) for name, loss in utility.losses.items()},
+        columns={
+            one.column: ColumnUtility.model_validate(
+                {"loss": shown(one.loss), "top": one.top, "labels": facts.labels[one.column]}
+                | ({} if one.variance_lost is None else {"variance_lost": one.variance_lost})
+            )
+            for one in utility.columns
+        },
+    )
+
+
+def _search(
+    found: SearchResult, roles: Mapping[str, Role], request: TableRequest, utility: Utility, *, is_masked: bool
+) -> TableSearch:
+    """What was searched; bound and gap in hundredths, to the safe side, where the loss is not proven optimal."""
+    # What was proven of the policy says nothing of classes that were merged afterwards.
+    optimal = found.optimal and request.merge_bound is None
+    is_hidden = is_masked or request.levels is not None or not request.has_one_policy or request.loss is ENTROPY
+    bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
+    return TableSearch(
+        levels={column: found.levels[column] for column in roles if column in found.levels},
+        lattice=found.lattice,
+        checked=None,  # how long a search takes depends on records that are not released
+        optimal=optimal,
+        bound=bound,
+        gap=0.0 if optimal else None if is_hidden else math.ceil(found.gap * ROUNDED) / ROUNDED,
+    )
