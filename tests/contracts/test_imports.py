@@ -90,6 +90,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "manifest",
         "settings",
         "sources",
         "typed_toml",

@@ -96,10 +96,30 @@ class ManifestHead(Section):
 
 S = TypeVar("S", bound=Section)
 
+
+class MisfitError(ValueError):
+    """Parts of a manifest that do not fit each other."""
+
+    def __init__(self, parts: list[str]) -> None:
+        super().__init__(f"{parts} do not fit")
+        self.parts = parts
+
+
+def fitting(section: S, fits: Mapping[str, bool]) -> S:
+    """Return a section if each of its parts fits the others; for validators.
+
+    Parameters
+    ----------
+    fits : by names of parts, which messages hold
+    """
+    if not all(fits.values()):
+        raise MisfitError([part for part, fit in fits.items() if not fit])
+    return section
+
+
 UNTYPED = {
     "table": frozenset({"search", "codes", "table"}),
     "codes": frozenset({"clusters"}),
-    "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),
 }
 """Shapes whose manifests have no types of their own yet, and the keys that they may have beside those of all."""
 
@@ -110,14 +130,13 @@ GUARANTEE = frozenset({"rules", "sentences", "verified", "one_row_per_patient"})
 def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
     """Return what JSON says as a section, or None and the places where it says something else; quotes no value."""
     try:
-        text = json.dumps(content, sort_keys=True)
-        found = kind.model_validate_json(text)
-        if json.dumps(found.published(), sort_keys=True) == text:
+        found = kind.model_validate_json(json.dumps(content))
+        if json.dumps(found.published(), sort_keys=True) == json.dumps(content, sort_keys=True):
             return found, []
         return None, ["numbers in place of true or false"]  # which are equal in Python
     except ValidationError as error:
-        return None, sorted({_place(one["loc"], one["type"]) for one in error.errors(include_url=False)})
-    except (ValueError, RecursionError):
+        return None, sorted({place for one in error.errors(include_url=False) for place in _places(one)})
+    except (ValueError, ArithmeticError, RecursionError):
         return None, ["its text"]
 
 
@@ -145,8 +164,24 @@ def _part(manifest: Manifest, name: str) -> Mapping[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
+def _places(error: Mapping[str, Any]) -> list[str]:
+    """Name the places of an error: of parts that do not fit each other, each of these."""
+    found = error.get("ctx", {}).get("error")
+    if isinstance(found, MisfitError):
+        above = _place(error["loc"], "") if error["loc"] else ""
+        return [f"{above}.{part}".removeprefix(".") for part in found.parts]
+    return [_place(error["loc"], error["type"])]
+
+
 def _place(path: tuple[int | str, ...], kind: str) -> str:
     """Name the place of an error; an unknown key may be any text, and only its parent is named."""
-    known = [str(part) for part in (path[:-1] if kind == "extra_forbidden" else path)]
+    fields = _fields(Section)
+    known = [str(part) for part in path if isinstance(part, int) or part in fields]
     name = ".".join(known) or "its keys"
     return f"{name}, which has unknown keys" if kind == "extra_forbidden" and known else name
+
+
+def _fields(kind: type[Section]) -> set[str]:
+    """Names of the fields of all sections; other keys may be values, and no message holds them."""
+    own = {field.alias or name for name, field in kind.model_fields.items()}
+    return own.union(*(_fields(one) for one in kind.__subclasses__()))
