@@ -1,8 +1,10 @@
 """Patients and claims made up as numbers, small by Hypothesis and large by NumPy, and the same as plain lists."""
 
 import numpy as np
+import polars as pl
 from hypothesis import strategies as st
 
+from cloister.claims.data_file import ClaimsForm, WrittenClaims
 from cloister.claims.encode import EncodedClaims, EncodedColumn
 
 
@@ -74,6 +76,35 @@ def numbered(name, values, size, widths):
     losses = np.linspace(0, 1, len(levels))[:, None] * np.ones(size)
     labels = tuple(tuple(f"{name}-{j}-{v}" for v in range(int(row.max()) + 1)) for j, row in enumerate(levels))
     return EncodedColumn(name, np.asarray(values, dtype=np.int32), levels, labels, losses)
+
+
+def written(released, levels):
+    """The two files of a release of all patients, without flags, and what their columns are."""
+    encoded, n = released.encoded, len(released.encoded.patients)
+    texts = [column.text_at(level) for column, level in zip(encoded.columns, levels, strict=True)]
+    ids = [str(number + 1) for number in range(encoded.n_patients)]
+    own = {"id": ids} | {column.name: texts[place] for place, column in enumerate(encoded.patients)}
+    rows, claims = np.flatnonzero(released.claims).tolist(), {"id": [ids[owner] for owner in encoded.owners]}
+    for h, column in enumerate(encoded.claims):
+        shown = zip(texts[n + h], released.cells[h].tolist(), strict=True)
+        claims[column.name] = [text if is_shown else None for text, is_shown in shown]
+    claims = {name: [cells[row] for row in rows] for name, cells in claims.items()}
+    frames = [pl.DataFrame(table, schema=dict.fromkeys(table, pl.String)) for table in (own, claims)]
+    return WrittenClaims(*frames), form_of([*own][1:], [*claims][1:])
+
+
+def form_of(patients, claims, more=()):
+    """The columns of a release with these quasi-identifiers, and some pseudonyms of claims."""
+    ids, flag = {"role": "identifier", "ids": "number"}, {"role": "flag"}
+    quasi = {"role": "quasi-identifier", "hierarchy": "suppress", "level": 0, "top": 1}
+    return ClaimsForm.model_validate(
+        {
+            "patients": {"id": ids} | dict.fromkeys(patients, quasi) | {"claims_truncated": flag},
+            "claims": {"id": ids, **dict.fromkeys(claims, quasi)}
+            | {f"sup_{name}": flag for name in claims}
+            | {name: {"role": "pseudonym", "numbered_with": name} for name in more},
+        }
+    )
 
 
 def constant_power(encoded, p):

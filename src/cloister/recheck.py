@@ -19,7 +19,6 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally
 from cloister.jobs.folder import is_job
 from cloister.jobs.recheck import recheck_job
-from cloister.manifest.head import UNTYPED, head_failures
 from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
 from cloister.privacy import KAnonymity
 from cloister.release_folder import TABLE, WITH_CODES, read_manifest
@@ -99,16 +98,16 @@ def verify_folder(
         )
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy, visits)
         given = original_codes(manifest, original, crosswalk, Words(missing, encoding, delimiter))
-        return _held(place, manifest, _recheck_codes(place, manifest, expected, given))
+        return _whole(place, _recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") == "trajectories":
         asked = None if k is None else KAnonymity(k).k
         words = Words(missing, encoding, delimiter)
         known = original_trajectories(manifest, original, crosswalk, side, hierarchies or {}, words)
-        return _held(place, manifest, recheck_trajectories(place, manifest, asked, known))
+        return _whole(place, recheck_trajectories(place, manifest, asked, known))
     if manifest.get("shape") == "claims":
         asked = None if k is None else KAnonymity(k).k
         both = original_claims(original, plan, crosswalk, Words(missing, encoding, delimiter))
-        return _held(place, manifest, recheck_claims(place, manifest, asked, both))
+        return _whole(place, recheck_claims(place, manifest, asked, both))
     if manifest.get("shape") != "table":
         raise InputError(
             f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
@@ -118,11 +117,11 @@ def verify_folder(
     people = {name: from_native(table).frame for name, table in (populations or {}).items()}
     given_table = TableOriginal(frame, hierarchies or {}, people)
     if WITH_CODES in manifest:
-        return _held(place, manifest, recheck_with_codes(place, manifest, expectation, m, given_table, missing))
+        return _whole(place, recheck_with_codes(place, manifest, expectation, m, given_table, missing))
     if database is not None and TABLE not in manifest:
         raise InputError(f"{place.name} holds its records itself. Leave out the address of a database.")
     counted = None if database is None else partial(released_in, database)
-    return _held(place, manifest, recheck_table(place, manifest, expectation, given_table, counted))
+    return _whole(place, recheck_table(place, manifest, expectation, given_table, counted))
 
 
 def _part(place: Path, database: str | None) -> Verdict:
@@ -153,8 +152,3 @@ def _whole(place: Path, verdict: Verdict) -> Verdict:
     if not verdict.holds:
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
     return verdict
-
-
-def _held(place: Path, manifest: Manifest, verdict: Verdict) -> Verdict:
-    failures = [*verdict.failures, *(head_failures(manifest) if manifest["shape"] in UNTYPED else [])]
-    return _whole(place, replace(verdict, holds=verdict.holds and not failures, failures=tuple(failures)))

@@ -88,6 +88,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "manifest",
         "settings",
         "sources",
         "typed_toml",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.encoded_claims import claims_of, few_claims, many_claims
+from tests.encoded_claims import claims_of, few_claims, many_claims, written
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.claims.adversaries import (
@@ -18,12 +18,15 @@ from cloister.claims.adversaries import (
     constant_power,
     discharge_database,
     exact_order,
+    in_population,
     jointly,
     whole_claims,
 )
+from cloister.claims.facts import alike
 from cloister.claims.matching import group_patients
 from cloister.claims.node_risk import RiskSettings
-from cloister.claims.population import PeopleCounted, in_population, marketer_risk, unbounded_class_sizes, voter_list
+from cloister.claims.population import PeopleCounted, marketer_risk, voter_list
+from cloister.claims.population import people_of as counted
 from cloister.claims.released import ReleasedClaims
 from cloister.errors import InputError
 
@@ -78,7 +81,7 @@ def test_every_simulated_adversary_finds_what_all_samples_tell(seed):
     release = attacked(released, constant_power(encoded, 2))
     alone, claims, both = (attack.figures for attack in jointly(release))
     powers = {p: constant_power(encoded, p) for p in (1, 3)} | {99: all_values(encoded)}
-    tried = by_power(release, {str(p): ("", power) for p, power in powers.items()})
+    tried = by_power(release, {str(p): power for p, power in powers.items()})
     counts = np.repeat(np.minimum(np.diff(encoded.offsets), 2)[:, None], 2, axis=1).astype(np.int32)
     in_order = exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures
     whole = whole_claims(attacked(released, counts)).figures
@@ -128,15 +131,17 @@ def test_a_population_hides_as_its_classes_are_larger(seed):
     people = people_of(released, 5)
     of = {labels: int(n) for (labels, _), n in zip(patients, people.people, strict=True)}
     release = attacked(released, constant_power(released.encoded, 2))
-    attack = in_population(release, people)
-    voters, alone = voter_list(release, people), voter_list(release, None)
+    attack = in_population(release, people, np.arange(released.encoded.n_patients))
+    voters = voter_list(people, SETTINGS.k, is_population=True)
+    frame = written(released, LEVELS)[0].patients.drop("id")
+    alone = voter_list(counted(frame, frame), SETTINGS.k, is_population=False)
 
     assert float(oracle.scaled_risk(patients, oracle.values(2), oracle.has_values, of)) == near(attack.figures)
-    assert voters.risk.exact == len(of) / sum(of.values())
-    assert voters.observed == pytest.approx(np.mean([1 / of[labels] for labels, _ in patients]))
+    assert voters.exact == round(len(of) / sum(of.values()), 6)
+    assert voters.observed == pytest.approx(np.mean([1 / of[labels] for labels, _ in patients]), abs=1e-6)
     assert voters.flag_rate == np.mean([of[labels] < SETTINGS.k for labels, _ in patients])
-    assert alone.risk.exact == alone.observed == pytest.approx(len(of) / len(patients))
-    assert alone.risk.paper_eq2 == pytest.approx(alone.risk.exact)
+    assert alone.exact == alone.observed == pytest.approx(len(of) / len(patients), abs=1e-6)
+    assert alone.paper_eq2 == alone.exact
 
 
 def test_others_who_fit_are_scaled_up_without_bias():
@@ -154,7 +159,7 @@ def test_more_power_is_more_risk():
     release = AttackedClaims(
         ReleasedClaims.everything(encoded), (3, 1, 2, 2, 1, 1), SETTINGS, constant_power(encoded, 1)
     )
-    powers = {str(p): ("", constant_power(encoded, p)) for p in (0, 1, 3, 10)} | {"all": ("", all_values(encoded))}
+    powers = {str(p): constant_power(encoded, p) for p in (0, 1, 3, 10)} | {"all": all_values(encoded)}
     attacks = by_power(release, powers)
     means = [attack.figures.mean for attack in attacks]
 
@@ -182,7 +187,7 @@ def test_the_unbounded_adversary_tells_apart_all_that_differs(encoded):
     seen = [oracle.everything_released(patient) for patient in plainly(released, levels)]
     counts = Counter(seen)
 
-    assert [counts[one] for one in seen] == unbounded_class_sizes(released, levels).tolist()
+    assert [counts[one] for one in seen] == alike(*written(released, levels)).tolist()
 
 
 def test_unique_patients_are_all_matched():

@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
-from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, ClaimsPromise
-from cloister.claims.manifest import plan_told
+from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
+from cloister.claims.declared import plan_published
+from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
 from cloister.claims.original import original_of
 from cloister.claims.prepare import prepare
 from cloister.claims.recheck import ClaimsOriginal
-from cloister.claims.stated import read_promise
 from cloister.claims.verify_original import PreparedOriginal
 from cloister.claims.verify_simulation import History, powers
 from cloister.errors import InputError
@@ -144,9 +144,10 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     original : as read, with the plan
     seed : of the order in which values become known
     """
-    promise, source = read_promise(manifest), original.claims
-    plan = replace(source.plan, risk=replace(source.plan.risk, seed=manifest["seed"]))
-    if plan_told(plan) != manifest["settings"]["plan"]:
+    stated, source = ClaimsManifest.of(manifest), original.claims
+    promise = ClaimsPromise.of(stated)
+    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
+    if plan_published(plan) != stated.settings.plan:
         raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
     prepared = prepare(source).claims
     truth = original_of(prepared, None)
@@ -204,12 +205,12 @@ def _adversary(
     quasi = form.names(CLAIMS, QUASI)
     base = [as_text(truth.claims[column]) for column in quasi]
     labels = [_labels(truth.claims, form, CLAIMS, column, truth.hierarchies[CLAIMS]) for column in quasi]
-    known = History(truth.owners, labels if promise.basis == "node" else base)
+    known = History(truth.owners, labels if promise.plan.adversary.basis == "node" else base)
     drawn = Drawn(
         np.argsort(truth.owners, kind="stable"),
         np.searchsorted(np.sort(truth.owners), np.arange(n_patients + 1)),
         [column.is_not_null().to_numpy() for column in base],
-        powers(known, n_patients, promise.power, promise.rounding),
+        powers(known, n_patients, promise.plan.adversary.power, promise.plan.adversary.rounding),
         seed,
     )
     names = form.names(PATIENTS, QUASI)
@@ -243,7 +244,7 @@ def _labels(
 ) -> pl.Series:
     """A column at the level of the release."""
     text = as_text(frame[column])
-    level = next(each.level for each in form.of(table) if each.name == column)
+    level = form.of(table)[column].level
     values = text.drop_nulls().unique().sort().to_list()
     if not values or level is None:
         return text

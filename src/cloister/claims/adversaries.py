@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,12 @@ from .encode import MISSING, EncodedClaims, EncodedColumn
 from .group_tables import groups_of, place_codes, words
 from .knowledge import DrawnKnowledge, gather
 from .lattice_search import Node
+from .manifest import DIGITS, Adversary, AdversaryFigures, Listed
 from .matching import SPAN, Matching, group_patients
-from .node_risk import NodeRisk, RiskFigures, RiskSettings, risk_of
+from .node_risk import Interval, NodeRisk, RiskFigures, RiskSettings, risk_of
 from .plan import ClaimsPlan
 from .plan_sections import LENGTH_OF_STAY
+from .population import PeopleCounted
 from .released import ReleasedClaims
 
 Power = NDArray[np.int32]
@@ -46,17 +49,38 @@ INPATIENT = "21"
 
 @dataclass(frozen=True)
 class ClaimsAttack:
-    """One adversary and what it finds.
+    """One adversary and what it finds; what it knows is worded by the report.
 
     Attributes
     ----------
-    name : of the adversary, in a few words
-    assumes : what it knows, in a sentence
+    columns, listed : of a discharge database: its columns, and of how many percent of the patients it has a stay
     """
 
-    name: str
-    assumes: str
+    name: Adversary
     figures: RiskFigures
+    columns: tuple[str, ...] | None = None
+    listed: Listed | None = None
+
+    def published(self) -> AdversaryFigures:
+        """What the manifest says of it."""
+        stays: dict[str, Any] = {} if self.columns is None else {"columns": self.columns, "listed": self.listed}
+        return AdversaryFigures(adversary=self.name, **stays, **rounded(self.figures))
+
+
+def rounded(figures: RiskFigures) -> dict[str, Any]:
+    """Return figures of a simulation as they are published."""
+    return {
+        "mean": round(figures.mean, DIGITS),
+        "interval": _interval(figures.mean_interval),
+        "flag_rate": round(figures.flag_rate, DIGITS),
+        "flag_interval": _interval(figures.flag_interval),
+        "missed": round(figures.missed / figures.draws, DIGITS),
+        "draws": figures.draws,
+    }
+
+
+def _interval(interval: Interval) -> tuple[float, float]:
+    return round(interval.low, DIGITS), round(interval.high, DIGITS)
 
 
 def all_values(encoded: EncodedClaims) -> Power:
@@ -126,9 +150,9 @@ class AttackedClaims:
         return Matching(self.released, most, self.settings.threads, self.levels)
 
 
-def by_power(attacked: AttackedClaims, powers: Mapping[str, tuple[str, Power]]) -> tuple[ClaimsAttack, ...]:
-    """The paper's adversary with other powers, by name, each with what it knows."""
-    return tuple(ClaimsAttack(name, assumes, attacked.figures(power)) for name, (assumes, power) in powers.items())
+def by_power(attacked: AttackedClaims, powers: Mapping[Adversary, Power]) -> tuple[ClaimsAttack, ...]:
+    """The paper's adversary with other powers, by name."""
+    return tuple(ClaimsAttack(name, attacked.figures(power)) for name, power in powers.items())
 
 
 def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
@@ -137,21 +161,9 @@ def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     anybody = replace(released.encoded, patients=())
     claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
     return (
-        ClaimsAttack(
-            "patients alone",
-            "Knows the quasi-identifiers of a patient, and nothing of the claims.",
-            attacked.figures(np.zeros_like(power)),
-        ),
-        ClaimsAttack(
-            "claims alone",
-            "Knows as many values of claims as the plan says, and nothing else of the patient.",
-            attacked.of(claims_alone, attacked.of_claims, power).figures(power),
-        ),
-        ClaimsAttack(
-            "patients and claims together",
-            "Knows both of the same patient at once: the adversary of the plan, whose risk is limited.",
-            attacked.figures(power),
-        ),
+        ClaimsAttack("patients alone", attacked.figures(np.zeros_like(power))),
+        ClaimsAttack("claims alone", attacked.of(claims_alone, attacked.of_claims, power).figures(power)),
+        ClaimsAttack("patients and claims together", attacked.figures(power)),
     )
 
 
@@ -162,11 +174,8 @@ def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
     """
     joined = join_columns(attacked)
     power = attacked.power.max(axis=1, keepdims=True)
-    return ClaimsAttack(
-        "whole claims (exact knowledge)",
-        "Knows which values stood in one claim, of as many claims as the adversary of the plan knows values.",
-        attacked.of(joined, (*attacked.of_patients, 0), power).figures(power),
-    )
+    levels = (*attacked.of_patients, 0)
+    return ClaimsAttack("whole claims (exact knowledge)", attacked.of(joined, levels, power).figures(power))
 
 
 def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None) -> ReleasedClaims:
@@ -223,11 +232,7 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
         n_draws = _affordable(cells.of, draws.patients)
         _side_by_side(count, n_draws, settings.threads)
         found.append(sizes[:n_draws])
-    return ClaimsAttack(
-        "values in their order (exact order)",
-        "Knows of each column in which order the values came, and could tell the order of released claims.",
-        figures_of(np.concatenate(found), settings.k),
-    )
+    return ClaimsAttack("values in their order (exact order)", figures_of(np.concatenate(found), settings.k))
 
 
 def _affordable(cells: NDArray[np.int64], patients: NDArray[np.int64]) -> int:
@@ -321,19 +326,40 @@ def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack |
     levels = (*attacked.of_patients, 0)
     risk = NodeRisk(Matching(joined, 1, settings.threads, levels), knowledge, settings.k)
     share = _share(listed, released.patients, settings.k)
-    names = ", ".join(repr(encoded.claims[h].name) for h in stays.columns)
-    return ClaimsAttack(
-        "discharge database",
-        f"Has a list of the hospital stays of {share} of the released patients, "
-        f"with one stay of each ({names}, all exact) and the quasi-identifiers of patients; the mean risk is the share "
-        "matched rightly.",
-        risk.figures(levels, attacked.repeats),
-    )
+    names = tuple(encoded.claims[h].name for h in stays.columns)
+    return ClaimsAttack("discharge database", risk.figures(levels, attacked.repeats), names, share)
 
 
-def _share(listed: NDArray[np.bool_], released: NDArray[np.bool_], k: int) -> str:
+def _share(listed: NDArray[np.bool_], released: NDArray[np.bool_], k: int) -> Listed:
     """A share in whole percent; withheld where it could tell of fewer than k patients."""
     n, others = int(listed.sum()), int(released.sum()) - int(listed.sum())
     if others == 0:
         return "all"
-    return "most" if others < k else f"{100 * n / (n + others):.0f} %"
+    return "most" if others < k else round(100 * n / (n + others))
+
+
+def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDArray[np.int64]) -> ClaimsAttack:
+    """The paper's adversary, who does not know who of the population is released.
+
+    Who of the population fits what is known of claims is estimated: of the f - 1 other released patients of the class
+    in the register, s - 1 fit; the F - 1 other people of it fit as often. So (s - 1) (F - 1) / (f - 1) others are
+    expected, which is unbiased where the patients of a class are a random sample of its people. Where the patient is
+    the only one released of the class nothing is known of the others, and nobody else is counted. The risk comes out
+    too high rather than too low, since the mean of 1/x is above 1 over the mean of x.
+
+    The paper counts classes among the patients alone; this is ours.
+
+    Parameters
+    ----------
+    people : by released patient
+    patients : (n_released,) row of each among those that were encoded
+    """
+    ratio = np.ones(attacked.released.patients.size)
+    ratio[patients] = (people.people - 1) / np.maximum(people.fellows - 1, 1)
+    risk = attacked.risk(attacked.power)
+    found: list[NDArray[np.float64]] = []
+    for number in range(attacked.repeats):
+        draws = risk.knowledge.repeat(number)
+        sizes = risk.class_sizes(attacked.levels, draws)
+        found.append(np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0))
+    return ClaimsAttack("counted in the population", figures_of(np.concatenate(found), attacked.settings.k))

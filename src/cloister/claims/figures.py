@@ -1,137 +1,195 @@
-"""The figures of a release of claims: those for the recipient, and those for the custodian alone."""
+"""What a release of claims says beside its facts: risk, attacks and steps; and exact figures for the custodian.
+
+Counts of everybody who was there before, less those of the files, would tell of the few who were left out in between:
+so steps that describe what is released are counted in the files (`claims/facts.py`).
+"""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.results import Manifest
+
+from .adversaries import ClaimsAttack, rounded
+from .compared import compared
 from .data import Claims
-from .data_file import CLAIMS, QUASI, SUPPRESSED
-from .evaluation import (
+from .data_file import ClaimsForm
+from .declared import plan_published
+from .evaluation import as_released, correlations_of, neighbours_of
+from .facts import HIDDEN, SUPPRESSION, ClaimsFacts
+from .manifest import (
     DIGITS,
-    as_released,
-    attacks_told,
-    correlations_of,
-    evaluate,
-    neighbours_of,
-    told_of,
+    Choice,
+    ClaimsGuarantee,
+    ClaimsRecords,
+    ClaimsRisk,
+    ClaimsSettings,
+    ClaimsUtility,
+    LikeliestFigures,
+    Sensitivity,
+    SimulatedFigures,
+    TolerantFigures,
+    VoterList,
+    levels_of,
+    rule_of,
 )
-from .manifest import levels_told, records_of
 from .plan import ClaimsPlan
-from .population import PopulationRegister
 from .prepare import PreparedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .released import loss_of_released, weights_of
-from .steps import WITHHELD, StepLine
-from .steps_told import compared, compared_told, early_lines
+from .steps import WITHHELD, Step, StepLine, early_steps
+
+TRUNCATION = "7 truncation"
+PATIENTS_LEFT_OUT, CLAIMS_LEFT_OUT = "patients left out", "claims left out"
+LEAVING = ("2 high-risk patients", "3 patients without claims")
+"""Steps whose total is of patients who are left out."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ClaimsFigures:
-    """Numbers about a release.
-
-    Attributes
-    ----------
-    told : parts of the manifest
-    exact : for the custodian alone
-    """
-
-    told: dict[str, Any]
-    exact: dict[str, Any]
-
-
-def risk_told(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> dict[str, Any]:
-    """Return the part of the manifest about risk."""
+def risk_of_release(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> ClaimsRisk:
+    """Return the risk as it is published."""
     risk, settings = protected.suppression.risk, protected.settings
-    return {
-        **told_of(risk.exact),
-        "threshold": settings.threshold,
-        "k": settings.k,
-        "tolerant": {
-            **told_of(risk.tolerant),
-            "highest": round(risk.believing_flags, DIGITS),
-            "limit": plan.adversary.tolerant,
-        },
-        "likeliest": {**told_of(protected.suppression.likeliest), "limit": plan.adversary.likeliest},
-        "known": protected.known,
-        "as_released": told_of(as_released(laid, plan.adversary, settings)),
-    }
+    return ClaimsRisk(
+        **rounded(risk.exact),
+        threshold=settings.threshold,
+        k=settings.k,
+        tolerant=TolerantFigures(
+            **rounded(risk.tolerant), highest=round(risk.believing_flags, DIGITS), limit=plan.adversary.tolerant
+        ),
+        likeliest=LikeliestFigures(**rounded(protected.suppression.likeliest), limit=plan.adversary.likeliest),
+        known=protected.known,
+        as_released=SimulatedFigures(**rounded(as_released(laid, plan.adversary, settings))),
+    )
 
 
-def work_out(
+def described(
     data: Claims,
     prepared: PreparedClaims,
     protected: ProtectedClaims,
     laid: Laid,
-    risk: Mapping[str, Any],
-    population: PopulationRegister | None = None,
-) -> ClaimsFigures:
-    """Return the figures of a release; steps 7 to 12 have their lines among them.
+    risk: ClaimsRisk,
+    facts: ClaimsFacts,
+    attacks: Sequence[ClaimsAttack],
+    voters: VoterList,
+) -> Manifest:
+    """Return the part of ``release.json`` that is particular to claims.
 
     Parameters
     ----------
     data : as read
-    risk : of `risk_told`
-    population : a register of the people whom the patients are a part of
     """
-    k, suppression = protected.settings.k, protected.suppression
-    attacks = evaluate(prepared, protected, population)
-    lines = [*prepared.lines, *_later_lines(protected)]
-    leaving = [line for line in prepared.lines if line.step.split(" ", 1)[1] in LEAVING]
-    lost = [*(line.total or 0 for line in leaving), int(suppression.patients.sum())]
-    is_withheld = any(line.told(k)["total"] == WITHHELD for line in leaving)
-    told_apart = compared(prepared, laid, k)
-    labels = {name: laid.files.claims[name].n_unique() for name in laid.form.names(CLAIMS, QUASI)}
-    told = {
-        "records": records_of(data.n_patients, laid.files.patients.height, lost, k, is_withheld=is_withheld)
-        | {"claims": laid.files.claims.height},
-        "utility": {"loss": _loss(protected, data.plan), "exact": False, "labels": labels},
-        "risk": dict(risk),
-        "choice": _choice(protected, laid),
-        "steps": [line.told(k) for line in _told_lines(lines, prepared, protected, laid)],
-        "representativeness": compared_told(prepared, laid, told_apart, k),
-        "sensitivity": attacks_told(attacks),
+    plan, form, k = plan_published(data.plan), laid.form, risk.k
+    steps = [*early_steps(prepared.lines, facts.counts, k), *_later_steps(protected, facts, k)]
+    sensitivity = Sensitivity(
+        attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
+    )
+    utility = ClaimsUtility(loss=_loss(protected, plan), exact=False, labels=dict(facts.labels))
+    guarantee = ClaimsGuarantee(rules=(rule_of(plan),), verified=True, one_row_per_patient="ids")
+    return {
+        "shape": "claims",
+        "method": "simulated-risk",
+        "settings": ClaimsSettings(source=data.names[0], claims=data.names[1], plan=plan).published(),
+        "columns": form.published(),
+        "records": _records(data, prepared, facts, _lost(prepared, protected), k).published(),
+        "guarantee": guarantee.published(),
+        "utility": utility.published(),
+        "risk": risk.published(),
+        "choice": _choice(protected, form).published(),
+        "steps": [step.published() for step in steps],
+        "representativeness": compared(prepared, laid.files, form, k).published(),
+        "sensitivity": sensitivity.published(),
     }
-    exact = {
-        "steps": [line.exact() for line in lines],
-        "records": {"in": data.n_patients, "claims_in": data.n_claims, "lost": lost},
+
+
+def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedClaims) -> dict[str, Any]:
+    """Return figures for the custodian alone."""
+    suppression, tried = protected.suppression, protected.choice.tried
+    return {
+        "steps": [line.exact() for line in (*prepared.lines, *_later_lines(protected))],
+        "records": {"in": data.n_patients, "claims_in": data.n_claims, "lost": _lost(prepared, protected)},
         "loss": suppression.loss,
         "rounds": suppression.rounds,
-        "before_suppression": told_of(suppression.before.exact),
+        "before_suppression": rounded(suppression.before.exact),
         "representativeness": prepared.representativeness.exact(),
-        "claims_lost": {_percentile(one.percentile): one.claims_lost for one in protected.choice.tried},
+        "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},
         "tried": [
             {
                 "truncation": _percentile(one.percentile),
                 "checked": one.result.checked,
                 "found": one.result.levels is not None,
             }
-            for one in protected.choice.tried
+            for one in tried
         ],
         "around": neighbours_of(protected.choice, protected.encoding.claims),
         "diversity": correlations_of(protected.adversary),
     }
-    return ClaimsFigures(told, exact)
 
 
-LEAVING = ("high-risk patients", "patients without claims")
-"""Steps whose total is of patients who are left out."""
+def _lost(prepared: PreparedClaims, protected: ProtectedClaims) -> list[int]:
+    """How many patients each step left out."""
+    leaving = [line.total or 0 for line in prepared.lines if line.step in LEAVING]
+    return [*leaving, int(protected.suppression.patients.sum())]
 
 
-def _told_lines(
-    lines: Sequence[StepLine], prepared: PreparedClaims, protected: ProtectedClaims, laid: Laid
-) -> list[StepLine]:
-    """The same lines, counting what is released."""
-    later = {line.step: line for line in lines[len(prepared.lines) :]}
-    # of the claims cut, those of released patients; whom truncation flags, the files say
-    cut, owners = _count(protected, ~protected.choice.released.claims)
-    later |= {"7 truncation": replace(later["7 truncation"], total=cut, counts={}, patients_in_all=owners)}
-    later |= {"11 suppression": _suppression_line(later["11 suppression"], protected, laid)}
-    return [*early_lines(prepared, laid), *later.values()]
+def _records(data: Claims, prepared: PreparedClaims, facts: ClaimsFacts, lost: Sequence[int], k: int) -> ClaimsRecords:
+    """How many patients there were and are; withheld where fewer than k of a step could be worked out."""
+    # the number of patients in the source would tell the total of a step that is withheld
+    totals = [line.masked(k).total for line in prepared.lines if line.step in LEAVING]
+    is_hidden = WITHHELD in totals or any(0 < count < k for count in lost)
+    gone = data.n_patients - facts.n_patients
+    return ClaimsRecords.model_validate(
+        {
+            "in": WITHHELD if is_hidden else data.n_patients,
+            "released": facts.n_patients,
+            "suppressed": gone if not is_hidden else f"<{k}" if gone < k else WITHHELD,
+            "claims": facts.n_claims,
+        }
+    )
+
+
+def _later_steps(protected: ProtectedClaims, facts: ClaimsFacts, k: int) -> Iterator[Step]:
+    """Steps 7 to 12 as they are published: claims left out are those of released patients."""
+    suppression, before = protected.suppression, protected.choice.released
+    for line in _later_lines(protected):
+        if line.step == TRUNCATION:
+            cut, owners = _count(protected, ~before.claims)
+            yield replace(line, total=cut, counts={}, patients_in_all=owners).masked(k)
+        elif line.step == SUPPRESSION:
+            left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
+            line = replace(line, counts={**line.counts, CLAIMS_LEFT_OUT: left_out}, patients={CLAIMS_LEFT_OUT: owners})
+            step = line.masked(k)
+            yield step.counting({**step.counts, **facts.counts[SUPPRESSION]})
+        else:
+            yield line.masked(k)
+
+
+def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
+    choice, suppression = protected.choice, protected.suppression
+    cut = int((~choice.released.claims).sum())
+    hidden = {
+        PATIENTS_LEFT_OUT: int(suppression.patients.sum()),
+        HIDDEN: int(suppression.cells.sum()),
+        CLAIMS_LEFT_OUT: int((~suppression.released.claims).sum()) - cut,
+    }
+    return [
+        StepLine(TRUNCATION, cut, {"patients with fewer claims": int(choice.released.truncated.sum())}),
+        StepLine("8 adversary power"),
+        StepLine("9 node risk"),
+        StepLine("10 search"),
+        StepLine(SUPPRESSION, counts=hidden),
+        StepLine("12 evaluation"),
+    ]
+
+
+def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
+    """How many of these claims are of patients who are released, and of how many of them."""
+    owners = protected.encoding.claims.owners
+    mine = owners[claims & protected.suppression.released.patients[owners]]
+    return int(mine.size), int(np.unique(mine).size)
 
 
 def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
@@ -142,54 +200,16 @@ def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
     return math.ceil(100 * loss) / 100
 
 
-def _choice(protected: ProtectedClaims, laid: Laid) -> dict[str, Any]:
+def _choice(protected: ProtectedClaims, form: ClaimsForm) -> Choice:
     choice = protected.choice
-    return {
-        "max_suppression": protected.settings.max_sup,
-        "truncation": _percentile(choice.truncation),
-        "levels": levels_told(laid.form),
-        "optimal": choice.is_optimal,
-        "lattice": choice.tried[0].result.lattice,
-    }
+    return Choice(
+        max_suppression=protected.settings.max_sup,
+        truncation=_percentile(choice.truncation),
+        levels=levels_of(form),
+        optimal=choice.is_optimal,
+        lattice=choice.tried[0].result.lattice,
+    )
 
 
 def _percentile(level: float) -> str:
     return "none" if level >= 100 else f"{level:g}"
-
-
-def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
-    choice, suppression = protected.choice, protected.suppression
-    cut = int((~choice.released.claims).sum())
-    hidden = {
-        "patients left out": int(suppression.patients.sum()),
-        "cells suppressed": int(suppression.cells.sum()),
-        "claims left out": int((~suppression.released.claims).sum()) - cut,
-    }
-    return [
-        StepLine("7 truncation", cut, {"patients with fewer claims": int(choice.released.truncated.sum())}),
-        StepLine("8 adversary power"),
-        StepLine("9 node risk"),
-        StepLine("10 search"),
-        StepLine("11 suppression", counts=hidden if protected.encoding.claims.n_patients else {}),
-        StepLine("12 evaluation"),
-    ]
-
-
-def _suppression_line(line: StepLine, protected: ProtectedClaims, laid: Laid) -> StepLine:
-    """Return the line of step 11: patients left out, and of those released what was suppressed."""
-    suppression, before = protected.suppression, protected.choice.released
-    left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
-    flags = [f"{SUPPRESSED}{name}" for name in laid.form.names(CLAIMS, QUASI)]
-    counts = {
-        "patients left out": int(suppression.patients.sum()),
-        "cells suppressed": sum(int((laid.files.claims[flag] == "1").sum()) for flag in flags),
-        "claims left out": left_out,
-    }
-    return replace(line, counts=counts, patients={"claims left out": owners})
-
-
-def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
-    """How many of these claims are of patients who are released, and of how many of them."""
-    owners = protected.encoding.claims.owners
-    mine = owners[claims & protected.suppression.released.patients[owners]]
-    return int(mine.size), int(np.unique(mine).size)

@@ -1,251 +1,335 @@
-"""What stands beside the files of a release of claims: the manifest, the codebook, and what the report shows.
+"""The manifest of patients and their claims: what a recipient may know of how they were made, as types."""
 
-It says how the release was made, as far as a recipient may know, and nothing of the data that the files do not say.
-"""
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
 
-import dataclasses
-import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from annotated_types import Ge, Le
+from pydantic import Field, StringConstraints, model_validator
 
-import polars as pl
+from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
 
-from cloister.hierarchy.ladder import ROOT
-from cloister.report_figures import Counted, Shown, label_counts
-from cloister.results import Manifest, Verdict
+from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
+from .declared import STEPS, are_draws, is_declared, n_nodes, smallest_class, step_fits
+from .plan import ClaimsPlan, out_of_range
+from .plan_sections import lowered
+from .steps import Masked, Step, is_count
 
-from .data import Claims
-from .data_file import (
-    CLAIMS,
-    FLAG,
-    HMAC,
-    IDENTIFIER,
-    KEPT,
-    NUMBER,
-    PATIENTS,
-    QUASI,
-    TRUNCATED,
-    ClaimsForm,
-    ReleasedColumn,
-    WrittenClaims,
-)
-from .ladders import hierarchy_named, split_bounds
-from .plan import ClaimsPlan
+DIGITS = 6
+"""Of published figures."""
 
-METHOD = "simulated-risk"
-MODEL = "mean re-identification risk"
+NEAR = 2e-6
+"""How far figures with so many digits may be from what they stand for."""
 
-Row = tuple[str, str, str | None, str | None, str | None, str]
-BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
-IDS = {
-    NUMBER: "number of the patient in this release; the same in both files",
-    HMAC: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
-}
-PSEUDONYM_MEANING = "a number in place of an id, by its first appearance"
-CUT = "1 where claims of the patient were left out, else 0"
-HIDDEN = "1 where the cell was suppressed, which is then empty, else 0"
-ANY, RECORDED, GROUP = "any value", "as recorded", "a group of values of the hierarchy"
-
-
-def describe(data: Claims, form: ClaimsForm, verdict: Verdict, figures: Mapping[str, Any]) -> Manifest:
-    """Return the part of ``release.json`` that is particular to claims.
-
-    Parameters
-    ----------
-    data : as read
-    figures : ``records``, ``utility``, ``risk``, ``choice``, ``steps``, ``representativeness`` and ``sensitivity``
-    """
-    plan = data.plan
-    asked = plan_told(plan)
-    return {
-        "shape": "claims",
-        "method": METHOD,
-        "settings": {"claims": data.names[1], "plan": asked},
-        "columns": form.told(),
-        "records": figures["records"],
-        "guarantee": {
-            "rules": rules_of(asked),
-            "sentences": sentences_of(asked, figures["risk"]["known"]),
-            "verified": verdict.holds,
-            "one_row_per_patient": one_row(form),
-        },
-        "utility": figures["utility"],
-        "risk": figures["risk"],
-        "choice": figures["choice"],
-        "steps": figures["steps"],
-        "representativeness": figures["representativeness"],
-        "sensitivity": figures["sensitivity"],
-    }
+Share = Annotated[float, Ge(0), Le(1)]
+Number = Annotated[float, Ge(0)]
+Interval = tuple[Share, Share]
+VariableName = Literal["sex", "age", "days since first claim", "length of stay"]
+Adversary = Literal[
+    "patients alone",
+    "claims alone",
+    "patients and claims together",
+    "power up to 5",
+    "power up to 10",
+    "power up to 15",
+    "power up to 20",
+    "one value of each column",
+    "five values of each column",
+    "all values",
+    "whole claims (exact knowledge)",
+    "values in their order (exact order)",
+    "flags believed (tolerant)",
+    "flags believed where nobody fits",
+    "flags believed, fewest missing",
+    "picks the likeliest",
+    "counted in the population",
+    "discharge database",
+]
+Listed = Literal["all", "most"] | Annotated[int, Ge(0), Le(100)]
 
 
-def plan_told(plan: ClaimsPlan) -> dict[str, Any]:
-    """Return the plan with names of files in place of paths."""
-    told: dict[str, Any] = dataclasses.asdict(plan)
-    for table in (PATIENTS, CLAIMS):
-        told[table]["qi"] = {column: _words_told(words, plan) for column, words in told[table]["qi"].items()}
-    if plan.exclusions.file is not None:
-        told["exclusions"]["file"] = Path(plan.exclusions.file).name
-    if plan.population.patients is not None:
-        told["population"]["patients"] = Path(plan.population.patients).name
-    told["grouping"]["tables"] = {role: Path(file).name for role, file in plan.grouping.tables.items()}
-    told["ids"]["patients"] = plan.ids.patients.partition(":")[0]
-    return {name: _plain(part) for name, part in told.items()}
+class ClaimsSettings(Section):
+    """What was read, and the plan, in which files are names."""
 
+    source: FileName
+    claims: FileName
+    plan: ClaimsPlan
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
 
-def told_again(plan: ClaimsPlan) -> dict[str, Any]:
-    """Return a plan that was read from a manifest as the manifest told it."""
-    told: dict[str, Any] = _plain(dataclasses.asdict(plan))
-    return told
-
-
-def _words_told(words: str, plan: ClaimsPlan) -> str:
-    spec, bounds = split_bounds(words)
-    is_file = hierarchy_named(words, plan.grouping.tables).hierarchy.kind == "file"
-    return f"{Path(spec).name if is_file else spec}{bounds}"
-
-
-def _plain(part: Any) -> Any:
-    """The same in lists and objects of JSON."""
-    if isinstance(part, Mapping):
-        return {str(key): _plain(value) for key, value in part.items()}
-    return [_plain(value) for value in part] if isinstance(part, list | tuple) else part
-
-
-def smallest_class(threshold: float) -> int:
-    """Return k: the smallest class in which a random guess is right with a chance of at most the threshold."""
-    k = max(1, math.floor(1 / threshold) - 1)
-    while 1 / k > threshold:
-        k += 1
-    return k
-
-
-def rules_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what is promised, as data."""
-    risk, adversary = plan["risk"], plan["adversary"]
-    return [
-        {
-            "model": MODEL,
-            "threshold": risk["threshold"],
-            "k": smallest_class(risk["threshold"]),
-            "power": adversary["power"],
-            "tolerant": adversary["tolerant"],
-            "likeliest": adversary["likeliest"],
-            "patients_of_a_label": smallest_class(risk["threshold"]),
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        wrong = {place for place, _ in out_of_range(self.plan)} - {"ids.patients"}
+        named = {*self.plan.patients.qi, *self.plan.claims.qi}
+        fits = {
+            "plan": not wrong and self.plan.ids.patients in ("number", "hmac"),
+            "plan.weights": self.plan.weights.keys() <= named,
         }
-    ]
+        return fitting(self, fits)
 
 
-def sentences_of(plan: Mapping[str, Any], known: float) -> list[str]:
-    """Return what is promised, in words.
+class ClaimsRecords(Section):
+    """How many patients and claims there are; what would tell of few who were left out is withheld."""
 
-    Parameters
+    in_: Count | Literal["withheld"] = Field(alias="in")
+    released: Positive
+    suppressed: Masked
+    claims: Count
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        return fitting(self, {"in": isinstance(self.in_, str) or self.in_ - self.released == self.suppressed})
+
+
+class RiskRule(Section):
+    """What is promised: the mean risk, and how many patients have a label."""
+
+    model: Literal["mean re-identification risk"]
+    threshold: Share
+    k: Positive
+    power: Positive
+    tolerant: Literal["bounded", "waived"]
+    likeliest: Literal["told", "bounded"]
+    patients_of_a_label: Positive
+
+
+class ClaimsGuarantee(Section):
+    """What is promised, and that it was verified; ids tell patients apart."""
+
+    rules: tuple[RiskRule]
+    verified: Literal[True]
+    one_row_per_patient: Literal["ids"]
+
+
+class ClaimsUtility(Section):
+    """The loss, estimated and rounded up, and how many labels each column of claims has."""
+
+    loss: Share
+    exact: Literal[False]
+    labels: dict[str, Count]
+
+
+class SimulatedFigures(Section):
+    """What an adversary finds in so many draws, with 95 % intervals, to six digits."""
+
+    mean: Share
+    interval: Interval
+    flag_rate: Share
+    flag_interval: Interval
+    missed: Share
+    draws: Positive
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        both = {"interval": (self.interval, self.mean), "flag_interval": (self.flag_interval, self.flag_rate)}
+        return fitting(self, {name: low <= share <= high for name, ((low, high), share) in both.items()})
+
+
+class TolerantFigures(SimulatedFigures):
+    """The same of somebody who believes flags; ``highest``: of all ways to do so, the highest end of an interval."""
+
+    highest: Share
+    limit: Literal["bounded", "waived"]
+
+
+class LikeliestFigures(SimulatedFigures):
+    """The same of somebody who picks the likeliest of those who fit."""
+
+    limit: Literal["told", "bounded"]
+
+
+class ClaimsRisk(SimulatedFigures):
+    """The risk of the adversary of the plan, and of others; ``known``: values of a column known in the mean."""
+
+    threshold: Share
+    k: Positive
+    tolerant: TolerantFigures
+    likeliest: LikeliestFigures
+    known: Number
+    as_released: SimulatedFigures
+
+
+class Levels(Section):
+    """The level of each quasi-identifier, by file."""
+
+    patients: dict[str, Count]
+    claims: dict[str, Count]
+
+
+class Choice(Section):
+    """The levels and the truncation chosen; ``lattice``: how many choices of levels the plan allows."""
+
+    max_suppression: Share
+    truncation: Annotated[str, StringConstraints(pattern=r"^(none|[0-9]{1,3}(\.[0-9]{1,5})?)$")]
+    levels: Levels
+    optimal: bool
+    lattice: Positive
+
+    @property
+    def percentile(self) -> float:
+        """Of claims, that patients were cut to; 100 where none was."""
+        return 100.0 if self.truncation == "none" else float(self.truncation)
+
+
+class Comparison(Section):
+    """Shares of each band among excluded and released, None where withheld, and how far their sums differ at most."""
+
+    shares: dict[str, tuple[Share | None, Share | None]]
+    statistic: Share | None
+
+
+class ComparedPatients(Section):
+    """Patients that step 2 left out beside those released: the releaser's word."""
+
+    variables: dict[VariableName, Comparison]
+    median_claims_excluded: Number | None
+    median_claims_released: Number | None
+
+
+class AdversaryFigures(SimulatedFigures):
+    """What another adversary finds; of a discharge database its columns, and of how many percent a stay is listed."""
+
+    adversary: Adversary
+    columns: tuple[str, ...] | None = None
+    listed: Listed | None = None
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        has_stays = self.adversary == "discharge database"
+        given = {name: getattr(self, name) is not None for name in ("columns", "listed")}
+        return fitting(self, {name: found is has_stays for name, found in given.items()})
+
+
+class Unbounded(Section):
+    """What somebody finds who knows all that is released of a patient; follows from the files."""
+
+    mean: Share
+    flag_rate: Share
+    unique: Share
+
+
+class VoterList(Section):
+    """What matching a whole list of persons finds; follows from the files, and from the register where there is one."""
+
+    columns: tuple[str, ...]
+    list: Literal["population", "released patients"]
+    exact: Share
+    paper_eq2: Share
+    observed: Share
+    flag_rate: Share
+    classes: Positive
+    people: Positive
+    sample: Positive
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        fits = {
+            "exact": abs(self.exact - self.classes / self.people) <= NEAR,
+            "paper_eq2": self.paper_eq2 <= self.exact + NEAR,
+            "people": max(self.sample, self.classes) <= self.people,
+        }
+        return fitting(self, fits)
+
+
+class Sensitivity(Section):
+    """What others find than the adversary of the plan."""
+
+    attacks: Annotated[tuple[AdversaryFigures, ...], Field(min_length=1)]
+    unbounded: Unbounded
+    voter_list: VoterList
+
+
+class ClaimsManifest(ManifestHead):
+    """All that ``release.json`` of claims says."""
+
+    shape: Literal["claims"]
+    method: Literal["simulated-risk"]
+    settings: ClaimsSettings
+    columns: ClaimsForm
+    records: ClaimsRecords
+    guarantee: ClaimsGuarantee
+    utility: ClaimsUtility
+    risk: ClaimsRisk
+    choice: Choice
+    steps: tuple[Step, ...]
+    representativeness: ComparedPatients
+    sensitivity: Sensitivity
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        plan, risk, choice, form = self.settings.plan, self.risk, self.choice, self.columns
+        (rule,), declared = self.guarantee.rules, is_declared(form, plan)
+        percentiles = [one if one == "none" else f"{one:g}" for one in plan.truncation.percentiles]
+        listed = {name for one in self.sensitivity.attacks for name in one.columns or ()}
+        fits = {
+            "seed": self.seed == plan.risk.seed,
+            "settings.delimiter": ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
+            "columns": declared,
+            "records.suppressed": is_count(self.records.suppressed, rule.k),
+            "guarantee.rules": rule == rule_of(plan),
+            "risk.threshold": risk.threshold == rule.threshold,
+            "risk.k": risk.k == rule.k,
+            "risk.known": risk.known <= rule.power,
+            "risk.draws": are_draws(risk.draws, plan) and risk.tolerant.draws == risk.draws,
+            "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
+            "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
+            "choice.max_suppression": choice.max_suppression in lowered(plan.risk.max_suppression),
+            "choice.truncation": choice.truncation in percentiles,
+            "choice.levels": choice.levels == levels_of(form),
+            "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
+            "choice.lattice": not declared or choice.lattice == n_nodes(form, plan),
+            "steps": [step.step for step in self.steps] == [*STEPS]
+            and all(step_fits(step, plan, rule.k) for step in self.steps),
+            "sensitivity.attacks": listed <= {*form.names(CLAIMS, QUASI)},
+        }
+        return fitting(self, fits)
+
+
+@dataclass(frozen=True)
+class ClaimsPromise:
+    """What is promised of a release, as far as its verification needs it.
+
+    Attributes
     ----------
-    known : values of a column that are known in the mean
+    attacks : what other adversaries find; none before that was measured
+    percentile : of claims, that patients were cut to; 100 where none was; None before that is known
     """
-    risk, power = plan["risk"], plan["adversary"]["power"]
-    k = smallest_class(risk["threshold"])
-    sentences = [
-        "Whoever knows the quasi-identifiers of a patient and, of each quasi-identifier of claims by itself, up to "
-        f"{power} values of the patient ({known:.1f} in the mean), and picks one of those who fit at random, names the "
-        f"right patient with a chance of at most {risk['threshold']:g}, in the mean over patients and what is known of "
-        "them",
-        f"At most a share of {risk['threshold']:g} of such attacks leaves fewer than {k} candidates, the right one "
-        "among them",
-    ]
-    if plan["adversary"]["tolerant"] == "bounded":
-        sentences.append(
-            "The first holds as well against somebody who lets values be missing where flags say that some were left "
-            "out, who then picks at random among those who fit, or among those who lack fewest values"
-        )
-    if plan["adversary"]["likeliest"] == "bounded":
-        sentences.append(
-            "The first holds as well against somebody who picks the likeliest of those who fit, not one at random"
-        )
-    sentences.append(f"Each label of a quasi-identifier is held by at least {k} released patients")
-    return sentences
+
+    form: ClaimsForm
+    plan: ClaimsPlan
+    risk: ClaimsRisk
+    attacks: tuple[AdversaryFigures, ...] = ()
+    percentile: float | None = None
+
+    @classmethod
+    def of(cls, manifest: ClaimsManifest) -> "ClaimsPromise":
+        """Return what a manifest promises."""
+        percentile = manifest.choice.percentile
+        return cls(manifest.columns, manifest.settings.plan, manifest.risk, manifest.sensitivity.attacks, percentile)
+
+    @property
+    def threshold(self) -> float:
+        """Highest risk."""
+        return self.plan.risk.threshold
+
+    @property
+    def k(self) -> int:
+        """The smallest class that is not flagged."""
+        return smallest_class(self.threshold)
 
 
-def one_row(form: ClaimsForm) -> str:
-    """Return what tells patients apart."""
-    return f"patients are told apart by {form.names(PATIENTS)[0]!r}"
-
-
-def levels_told(form: ClaimsForm) -> dict[str, dict[str, int | None]]:
-    """Return the level of each quasi-identifier, by file."""
-    return {
-        table: {column.name: column.level for column in form.of(table) if column.level is not None}
-        for table in (PATIENTS, CLAIMS)
-    }
-
-
-def records_of(
-    n_in: int, n_released: int, lost: Sequence[int], k: int, *, is_withheld: bool = False
-) -> dict[str, int | str]:
-    """Return how many patients there were and are; withheld where fewer than k of a step could be worked out.
-
-    Parameters
-    ----------
-    lost : patients that each step left out
-    is_withheld : whether the total of a step is, which the number of patients in the source would tell
-    """
-    hidden = is_withheld or any(0 < count < k for count in lost)
-    gone = n_in - n_released
-    if not hidden:
-        return {"in": n_in, "released": n_released, "suppressed": gone}
-    return {"in": "withheld", "released": n_released, "suppressed": f"<{k}" if gone < k else "withheld"}
-
-
-def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
-    """Return one row for each label of each quasi-identifier, and one for each other column."""
-    rows = [
-        row
-        for table in (PATIENTS, CLAIMS)
-        for column in form.of(table)
-        for row in _rows(table, column, files.of(table))
-    ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
-
-
-def _rows(table: str, column: ReleasedColumn, frame: pl.DataFrame) -> list[Row]:
-    name = f"{table}.{column.name}"
-    if column.role != QUASI:
-        return [(name, column.role, None, None, None, _meaning(column))]
-    level = str(column.level)
-    labels = frame[column.name].drop_nulls().unique().sort()
-    return [(name, QUASI, column.hierarchy, level, label, _of_label(label, column)) for label in labels]
-
-
-def _meaning(column: ReleasedColumn) -> str:
-    if column.role == FLAG:
-        return CUT if column.name == TRUNCATED else HIDDEN
-    if column.role == IDENTIFIER:
-        return IDS[str(column.ids)]
-    return RECORDED if column.role == KEPT else PSEUDONYM_MEANING
-
-
-def _of_label(label: str, column: ReleasedColumn) -> str:
-    if label == ROOT and column.level == column.top:
-        return ANY
-    return RECORDED if column.level == 0 else GROUP
-
-
-def shown_of(files: WrittenClaims, form: ClaimsForm, k: int) -> Shown:
-    """Return what is shown of patients and claims.
-
-    Classes are those of patients with the same quasi-identifiers of their own; claims make patients stand out further.
-    """
-    known = form.names(PATIENTS, QUASI)
-    alike = files.patients.group_by(known).len()["len"] if known else pl.Series([files.patients.height])
-    return Shown(
+def rule_of(plan: ClaimsPlan) -> RiskRule:
+    """Return what is promised under a plan."""
+    k = smallest_class(plan.risk.threshold)
+    return RiskRule(
+        model="mean re-identification risk",
+        threshold=plan.risk.threshold,
         k=k,
-        sizes=alike,
-        of="patients",
-        by="the size of their class, by quasi-identifiers of patients alone",
-        columns=tuple(
-            Counted(table, column, table, label_counts(files.of(table)[column]))
-            for table in (PATIENTS, CLAIMS)
-            for column in form.names(table, QUASI)
-        ),
-        files={table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)},
+        power=plan.adversary.power,
+        tolerant=plan.adversary.tolerant,
+        likeliest=plan.adversary.likeliest,
+        patients_of_a_label=k,
     )
+
+
+def levels_of(form: ClaimsForm) -> Levels:
+    """Return the levels chosen."""
+    return Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS))

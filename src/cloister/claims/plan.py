@@ -137,7 +137,7 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
     inside : keys that lead to the section
     """
     plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
-    for place, allowed in _problems(plan):
+    for place, allowed in out_of_range(plan):
         raise InputError(f"{name}: {'.'.join([*inside, place])} must be {allowed}.", file=name)
     for problem in misfits(plan):
         raise InputError(f"{name}: {problem}", file=name)
@@ -184,7 +184,7 @@ def _file_in(words: str, folder: Path) -> str:
     return f"{file}{bounds}" if spec and file.is_file() else words
 
 
-def _problems(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
+def out_of_range(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
     """Keys whose values are out of range, with what they may be."""
     allowed = {
         f"{section.name}.{field.name}": str(field.metadata["allowed"])

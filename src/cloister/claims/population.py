@@ -1,11 +1,10 @@
-"""The population that the patients are a part of, as far as a register of it tells, and attacks by it (step 12).
+"""The population that the patients are a part of, as far as a register of it tells, and a list of it (step 12).
 
 The register has one row a person, and some of the quasi-identifiers of patients: a voter list has age and sex, but no
 days in hospital. Persons are counted by the columns that it has, at the levels of the release. A whole list may be
 matched at random within classes: the share of patients matched rightly is the marketer risk.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,19 +15,12 @@ from cloister.errors import InputError
 from cloister.io import as_text, read_table
 from cloister.io.columns import nearest_column
 
-from .adversaries import AttackedClaims, ClaimsAttack, figures_of
 from .data import Claims
-from .encode import MISSING
+from .data_file import ClaimsForm
 from .ladders import hierarchy_named
-from .lattice_search import Node
-from .matching import group_patients
-from .released import ReleasedClaims
+from .manifest import DIGITS, VoterList
 
 PEOPLE, FELLOWS = "\0people", "\0fellows"
-
-OF_PATIENTS = (
-    "Knows of everybody on a voter list {} and no claims, and guesses for each person one patient who is alike"
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,36 +119,36 @@ def _check_patients(found: PopulationRegister, name: str) -> None:
         )
 
 
-def counted(
-    population: PopulationRegister, prepared: Claims, levels: Mapping[str, int], released: NDArray[np.int64]
-) -> PeopleCounted:
+def counted(population: PopulationRegister, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
     """Count the people of each class at the levels of a release.
 
     Parameters
     ----------
-    levels : of the quasi-identifiers of patients, by column
-    released : (n_released,) rows of the released patients among the prepared ones
+    data : whose plan names the hierarchies
+    patients : as released
     """
-    people, patients = (
-        _recoded(frame, population, prepared, levels) for frame in (population.people, population.patients)
+    plan, columns = data.plan, []
+    for name, text in population.people.to_dict().items():
+        values = text.drop_nulls().unique().sort().to_list()
+        ladder = hierarchy_named(plan.patients.qi[name], plan.grouping.tables).hierarchy.bind(name, values)
+        own = ladder.labels[form.patients[name].level or 0]
+        labels = {value: label or None for value, label in zip(values, own, strict=True)}
+        columns.append(text.replace_strict(labels, return_dtype=pl.String) if labels else text)
+    return people_of(patients, pl.DataFrame(columns))
+
+
+def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
+    """Count the people, and the released patients, who are alike in the columns that people have."""
+    names = people.columns
+    if not names:
+        all_of_them = np.full(patients.height, patients.height)
+        return PeopleCounted((), all_of_them[:1], all_of_them, all_of_them)
+    joined = _joined(patients.select(names), people)
+    sizes = people.group_by(names).len()["len"].sort().cast(pl.Int64)
+    # nobody of a class is a patient of it who is not on the register, which `read_population` refuses
+    return PeopleCounted(
+        tuple(names), sizes.to_numpy(), np.maximum(joined[PEOPLE].to_numpy(), 1), joined[FELLOWS].to_numpy()
     )
-    joined = _joined(patients[released], people)
-    columns = tuple(people.columns)
-    sizes = people.group_by(columns).len()["len"].sort().cast(pl.Int64)
-    return PeopleCounted(columns, sizes.to_numpy(), joined[PEOPLE].to_numpy(), joined[FELLOWS].to_numpy())
-
-
-def _recoded(
-    frame: pl.DataFrame, population: PopulationRegister, prepared: Claims, levels: Mapping[str, int]
-) -> pl.DataFrame:
-    plan, columns = prepared.plan, []
-    for column in frame.columns:
-        both = pl.concat([population.people[column], population.patients[column]])
-        values = both.drop_nulls().unique().sort().to_list()
-        ladder = hierarchy_named(plan.patients.qi[column], plan.grouping.tables).hierarchy.bind(column, values)
-        labels = dict(zip(values, ladder.labels[levels[column]], strict=True))
-        columns.append(frame[column].replace_strict(labels, return_dtype=pl.String) if labels else frame[column])
-    return pl.DataFrame(columns)
 
 
 def _joined(patients: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
@@ -221,113 +213,22 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
     return MarketerRisk(n_classes / population, n_hit / population, n_classes, population, sample)
 
 
-def unbounded_class_sizes(released: ReleasedClaims, levels: Node) -> NDArray[np.int64]:
-    """Class of each released patient, (n_released,), for an adversary who knows all that is released of the patient.
-
-    Patients are in one class whose released labels are alike and whose released claims are alike, each as often. How
-    many claims there are is known as well, which no other adversary here uses.
-    """
-    encoded = released.encoded
-    kinds = np.zeros(encoded.n_claims, dtype=np.int64)
-    for h, column in enumerate(encoded.claims):
-        numbers = column.at(levels[len(encoded.patients) + h]).astype(np.int64) + 1
-        numbers[released.values(h) == MISSING] = 0
-        _, kinds = np.unique(kinds * (int(numbers.max(initial=0)) + 1) + numbers, return_inverse=True)
-    kinds[~released.claims] = -1
-    order = np.lexsort((kinds, encoded.owners))
-    texts = np.ascontiguousarray(kinds[order]).astype(np.int64)
-    groups = group_patients(encoded.patients, levels[: len(encoded.patients)], encoded.n_patients)
-    found: dict[tuple[int, bytes], int] = {}
-    of = np.empty(encoded.n_patients, dtype=np.int64)
-    for i, group in enumerate(groups.tolist()):
-        own = texts[encoded.offsets[i] : encoded.offsets[i + 1]]
-        of[i] = found.setdefault((group, own[own >= 0].tobytes()), len(found))
-    mine = of[released.patients]
-    sizes: NDArray[np.int64] = np.bincount(mine, minlength=len(found))[mine].astype(np.int64)
-    return sizes
-
-
-@dataclass(frozen=True)
-class VoterList:
-    """What matching a whole list of persons with the released patients finds, by what is told of patients alone.
-
-    Attributes
-    ----------
-    assumes : what the adversary knows, in a sentence
-    columns : that the list has
-    risk : expected over random samples of the population, of the size of the release
-    observed : expected share of right matches for the patients who are released, (1/n) sum of f/F
-    flag_rate : share of the released patients with fewer than k people of their class on the list
-    is_population : whether the list is that of a population; else of the released patients alone
-    """
-
-    assumes: str
-    columns: tuple[str, ...]
-    risk: MarketerRisk
-    observed: float
-    flag_rate: float
-    is_population: bool
-
-    @property
-    def told_list(self) -> str:
-        """Whose list it is."""
-        return "population" if self.is_population else "released patients"
-
-
-def voter_list(attacked: AttackedClaims, people: PeopleCounted | None) -> VoterList:
-    """Match a list of persons with the release; of the population, or, the worst there is, of the released patients.
+def voter_list(found: PeopleCounted, k: int, *, is_population: bool) -> VoterList:
+    """Match a list of persons with the release: of the population or, the worst there is, of the released patients.
 
     References
     ----------
     HHP appendix, section 6; Dankar, El Emam (2010), "A method for evaluating marketer re-identification risk", PAIS.
     """
-    is_population = people is not None
-    found = people or _patients_alone(attacked)
-    n = found.people.size
+    risk = marketer_risk(found.classes, found.people.size)
     return VoterList(
-        f"{OF_PATIENTS.format(', '.join(map(repr, found.columns)) or 'nothing')}. The list holds "
-        + ("the population." if is_population else "nobody but the released patients, which is the worst case."),
-        found.columns,
-        marketer_risk(found.classes, n),
-        float(np.mean(1.0 / found.people)),
-        float(np.mean(found.people < attacked.settings.k)),
-        is_population,
-    )
-
-
-def _patients_alone(attacked: AttackedClaims) -> PeopleCounted:
-    """The released patients as if they were the population."""
-    encoded, mine = attacked.released.encoded, attacked.released.patients
-    groups = group_patients(encoded.patients, attacked.of_patients, encoded.n_patients)[mine]
-    sizes = np.bincount(groups).astype(np.int64)
-    own = sizes[groups]
-    return PeopleCounted(tuple(column.name for column in encoded.patients), np.sort(sizes[sizes > 0]), own, own)
-
-
-def in_population(attacked: AttackedClaims, people: PeopleCounted) -> ClaimsAttack:
-    """The paper's adversary, who does not know who of the population is released.
-
-    Who of the population fits what is known of claims is estimated: of the f - 1 other released patients of the class
-    in the register, s - 1 fit; the F - 1 other people of it fit as often. So (s - 1) (F - 1) / (f - 1) others are
-    expected, which is unbiased where the patients of a class are a random sample of its people. Where the patient is
-    the only one released of the class nothing is known of the others, and nobody else is counted. The risk comes out
-    too high rather than too low, since the mean of 1/x is above 1 over the mean of x.
-
-    The paper counts classes among the patients alone; this is ours.
-    """
-    ratio = np.ones(attacked.released.patients.size)
-    others = np.maximum(people.fellows - 1, 1)
-    ratio[attacked.released.patients] = (people.people - 1) / others
-    risk = attacked.risk(attacked.power)
-    found: list[NDArray[np.float64]] = []
-    for number in range(attacked.repeats):
-        draws = risk.knowledge.repeat(number)
-        sizes = risk.class_sizes(attacked.levels, draws)
-        found.append(np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0))
-    names = ", ".join(map(repr, people.columns))
-    return ClaimsAttack(
-        "counted in the population",
-        f"Knows the same, but not who of the population is released: candidates are scaled up to the people of the "
-        f"same {names}.",
-        figures_of(np.concatenate(found), attacked.settings.k),
+        columns=found.columns,
+        list="population" if is_population else "released patients",
+        exact=round(risk.exact, DIGITS),
+        paper_eq2=round(risk.paper_eq2, DIGITS),
+        observed=round(float(np.mean(1.0 / found.people)), DIGITS),
+        flag_rate=round(float(np.mean(found.people < k)), DIGITS),
+        classes=risk.classes,
+        people=risk.population,
+        sample=risk.sample,
     )

@@ -1,59 +1,50 @@
 """A release folder of claims, checked again from its files alone, or with the original, its plan and its crosswalk."""
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import read_table
-from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data, same, stated
+from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
+from .codebook import codebook, shown_of
+from .compared import MOST_BANDS, compared
 from .data import Claims
-from .data_file import (
-    CLAIMS,
-    NUMBER,
-    PATIENTS,
-    QUASI,
-    TRUNCATED,
-    ClaimsPromise,
-    ReadBack,
-    WrittenClaims,
-)
-from .ladders import hierarchy_named
-from .manifest import METHOD, codebook, one_row, plan_told, rules_of, sentences_of, shown_of
+from .data_file import CLAIMS, NUMBER, PATIENTS, TRUNCATED, WrittenClaims
+from .declared import plan_published
+from .facts import SUPPRESSION, ClaimsFacts, facts_of
+from .manifest import ClaimsManifest, ClaimsPromise
 from .original import origin_from, original_of
-from .plan import parsed_plan
+from .population import counted, read_population, voter_list
 from .prepare import PreparedClaims, prepare
-from .stated import PROMISER, agreements, is_declared, n_nodes, read_promise
-from .steps_told import MOST_BANDS, compared, compared_told, early_lines, steps_are_told
-from .told import parts_of
+from .steps import Masked, early_steps
 from .verify import verify
-from .verify_manifest import Register, late_steps_agree, losses_agree, population_agrees, together_agrees, voters_agree
 from .verify_original import PreparedOriginal
 
 CHECKED = (
     "files are as they were released, and no others are there",
     "the files are written in the one way there is",
-    "the manifest does not contradict itself or the files",
+    "the manifest has the types that it must have, and says of the files what they say",
     "the codebook lists what was released, and nothing else",
 )
-STEPS_AGAIN = "what is told of the steps before the search is what they do again"
+STEPS_AGAIN = "what is said of the steps before the search is what they do again"
 WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with --original"
+BAND = re.compile(
+    r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}",
+)
+"""Names of bands: of ages, days, months, weeks; and a sex, which is a short word or a digit."""
 
 
 @dataclass(frozen=True)
 class ClaimsOriginal:
-    """What only the custodian has.
-
-    Attributes
-    ----------
-    claims : patients and claims as read again, with the plan
-    crosswalk : written with the release; None where it is not given
-    """
+    """What only the custodian has: patients and claims as read again, with the plan; the crosswalk if it is given."""
 
     claims: Claims
     crosswalk: pl.DataFrame | None = None
@@ -71,24 +62,24 @@ def recheck_claims(
     failures = check_files(folder, manifest)
     if failures or not os.path.isfile(folder / CODEBOOK):
         return Verdict(False, "the files were looked for", (), tuple(failures))
-    promise = read_promise(manifest)
     try:
+        stated = ClaimsManifest.of(manifest)
         files = _read(folder, manifest)
     except InputError as error:
         return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
-    failures = _contradictions(folder, manifest, promise, files)
-    ids = released_ids(files, promise)
-    secret, prepared = (None, None) if original is None else _secret(original, manifest, ids)
-    # where columns are not those of the plan, the original does not have them
-    is_comparable = stated(lambda: is_declared(promise.form, manifest["settings"]["plan"]), PROMISER)
-    verdict = verify(files, promise, secret if is_comparable else None)
-    failures = [*verdict.failures, *failures]
-    if original is not None and prepared is not None and is_comparable:
-        failures += _strays(manifest, original.claims, prepared, ReadBack(files, promise.form), promise.k)
-        late = stated(lambda: losses_agree(manifest, files, secret), PROMISER) if secret is not None else {}
-        failures += [failure for failure, holds in late.items() if not holds]
-    if original is not None and is_comparable and not _population_holds(original, manifest, promise, files):
-        failures.append("sensitivity.voter_list is not what the population says")
+    promise, prepared, secret = ClaimsPromise.of(stated), None, None
+    if original is not None:
+        prepared, secret = _secret(original, stated, files)
+    verdict = verify(files, promise, secret)
+    failures = list(verdict.failures)
+    if _has_form(files, promise):
+        facts = facts_of(files, promise.form, promise.plan)
+        wrong = [*facts.differing(stated), *_unfounded(stated, files)]
+        failures += [f"{part} in release.json does not follow from the files" for part in wrong]
+        failures += [] if _codebook_agrees(folder, promise, files) else [f"{CODEBOOK} does not say what the files say"]
+        if original is not None and prepared is not None and secret is not None:
+            wrong = [*_unlike(stated, original.claims, prepared, files, facts), *_lost_otherwise(stated, files, secret)]
+            failures += [f"{part} in release.json is not what the original says" for part in wrong]
     failures += [] if failures else report_failures(folder, manifest, shown_of(files, promise.form, promise.k))
     if k is not None and k > promise.k:
         failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
@@ -105,107 +96,73 @@ def _read(folder: Path, manifest: Manifest) -> WrittenClaims:
     return WrittenClaims(frames[0], frames[1])
 
 
-def _contradictions(folder: Path, manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> list[str]:
-    """What the manifest or the codebook says that the files do not."""
-
-    def found() -> list[str]:
-        guarantee, plan, records = manifest["guarantee"], manifest["settings"]["plan"], manifest["records"]
-        told = {
-            **agreements(manifest, promise),
-            "method is unknown": manifest["method"] == METHOD,
-            "guarantee.rules are not those of the settings": guarantee["rules"] == rules_of(plan),
-            "guarantee.sentences do not say what the rules promise": guarantee["sentences"]
-            == sentences_of(plan, manifest["risk"]["known"]),
-            "guarantee.verified is not true": guarantee["verified"] is True,
-            "guarantee.one_row_per_patient does not fit columns": guarantee["one_row_per_patient"]
-            == one_row(promise.form),
-            "records are not those of the files": (records["released"], records["claims"])
-            == (files.patients.height, files.claims.height)
-            and (type(records["in"]) is not int or records["in"] - records["released"] == records["suppressed"]),
-            "sensitivity.unbounded is not what both files say together": together_agrees(
-                manifest["sensitivity"]["unbounded"], files, promise.form, promise.k
-            ),
-            "sensitivity.voter_list does not fit the files": voters_agree(
-                manifest["sensitivity"]["voter_list"], files, promise.form
-            ),
-            **_told(manifest, promise, files),
-            f"{CODEBOOK} does not say what the files say": _codebook_agrees(folder, promise, files),
-        }
-        return [failure for failure, holds in told.items() if not holds]
-
-    return stated(found, PROMISER)
+def _has_form(files: WrittenClaims, promise: ClaimsPromise) -> bool:
+    """Whether the files have the columns declared, and every claim a patient; else the verifier says so."""
+    declared = all(files.of(table).columns == promise.form.names(table) for table in (PATIENTS, CLAIMS))
+    return declared and files.patients.height > 0 and bool((files.owners >= 0).all())
 
 
-def _population_holds(
-    original: ClaimsOriginal, manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims
-) -> bool:
-    """Whether voters were counted in the population that the plan names, if it names one."""
-    plan = original.claims.plan
-    if plan.population.patients is None:
-        return True
-    ladders = {name: hierarchy_named(words, plan.grouping.tables) for name, words in plan.patients.qi.items()}
-    register = Register(
-        read_table(plan.population.patients).frame, {name: one.hierarchy for name, one in ladders.items()}
-    )
-    told = stated(lambda: manifest["sensitivity"]["voter_list"], PROMISER)
-    return stated(lambda: population_agrees(told, register, files, promise.form, promise.k), PROMISER)
-
-
-def _told(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> dict[str, bool]:
-    """Sentences about what is told besides, each with whether it is false: nothing but our words and numbers."""
-    plan = manifest["settings"]["plan"]
-    names = promise.form.names(CLAIMS, QUASI)
-    labels = {name: files.claims[name].n_unique() for name in names if name in files.claims.columns}
+def _unfounded(stated: ClaimsManifest, files: WrittenClaims) -> list[str]:
+    """What cannot be so by the files, of what does not follow from them."""
     columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
     shown = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
-    forms = parts_of(plan, promise, labels, n_nodes(promise.form, plan), shown)
-    n_cut = int((files.patients[TRUNCATED] == "1").sum()) if TRUNCATED in files.patients.columns else 0
-    may_cut = manifest["choice"]["truncation"] != "none" or plan["suppression"]["treatment"] == "claims"
-    return {
-        **{f"{part} holds what no release tells": holds(manifest[part]) for part, holds in forms.items()},
-        "steps hold what no release tells": _steps_hold(manifest, promise, files),
-        **late_steps_agree(manifest, files, promise.form),
-        "choice.truncation is none, but claims are missing": may_cut or not n_cut,
+    bands = {band for one in stated.representativeness.variables.values() for band in one.shares}
+    is_cut = bool((files.patients[TRUNCATED] == "1").any())
+    may_cut = stated.choice.truncation != "none" or stated.settings.plan.suppression.treatment == "claims"
+    fits = {
+        "representativeness": all(band in shown or BAND.fullmatch(band) for band in bands),
+        "choice.truncation": may_cut or not is_cut,
     }
+    return [part for part, holds in fits.items() if not holds]
 
 
-def _steps_hold(manifest: Manifest, promise: ClaimsPromise, files: WrittenClaims) -> bool:
-    """Whether steps tell no more than what they can count; what is counted in the files is counted again.
+def _unlike(
+    stated: ClaimsManifest, source: Claims, prepared: PreparedClaims, files: WrittenClaims, facts: ClaimsFacts
+) -> list[str]:
+    """What is said of the steps before the search, and of the population, and is not found again."""
+    k, form = stated.risk.k, stated.columns
+    steps = early_steps(prepared.lines, facts.counts, k)
+    population = read_population(prepared.claims)
+    voters = facts.voters
+    if population is not None:
+        people = counted(population, prepared.claims, files.patients, form)
+        voters = voter_list(people, k, is_population=True)
+    same = {
+        "steps": [*stated.steps[: len(steps)]] == steps,
+        "representativeness": stated.representativeness == compared(prepared, files, form, k),
+        "records.in": stated.records.in_ in ("withheld", source.n_patients),
+        "sensitivity.voter_list": stated.sensitivity.voter_list == voters,
+    }
+    return [part for part, holds in same.items() if not holds]
 
-    Where the files cannot be read by the plan, this says no more than that: other checks say why.
-    """
-    told = manifest["settings"]["plan"]
-    try:
-        plan = parsed_plan(told)
-    except InputError:
-        return False
-    is_readable = all(files.of(table).columns == promise.form.names(table) for table in (PATIENTS, CLAIMS))
-    is_readable = is_readable and bool((files.owners >= 0).all())  # no claim of nobody, which the verifier says
-    laid = ReadBack(files, promise.form) if is_readable and is_declared(promise.form, told) else None
-    return steps_are_told(manifest["steps"], plan, promise.k, laid)
+
+def _lost_otherwise(stated: ClaimsManifest, files: WrittenClaims, original: PreparedOriginal) -> list[str]:
+    """Steps that count other patients or, with the crosswalk, other claims left out than are missing."""
+    steps = {step.step: step for step in stated.steps}
+    left_out, k = steps[SUPPRESSION].counts, stated.risk.k
+    n_gone = original.patients.height - files.patients.height
+    wrong = [] if _can_be(left_out.get("patients left out", 0), n_gone, k) else ["patients left out"]
+    if original.origin is not None:
+        is_released = np.zeros(original.patients.height, dtype=np.bool_)
+        is_released[original.origin[original.origin >= 0]] = True
+        missing = int(is_released[original.owners].sum()) - files.claims.height
+        parts = [steps["7 truncation"].total or 0, left_out.get("claims left out", 0)]
+        wrong += [] if _add_up(parts, missing) else ["claims left out"]
+    return wrong
 
 
-def _strays(manifest: Manifest, source: Claims, prepared: PreparedClaims, filed: ReadBack, k: int) -> list[str]:
-    """What is told of the steps before the search and is not what they do again."""
+def _can_be(found: Masked, true: int, k: int) -> bool:
+    """Whether a count is as it is, or masked; what few patients have may be withheld."""
+    return found in (true, f"<{k}", "withheld")
 
-    def found() -> list[str]:
-        variables = compared(prepared, filed, k)
-        lines = [line.told(k) for line in early_lines(prepared, filed)]
-        told = {
-            "steps before the search are not told as they are": same(manifest["steps"][: len(lines)], lines),
-            "representativeness is not told as it is": same(
-                manifest["representativeness"], compared_told(prepared, filed, variables, k)
-            ),
-            "records.in is not the number of patients": manifest["records"]["in"] in ("withheld", source.n_patients),
-        }
-        return [failure for failure, holds in told.items() if not holds]
 
-    return stated(found, PROMISER)
+def _add_up(counts: Sequence[Masked], true: int) -> bool:
+    """Whether counts can add up to a number; those that are masked may be any."""
+    known = [one for one in counts if isinstance(one, int)]
+    return sum(known) == true if len(known) == len(counts) else sum(known) <= true
 
 
 def _codebook_agrees(folder: Path, promise: ClaimsPromise, files: WrittenClaims) -> bool:
-    if files.patients.columns != promise.form.names(PATIENTS) or files.claims.columns != promise.form.names(CLAIMS):
-        return False
     try:
         listed = read_data(folder / CODEBOOK, ",")
     except InputError:
@@ -213,24 +170,22 @@ def _codebook_agrees(folder: Path, promise: ClaimsPromise, files: WrittenClaims)
     return listed.cast(pl.String).equals(codebook(files, promise.form))
 
 
-def released_ids(files: WrittenClaims, promise: ClaimsPromise) -> pl.Series:
-    """Ids of patients in released order; where they are to be numbers, those that they should be."""
-    if promise.form.ids == NUMBER:
-        return pl.Series(range(1, files.patients.height + 1)).cast(pl.String)
-    return files.patients.to_series(0)
-
-
-def _secret(original: ClaimsOriginal, manifest: Manifest, ids: pl.Series) -> tuple[PreparedOriginal, PreparedClaims]:
+def _secret(
+    original: ClaimsOriginal, stated: ClaimsManifest, files: WrittenClaims
+) -> tuple[PreparedClaims, PreparedOriginal]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source = original.claims
-    seed = manifest["seed"]
-    plan = replace(source.plan, risk=replace(source.plan.risk, seed=seed))
-    if plan_told(plan) != manifest["settings"]["plan"]:
+    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
+    if plan_published(plan) != stated.settings.plan:
         raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
     prepared = prepare(source)
     if original.crosswalk is None:
-        return original_of(prepared.claims, None), prepared
+        return prepared, original_of(prepared.claims, None)
+    # numbers are what they should be, whatever the file says
+    ids = files.patients.to_series(0)
+    if stated.columns.ids == NUMBER:
+        ids = pl.Series(range(1, files.patients.height + 1)).cast(pl.String)
     origin = origin_from(original.crosswalk, source, prepared.claims, ids)
     if origin is None:
         raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
-    return original_of(prepared.claims, origin), prepared
+    return prepared, original_of(prepared.claims, origin)

@@ -31,7 +31,6 @@ from .data_file import (
     SUPPRESSED,
     TRUNCATED,
     ClaimsForm,
-    ReleasedColumn,
     WrittenClaims,
 )
 from .encode import EncodedColumn, Encoding
@@ -171,25 +170,27 @@ class Laid:
 
 def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> ClaimsForm:
     """Return the columns of a release at these levels."""
-    parts = []
-    of_claims = len(encoding.claims.patients)
+    parts, of_claims = {}, len(encoding.claims.patients)
     for table, section, kept, columns, own in (
         (PATIENTS, data.plan.patients, encoding.kept_of_patients, encoding.claims.patients, levels[:of_claims]),
         (CLAIMS, data.plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
     ):
         (name,) = data.plan.patient_columns("id") if table == PATIENTS else data.plan.claim_columns("id")
-        made = [ReleasedColumn(name, IDENTIFIER, ids=data.plan.ids.patients.partition(":")[0])]
+        ids = data.plan.ids.patients.partition(":")[0]
+        made: list[tuple[str, dict[str, Any]]] = [(name, {"role": IDENTIFIER, "ids": ids})]
         for column, level in zip(columns, own, strict=True):
             words = hierarchy_told(section.qi[column.name], data)
-            made.append(ReleasedColumn(column.name, QUASI, words, level, column.n_levels - 1))
-        made += [_kept(data, table, column, str(section.roles.get(column))) for column in kept]
+            levelled = {"role": QUASI, "hierarchy": words, "level": level, "top": column.n_levels - 1}
+            made.append((column.name, levelled))
+        made += [(column, _kept(data, table, str(section.roles.get(column)))) for column in kept]
         flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
-        parts.append((*made, *(ReleasedColumn(flag, FLAG) for flag in flags)))
-        names = [column.name for column in parts[-1]]
+        made += [(flag, {"role": FLAG}) for flag in flags]
+        names = [name for name, _ in made]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
-    return ClaimsForm(*parts)
+        parts[table] = dict(made)
+    return ClaimsForm.model_validate(parts)
 
 
 def hierarchy_told(words: str, data: Claims) -> str:
@@ -198,11 +199,11 @@ def hierarchy_told(words: str, data: Claims) -> str:
     return "file" if hierarchy_named(words, data.plan.grouping.tables).hierarchy.kind == "file" else spec
 
 
-def _kept(data: Claims, table: str, column: str, role: str) -> ReleasedColumn:
+def _kept(data: Claims, table: str, role: str) -> dict[str, Any]:
     if role not in PSEUDONYMS:
-        return ReleasedColumn(column, KEPT)
+        return {"role": KEPT}
     shared = role if getattr(data.plan.ids, role) == "number" else f"{role} of {table}"
-    return ReleasedColumn(column, PSEUDONYM, numbered_with=shared)
+    return {"role": PSEUDONYM, "numbered_with": shared}
 
 
 def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
@@ -231,7 +232,7 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
     frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
     # keyed hashes of the patients' ids, as step 1 made them
     rows_of = encoding.patient_rows[people]
-    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.of(PATIENTS)[0].name, rows_of)
+    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.names(PATIENTS)[0], rows_of)
     order, claim_order = released_order(
         _rows(form, PATIENTS, frames[0]), _rows(form, CLAIMS, frames[1]), owners, hashes
     )
@@ -241,7 +242,7 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
     names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
     ids = names, names.gather(pl.Series(place[owners[claim_order]]))
     tables = [
-        pl.DataFrame([own.alias(form.of(table)[0].name), *(as_text(s) for s in frame.get_columns())])
+        pl.DataFrame([own.alias(form.names(table)[0]), *(as_text(s) for s in frame.get_columns())])
         for table, own, frame in zip((PATIENTS, CLAIMS), ids, sorted_frames, strict=True)
     ]
     return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
@@ -261,8 +262,8 @@ def _as_kept(frame: pl.DataFrame, name: str, rows: Numbers) -> pl.Series:
 
 def _rows(form: ClaimsForm, table: str, frame: pl.DataFrame) -> FileRows:
     ids = {
-        column.name: (str(column.numbered_with), frame[column.name])
-        for column in form.of(table)
+        name: (str(column.numbered_with), frame[name])
+        for name, column in form.of(table).items()
         if column.role == PSEUDONYM
     }
     return FileRows(frame.drop(*ids), ids)

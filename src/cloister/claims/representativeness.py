@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .data import PATIENT, Claims, numbers_of
 from .data_file import CLAIMS, PATIENTS
+from .manifest import VariableName
 from .plan import ClaimsPlan
 from .plan_sections import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
 from .steps import StepLine
@@ -61,7 +62,7 @@ class VariableComparison:
 class Variable:
     """What patients are compared by."""
 
-    name: str
+    name: VariableName
     table: str
     column: str
 
@@ -86,7 +87,7 @@ class Representativeness:
     line: StepLine = field(repr=False)
 
     def exact(self) -> dict[str, object]:
-        """Everything, for the custodian alone: for a release see `claims/steps_told.py`."""
+        """Everything, for the custodian alone: for a release see `claims/compared.py`."""
         return {
             "variables": {one.variable: one.exact() for one in self.comparisons},
             "median_claims_excluded": self.median_claims_excluded,
@@ -96,7 +97,7 @@ class Representativeness:
 
 def variables_of(plan: ClaimsPlan) -> list[Variable]:
     """What patients can be compared by, under a plan."""
-    there = (
+    there: tuple[tuple[VariableName, str, str | None], ...] = (
         ("sex", PATIENTS, plan.patient_column("sex")),
         ("age", PATIENTS, plan.patient_column("age", AGE)),
         ("days since first claim", CLAIMS, plan.claim_column("days-since-first-claim", DAYS_SINCE_FIRST)),

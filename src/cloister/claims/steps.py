@@ -2,12 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
+
+from cloister.manifest.head import Count, Section
 
 from .data import Claims
 
 WITHHELD = "withheld"
 """Stands for a total from which a withheld count could be worked out."""
+
+Masked = Count | Annotated[str, StringConstraints(pattern=r"^(<[1-9][0-9]{0,8}|withheld)$")]
+
+
+class Step(Section):
+    """What is published of a step; ``looked_for``: kinds of codes on the exclusion list, where that is the step."""
+
+    step: str
+    total: Masked | None
+    counts: dict[str, Masked]
+    looked_for: tuple[Literal["diagnosis", "procedure", "place"], ...] | None = None
+
+    def counting(self, counts: Mapping[str, Masked] | None) -> "Step":
+        """The same with other counts, if they are given."""
+        return self if counts is None else self.model_copy(update={"counts": dict(counts)})
 
 
 @dataclass(frozen=True)
@@ -33,25 +52,24 @@ class StepLine:
 
     def exact(self) -> dict[str, object]:
         """Everything, for the custodian alone."""
-        return self._facts(self.total, self.counts)
+        facts: dict[str, object] = {"step": self.step, "total": self.total, "counts": dict(self.counts)}
+        return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
 
-    def told(self, k: int) -> dict[str, object]:
-        """What may be told: counts of fewer than k patients are `<k`, or withheld where they are k claims and more.
+    def masked(self, k: int) -> Step:
+        """What may be published: counts of fewer than k patients are `<k`, or withheld where they are k claims or more.
 
         The total is withheld where it and the counts together could tell of fewer than k.
 
         Examples
         --------
-        >>> StepLine("3 claims removed", 23, {"newborns": 3, "revenue codes": 20}).told(11)["counts"]
+        >>> StepLine("3 claims removed", 23, {"newborns": 3, "revenue codes": 20}).masked(11).counts
         {'newborns': '<11', 'revenue codes': 20}
         """
-        counts = {reason: _told(count, self.patients.get(reason, count), k) for reason, count in self.counts.items()}
-        total = None if self.total is None else WITHHELD if self._total_tells(k) else _told(self.total, self.total, k)
-        return self._facts(total, counts)
-
-    def _facts(self, total: object, counts: Mapping[str, object]) -> dict[str, object]:
-        facts = {"step": self.step, "total": total, "counts": dict(counts)}
-        return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
+        counts = {reason: _masked(count, self.patients.get(reason, count), k) for reason, count in self.counts.items()}
+        total = None if self.total is None else WITHHELD if self._total_tells(k) else _masked(self.total, self.total, k)
+        if self.looked_for is None:
+            return Step(step=self.step, total=total, counts=counts)
+        return Step.model_validate({"step": self.step, "total": total, "counts": counts, "looked_for": self.looked_for})
 
     def _total_tells(self, k: int) -> bool:
         """Whether the total, less some of the counts that are told, leaves fewer than k, or tells one that is not told.
@@ -70,15 +88,25 @@ class StepLine:
         return bool(shown) and _comes_near(total, shown, k)
 
 
-def _told(count: int, patients: int, k: int) -> int | str:
+def _masked(count: int, patients: int, k: int) -> int | str:
     if not 0 < patients < k:
         return count
     return f"<{k}" if count < k else WITHHELD
 
 
-def is_count(value: Any, k: int) -> bool:
-    """Whether something is a count as it is told: below k it is not."""
-    return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
+def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Masked]], k: int) -> list[Step]:
+    """Return steps as they are published.
+
+    Parameters
+    ----------
+    counts : what the files say of some of them, by step
+    """
+    return [line.masked(k).counting(counts.get(line.step)) for line in lines]
+
+
+def is_count(value: int | str, k: int) -> bool:
+    """Whether something is a count as it is published: below k it is not."""
+    return value in (f"<{k}", WITHHELD) if isinstance(value, str) else value == 0 or value >= k
 
 
 def _comes_near(total: int, counts: Sequence[int], k: int) -> bool:

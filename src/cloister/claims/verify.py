@@ -26,13 +26,13 @@ from .data_file import (
     QUASI,
     SUPPRESSED,
     ClaimsForm,
-    ClaimsPromise,
     ReleasedColumn,
-    Truncated,
     WrittenClaims,
 )
 from .group_tables import coarser_groups
 from .ladders import NamedHierarchy, hierarchies
+from .manifest import ClaimsPromise
+from .plan import ClaimsPlan
 from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds
 
@@ -113,23 +113,26 @@ def _fewest(labels: pl.Series, owners: pl.Series) -> int | None:
     return min(counts, default=None)
 
 
-def truncation_holds(checks: Checks, files: WrittenClaims, original: PreparedOriginal, told: Truncated) -> None:
+def truncation_holds(
+    checks: Checks, files: WrittenClaims, original: PreparedOriginal, percentile: float, plan: ClaimsPlan
+) -> None:
     """Look for the claims that the percentile leaves of every released patient, suppressed claims aside."""
     assert original.origin is not None
-    if told.by_year and original.years is None:
+    by_year, loses_more = plan.truncation.per == "patient-year", plan.suppression.treatment == "claims"
+    if by_year and original.years is None:
         checks.require(False, "claims have years to be cut by")
         return
-    left = _left(original, told)[original.origin]
+    left = _left(original, percentile, by_year=by_year)[original.origin]
     shown = np.bincount(files.owners, minlength=files.patients.height)
-    right = shown <= left if told.loses_more else shown == left
-    each = "patient and year" if told.by_year else "patient"
-    cut = f"as many claims of each {each} as the {told.percentile:g}th percentile is, or fewer where there are"
-    had = "all of their claims" if told.percentile >= 100 else cut
-    more = ", or fewer by suppression" if told.loses_more else ""
+    right = shown <= left if loses_more else shown == left
+    each = "patient and year" if by_year else "patient"
+    cut = f"as many claims of each {each} as the {percentile:g}th percentile is, or fewer where there are"
+    had = "all of their claims" if percentile >= 100 else cut
+    more = ", or fewer by suppression" if loses_more else ""
     checks.require(bool(right.all()), f"released patients have {had}{more}")
 
 
-def _left(original: PreparedOriginal, told: Truncated) -> Numbers:
+def _left(original: PreparedOriginal, percentile: float, *, by_year: bool) -> Numbers:
     """How many claims of each patient of the original the percentile leaves; by nearest rank over those who have any.
 
     References
@@ -137,10 +140,10 @@ def _left(original: PreparedOriginal, told: Truncated) -> Numbers:
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
     """
     n = original.patients.height
-    years = original.years if told.by_year and original.years is not None else np.zeros_like(original.owners)
+    years = original.years if by_year and original.years is not None else np.zeros_like(original.owners)
     groups, counts = np.unique(np.stack([original.owners, years]), axis=1, return_counts=True)
-    if told.percentile < 100 and counts.size:
-        rank = max(1, math.ceil(round(told.percentile * counts.size / 100, 9)))
+    if percentile < 100 and counts.size:
+        rank = max(1, math.ceil(round(percentile * counts.size / 100, 9)))
         counts = np.minimum(counts, np.sort(counts)[rank - 1])
     return np.bincount(groups[0], weights=counts, minlength=n).astype(np.int64)
 
@@ -159,8 +162,8 @@ def verify(
         _order_holds(checks, files, promise.form)
         labels_hold(checks, files, promise.form, promise.k)
         truth = None if original is None else compare(checks, files, promise.form, original)
-        if original is not None and truth is not None and promise.truncation is not None:
-            truncation_holds(checks, files, original, promise.truncation)
+        if original is not None and truth is not None and promise.percentile is not None:
+            truncation_holds(checks, files, original, promise.percentile, promise.plan)
         if with_risk:
             risk_holds(checks, files, promise)
             if truth is not None:
@@ -185,10 +188,10 @@ def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
             return False
         flags = [frame[name].is_in(["0", "1"]).fill_null(False).all() for name in form.names(table, FLAG)]
         checks.require(all(flags), flagged)
-        tops = [column for column in form.of(table) if column.role == QUASI and column.level == column.top]
-        whole = [frame[column.name].drop_nulls().n_unique() <= 1 for column in tops if column.hierarchy != "file"]
+        tops = [name for name, one in form.of(table).items() if one.role == QUASI and one.level == one.top]
+        whole = [frame[name].drop_nulls().n_unique() <= 1 for name in tops if form.of(table)[name].hierarchy != "file"]
         checks.require(all(whole), whole_tops)
-        checks.require(all(labels_fit(column, frame[column.name]) for column in form.of(table)), labelled)
+        checks.require(all(labels_fit(column, frame[name]) for name, column in form.of(table).items()), labelled)
     hidden = [
         files.claims[name].is_null() | (files.claims[f"{SUPPRESSED}{name}"] == "0")
         for name in form.names(CLAIMS, QUASI)
@@ -229,9 +232,9 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     )
     groups: dict[str, list[pl.Series]] = {}
     for table in (PATIENTS, CLAIMS):
-        for column in form.of(table):
+        for name, column in form.of(table).items():
             if column.role == PSEUDONYM:
-                groups.setdefault(str(column.numbered_with), []).append(files.of(table)[column.name].alias("id"))
+                groups.setdefault(str(column.numbered_with), []).append(files.of(table)[name].alias("id"))
     for group, series in groups.items():
         met = pl.concat(series).drop_nulls().unique(maintain_order=True)
         right = met.to_list() == [str(number) for number in range(1, met.len() + 1)]

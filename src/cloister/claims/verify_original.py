@@ -140,27 +140,27 @@ def _has_levels(form: ClaimsForm, original: PreparedOriginal) -> bool:
     for table, frame in ((PATIENTS, original.patients), (CLAIMS, original.claims)):
         if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
             return False
-        for column in form.of(table):
+        for name, column in form.of(table).items():
             if column.role == QUASI:
-                values = as_text(frame[column.name]).drop_nulls().unique().sort().to_list()
-                hierarchy = original.hierarchies[table].get(column.name)
-                if hierarchy is None or column.top != hierarchy.bind(column.name, values).n_levels - 1:
+                values = as_text(frame[name]).drop_nulls().unique().sort().to_list()
+                hierarchy = original.hierarchies[table].get(name)
+                if hierarchy is None or column.top != hierarchy.bind(name, values).n_levels - 1:
                     return False
     return True
 
 
 def _recoded(frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dict[str, Hierarchy]) -> pl.DataFrame:
     columns = []
-    for column in form.of(table):
+    for name, column in form.of(table).items():
         if column.role not in (QUASI, KEPT):
             continue
-        text = as_text(frame[column.name])
+        text = as_text(frame[name])
         if column.role == QUASI and column.level is not None:
             values = text.drop_nulls().unique().sort().to_list()
-            ladder = hierarchies[column.name].bind(column.name, values)
+            ladder = hierarchies[name].bind(name, values)
             labels = {value: label or None for value, label in zip(values, ladder.labels[column.level], strict=True)}
             text = text.replace_strict(labels, return_dtype=pl.String) if labels else text
-        columns.append(text.alias(column.name))
+        columns.append(text.alias(name))
     return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
 
 
@@ -168,16 +168,16 @@ def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOri
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
     assert original.origin is not None
     groups: dict[str, list[Iterable[Pair]]] = {}
-    for column in form.of(PATIENTS):
+    for name, column in form.of(PATIENTS).items():
         if column.role == PSEUDONYM:
             keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
-            own = as_text(original.patients[column.name]).gather(pl.Series(original.origin))
-            pair = pl.DataFrame([keys, files.patients[column.name].alias(SHOWN)]), pl.DataFrame([keys, own.alias(ID)])
+            own = as_text(original.patients[name]).gather(pl.Series(original.origin))
+            pair = pl.DataFrame([keys, files.patients[name].alias(SHOWN)]), pl.DataFrame([keys, own.alias(ID)])
             groups.setdefault(str(column.numbered_with), []).append([pair])
     names = form.names(CLAIMS, PSEUDONYM)
-    for column in form.of(CLAIMS):
+    for name, column in form.of(CLAIMS).items():
         if column.role == PSEUDONYM:
-            groups.setdefault(str(column.numbered_with), []).append(rows.pseudonyms([column.name]))
+            groups.setdefault(str(column.numbered_with), []).append(rows.pseudonyms([name]))
     if len(names) > 1:  # several numbers of a claim stand for ids of one claim
         groups["\0together"] = [rows.pseudonyms(names)]
     return all(keep_company(chain.from_iterable(pairs)) for pairs in groups.values())

@@ -6,7 +6,7 @@ never from a stated interval: whoever writes a wide one would be believed anythi
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from cloister.results import Checks
 
-from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, ClaimsPromise, WrittenClaims
+from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
+from .manifest import NEAR, ClaimsPromise, SimulatedFigures
 from .verify_holders import UNKNOWN
 from .verify_original import Truth
 from .verify_simulation import SURE, WIDE, Attacks, History, Simulated, Simulation, powers, share_error
-
-NEAR = 2e-6
-"""How far figures with six decimals may be from what they stand for."""
 
 FEWEST = 1_000
 """Draws below which no figure is stated."""
@@ -48,16 +46,16 @@ UP_TO = "power up to "
 """Begins the names of adversaries like that of the plan, with another highest power."""
 
 
-def can_be(figures: Mapping[str, Any], k: int) -> bool:
+def can_be(figures: SimulatedFigures, k: int) -> bool:
     """Whether figures fit each other: intervals fit the draws, and the mean risk fits the share of small classes."""
-    mean, rate, missed, draws = (figures[name] for name in ("mean", "flag_rate", "missed", "draws"))
+    mean, rate, missed, draws = figures.mean, figures.flag_rate, figures.missed, figures.draws
     if draws < FEWEST or not 0 <= missed <= 1 - rate + NEAR:
         return False
     low, high = wilson(round(rate * draws) / draws, draws)
-    fits = math.isclose(figures["flag_interval"][0], low, abs_tol=NEAR)
-    fits &= math.isclose(figures["flag_interval"][1], high, abs_tol=NEAR)
+    fits = math.isclose(figures.flag_interval[0], low, abs_tol=NEAR)
+    fits &= math.isclose(figures.flag_interval[1], high, abs_tol=NEAR)
     fits &= rate / k - NEAR <= mean <= rate + (1 - rate - missed) / k + NEAR
-    return bool(fits) and _is_interval_of_mean(figures["interval"], mean, draws)
+    return bool(fits) and _is_interval_of_mean(figures.interval, mean, draws)
 
 
 def _is_interval_of_mean(interval: Any, mean: float, draws: int) -> bool:
@@ -86,20 +84,20 @@ def wilson(share: float, draws: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
-def agree(found: Simulated, figures: Mapping[str, Any]) -> bool:
+def agree(found: Simulated, figures: SimulatedFigures) -> bool:
     """Whether two simulations of the same differ by no more than chance, in all that is stated of one of them."""
-    draws = figures["draws"]
-    near = abs(found.mean - figures["mean"]) <= SURE * math.hypot(found.error, found.error_of(draws))
+    draws = figures.draws
+    near = abs(found.mean - figures.mean) <= SURE * math.hypot(found.error, found.error_of(draws))
     for own, name in ((found.flag_rate, "flag_rate"), (found.missed, "missed")):
         error = math.hypot(share_error(own, found.draws), share_error(own, draws))
-        near &= abs(own - figures[name]) <= SURE * error
+        near &= abs(own - getattr(figures, name)) <= SURE * error
     return bool(near) and _is_as_wide(found, figures)
 
 
-def _is_as_wide(found: Simulated, figures: Mapping[str, Any]) -> bool:
+def _is_as_wide(found: Simulated, figures: SimulatedFigures) -> bool:
     """Whether the interval of the mean has the width that the deviation found here gives it."""
-    draws, (low, high) = figures["draws"], figures["interval"]
-    stated = (max(high - figures["mean"], figures["mean"] - low) - WIDE**2 / (2 * draws)) * math.sqrt(draws) / WIDE
+    draws, (low, high) = figures.draws, figures.interval
+    stated = (max(high - figures.mean, figures.mean - low) - WIDE**2 / (2 * draws)) * math.sqrt(draws) / WIDE
     chance = found.spread * math.sqrt(1 / found.draws + 1 / draws) + SURE / min(found.draws, draws)
     return bool(abs(stated**2 - found.deviation**2) <= SURE * chance + NEAR)
 
@@ -152,12 +150,16 @@ def of_original(promise: ClaimsPromise) -> tuple[str, ...]:
         f"the risks for those who believe flags, always or where nobody fits, are not above {promise.threshold:g}",
     )
     likeliest = (LIKELIEST_STATED, likeliest_low(promise)) if is_likeliest_bounded(promise) else (LIKELIEST_STATED,)
-    return (KNOWN, *(told if promise.is_bounded else told[:3]), *likeliest)
+    return (KNOWN, *(told if _is_bounded(promise) else told[:3]), *likeliest)
 
 
 def is_likeliest_bounded(promise: ClaimsPromise) -> bool:
     """Whether the risk by who picks the likeliest is limited as well."""
-    return bool(promise.figures["likeliest"]["limit"] == "bounded")
+    return promise.plan.adversary.likeliest == "bounded"
+
+
+def _is_bounded(promise: ClaimsPromise) -> bool:
+    return promise.plan.adversary.tolerant == "bounded"
 
 
 def likeliest_low(promise: ClaimsPromise) -> str:
@@ -167,38 +169,39 @@ def likeliest_low(promise: ClaimsPromise) -> str:
 
 def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise) -> None:
     """The stated figures are within the limits, and those of values drawn from the released claims come out again."""
-    figures, (limited, fitting, released) = promise.figures, of_released(promise)
-    tops = [figures["interval"][1], figures["flag_interval"][1]]
-    tops += [figures["tolerant"]["highest"], figures["tolerant"]["interval"][1]] if promise.is_bounded else []
+    figures, (limited, fitting, released) = promise.risk, of_released(promise)
+    tops = [figures.interval[1], figures.flag_interval[1]]
+    tops += [figures.tolerant.highest, figures.tolerant.interval[1]] if _is_bounded(promise) else []
+    tops += [figures.likeliest.interval[1]] if is_likeliest_bounded(promise) else []
     checks.require(max(tops) <= promise.threshold, limited)
-    others = [row for row in promise.attacks if row["adversary"] == LIKELIEST]
+    others = [row for row in promise.attacks if row.adversary == LIKELIEST]
     is_same = all(
-        row[name] == figures["likeliest"][name] for row in others for name in row.keys() & figures["likeliest"]
+        getattr(row, name) == getattr(figures.likeliest, name)
+        for row in others
+        for name in SimulatedFigures.model_fields
     )
-    all_of_them = [figures, *(figures[name] for name in ("tolerant", "as_released", "likeliest")), *promise.attacks]
-    is_highest = figures["tolerant"]["highest"] >= figures["tolerant"]["interval"][1]
+    all_of_them = [figures, figures.tolerant, figures.as_released, figures.likeliest, *promise.attacks]
+    is_highest = figures.tolerant.highest >= figures.tolerant.interval[1]
     checks.require(is_same and is_highest and all(can_be(own, promise.k) for own in all_of_them), fitting)
     shown = _shown(files, promise.form)
-    power = powers(shown, files.patients.height, promise.power, promise.rounding)
+    power = powers(shown, files.patients.height, promise.plan.adversary.power, promise.plan.adversary.rounding)
     found = Simulation(_cells(files, promise.form), shown, shown, promise.k)
-    checks.require(
-        agree(found.run(power, RELEASED_DRAWS, (*seed_of(files), 1)).exact, figures["as_released"]), released
-    )
+    checks.require(agree(found.run(power, RELEASED_DRAWS, (*seed_of(files), 1)).exact, figures.as_released), released)
 
 
 def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
-    figures, threshold, told = promise.figures, promise.threshold, of_original(promise)[1:]
+    figures, threshold, told = promise.risk, promise.threshold, of_original(promise)[1:]
     attacked = _Attacked(files, promise, truth)
     known = float(attacked.power.mean()) if attacked.power.size else 0.0
-    checks.require(abs(known - figures["known"]) <= HALF_A_DECIMAL, KNOWN)
+    checks.require(abs(known - figures.known) <= HALF_A_DECIMAL, KNOWN)
     exact, believing = _measured(attacked.simulation, attacked.power, promise, attacked.seed)
     checks.require(agree(exact, figures), told[0])
     is_low = is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold
     checks.require(is_low, told[1])
-    checks.require(agree(believing.tolerant, figures["tolerant"]), told[2])
-    if promise.is_bounded:
-        highest, draws = figures["tolerant"]["highest"], figures["tolerant"]["draws"]
+    checks.require(agree(believing.tolerant, figures.tolerant), told[2])
+    if _is_bounded(promise):
+        highest, draws = figures.tolerant.highest, figures.tolerant.draws
         is_stated = all(upper(one, draws) - SURE * one.error <= highest for one in believing.believing)
         is_held = all(is_not_above(one, threshold) for one in believing.believing)
         checks.require(is_stated and is_held, told[3])
@@ -234,13 +237,13 @@ def _is_tolerant_settled(found: Attacks, threshold: float) -> bool:
 def _likeliest_holds(checks: Checks, attacked: "_Attacked") -> None:
     """What is found by who picks the likeliest comes out again, and is low enough where it is limited."""
     promise = attacked.promise
-    figures = promise.figures["likeliest"]
+    figures = promise.risk.likeliest
     draws = min(DRAWS, max(FEWEST_DRAWS, LOOKED_AT // max(attacked.cells.size, 1)))
     sizes = attacked.simulation.likeliest(attacked.power, draws, (*attacked.seed, 4))
     found = Simulated.of(sizes, promise.k)
     checks.require(agree(found, figures), LIKELIEST_STATED)
     if is_likeliest_bounded(promise):
-        is_low = figures["interval"][1] <= promise.threshold and is_not_above(found, promise.threshold)
+        is_low = figures.interval[1] <= promise.threshold and is_not_above(found, promise.threshold)
         checks.require(is_low, likeliest_low(promise))
 
 
@@ -253,14 +256,14 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
         "flags believed, fewest missing": believing.nearest,
     }
     for number, row in enumerate(promise.attacks):
-        found = attacked.by(row["adversary"])
+        found = attacked.by(row.adversary)
         if found is not None:
             simulation, power = found
             sizes = simulation.sizes(power, DRAWS, (*attacked.seed, 3, number), with_flags=False)
-            held[row["adversary"]] = Simulated.of(sizes[0], promise.k)
-    rows = [row for row in promise.attacks if row["adversary"] in held]
+            held[row.adversary] = Simulated.of(sizes[0], promise.k)
+    rows = [row for row in promise.attacks if row.adversary in held]
     if rows:
-        right = all(agree(held[row["adversary"]], row) for row in rows)
+        right = all(agree(held[row.adversary], row) for row in rows)
         checks.require(right, f"what {len(rows)} other adversaries find is as stated ({DRAWS:,} other draws each)")
 
 
@@ -271,16 +274,16 @@ class _Attacked:
         self.files, self.promise, self.truth = files, promise, truth
         self.cells, self.shown, self.known = _cells(files, promise.form), _shown(files, promise.form), _known(truth)
         self.seed = seed_of(files)
-        self.power = self.power_up_to(promise.power)
+        self.power = self.power_up_to(promise.plan.adversary.power)
         self.simulation = Simulation(self.cells, self.known, self.shown, promise.k, _room(files, promise.form))
 
     def power_up_to(self, most: int) -> Numbers:
         """The power of the plan's adversary with a highest value, (n_patients, n_columns); by labels at least."""
-        by_labels = powers(self.truth.recoded, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
-        if self.promise.basis == "node":
+        asked, (n, mine) = self.promise.plan.adversary, (self.truth.n_patients, self.truth.patients)
+        by_labels = powers(self.truth.recoded, n, most, asked.rounding)[mine]
+        if asked.basis == "node":
             return by_labels
-        by_values = powers(self.truth.base, self.truth.n_patients, most, self.promise.rounding)[self.truth.patients]
-        return np.maximum(by_labels, by_values)
+        return np.maximum(by_labels, powers(self.truth.base, n, most, asked.rounding)[mine])
 
     def by(self, name: str) -> tuple[Simulation, Numbers] | None:
         """The simulation of an adversary of this name and how many values it knows; None where there is none here."""

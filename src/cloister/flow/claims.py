@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from cloister.claims.codebook import codebook, shown_of
 from cloister.claims.data import Claims
+from cloister.claims.declared import plan_published
 from cloister.claims.encode import encode
-from cloister.claims.figures import risk_told, work_out
-from cloister.claims.manifest import codebook, describe, shown_of
+from cloister.claims.evaluation import evaluate
+from cloister.claims.facts import facts_of
+from cloister.claims.figures import described, exact_figures, risk_of_release
+from cloister.claims.manifest import ClaimsPromise
 from cloister.claims.original import crosswalk_of, original_of
-from cloister.claims.population import read_population
+from cloister.claims.population import counted, read_population, voter_list
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
 from cloister.claims.release import ClaimsRelease, lay_out
-from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
@@ -58,21 +61,25 @@ def protect_claims(
     with watch.stage("protect"):
         protected = interruptible(lambda: deidentify(encoding, plan, settings))
         laid = lay_out(prepared.claims, encoding, protected.suppression.released, protected.choice.levels)
-        risk = risk_told(protected, laid, plan)
+        risk = risk_of_release(protected, laid, plan)
     with watch.stage("verify"):
         origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)
         original = original_of(prepared.claims, origin)
-        promise = promise_of(plan, laid.form, risk)
-        verdict = passed(verify(laid.files, promise, original))
+        promise = ClaimsPromise(laid.form, plan_published(plan), risk)
+        passed(verify(laid.files, promise, original))
     with watch.stage("measure"):
-        figures = work_out(data, prepared, protected, laid, risk, population)
-        manifest = describe(data, laid.form, verdict, figures.told)
+        facts, people = facts_of(laid.files, laid.form, promise.plan), None
+        if population is not None:
+            people = counted(population, prepared.claims, laid.files.patients, laid.form)
+        voters = facts.voters if people is None else voter_list(people, settings.k, is_population=True)
+        attacks = evaluate(prepared, protected, laid, people)
+        manifest = described(data, prepared, protected, laid, risk, facts, attacks, voters)
         book = codebook(laid.files, laid.form)
         secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))
     return ClaimsRelease(
         codebook=book,
         manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
-        custody=Custody(figures.exact | dict(custody or {}), secret),
+        custody=Custody(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
         shown=lambda: shown_of(laid.files, laid.form, protected.settings.k),
         files=laid.files,
         format=data.format,

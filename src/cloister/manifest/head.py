@@ -34,13 +34,13 @@ class Section(BaseModel):
     @model_validator(mode="after")
     def _absent_is_not_null(self) -> Self:
         fields = type(self).model_fields
-        must_fit(
+        return fitting(
+            self,
             {
                 name: fields[name].is_required() or fields[name].default is not None or getattr(self, name) is not None
                 for name in self.model_fields_set
-            }
+            },
         )
-        return self
 
     def published(self) -> dict[str, Any]:
         """Return the section as JSON has it, without what was not set."""
@@ -108,16 +108,25 @@ class ManifestHead(Section):
 
 S = TypeVar("S", bound=Section)
 
-UNFIT = "unfit"
-"""The error of a section whose parts do not fit each other."""
 
-UNTYPED = {
-    "claims": frozenset({"choice", "steps", "representativeness", "sensitivity"}),
-}
-"""Shapes whose manifests have no types of their own yet, and the keys that they may have beside those of all."""
+class MisfitError(ValueError):
+    """Parts of a manifest that do not fit each other."""
 
-SHARED = frozenset({"shape", "method", "settings", "columns", "records", "guarantee", "utility", "risk"})
-GUARANTEE = frozenset({"rules", "sentences", "verified", "one_row_per_patient"})
+    def __init__(self, parts: list[str]) -> None:
+        super().__init__(f"{parts} do not fit")
+        self.parts = parts
+
+
+def fitting(section: S, fits: Mapping[str, bool]) -> S:
+    """Return a section if each of its parts fits the others; for validators.
+
+    Parameters
+    ----------
+    fits : by names of parts, which messages hold
+    """
+    if not all(fits.values()):
+        raise MisfitError([part for part, fit in fits.items() if not fit])
+    return section
 
 
 def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
@@ -128,43 +137,29 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
             return found, []
         return None, ["numbers in place of true or false"]  # which are equal in Python
     except ValidationError as error:
-        return None, sorted({_place(one["loc"], one["type"], one["msg"]) for one in error.errors(include_url=False)})
-    except (ValueError, RecursionError):
+        return None, sorted({place for one in error.errors(include_url=False) for place in _places(one)})
+    except (ValueError, ArithmeticError, RecursionError):
         return None, ["its text"]
 
 
-def head_failures(manifest: Manifest) -> list[str]:
-    """Return what a manifest without types of its own says that no release says, in sentences without values."""
-    own = {field.alias or name for name, field in ManifestHead.model_fields.items()}
-    _, places = read_section(ManifestHead, {name: part for name, part in manifest.items() if name in own})
-    failures = [f"release.json has a wrong {place}" for place in places]
-    keys = manifest.keys() - own
-    strange, lacking = len(keys - SHARED - UNTYPED[manifest["shape"]]), len(SHARED - keys)
-    failures += [f"release.json has {strange} unknown {'key' if strange == 1 else 'keys'}"] if strange else []
-    failures += [f"release.json lacks {lacking} necessary {'key' if lacking == 1 else 'keys'}"] if lacking else []
-    source, guarantee = _part(manifest, "settings").get("source"), _part(manifest, "guarantee")
-    is_named = isinstance(source, str) and "/" not in source
-    failures += [] if is_named else ["release.json has a wrong settings.source"]
-    told = guarantee.get("one_row_per_patient")
-    is_promise = guarantee.keys() == GUARANTEE and isinstance(told, str)
-    return failures + ([] if is_promise else ["release.json has a wrong guarantee"])
+def _places(error: Mapping[str, Any]) -> list[str]:
+    """Name the places of an error: of parts that do not fit each other, each of these."""
+    found = error.get("ctx", {}).get("error")
+    if isinstance(found, MisfitError):
+        above = _place(error["loc"], "") if error["loc"] else ""
+        return [f"{above}.{part}".removeprefix(".") for part in found.parts]
+    return [_place(error["loc"], error["type"])]
 
 
-def _part(manifest: Manifest, name: str) -> Mapping[str, Any]:
-    part = manifest.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def must_fit(fits: Mapping[str, bool]) -> None:
-    """Refuse a section whose parts do not fit each other: the names of those that do not are the message."""
-    if not all(fits.values()):
-        raise PydanticCustomError(UNFIT, "{parts}", {"parts": ", ".join(part for part, fit in fits.items() if not fit)})
-
-
-def _place(path: tuple[int | str, ...], kind: str, message: str) -> str:
+def _place(path: tuple[int | str, ...], kind: str) -> str:
     """Name the place of an error; an unknown key may be any text, and only its parent is named."""
-    if kind == UNFIT:
-        return ".".join([*map(str, path), message])
-    known = [str(part) for part in (path[:-1] if kind == "extra_forbidden" else path)]
+    fields = _fields(Section)
+    known = [str(part) for part in path if isinstance(part, int) or part in fields]
     name = ".".join(known) or "its keys"
     return f"{name}, which has unknown keys" if kind == "extra_forbidden" and known else name
+
+
+def _fields(kind: type[Section]) -> set[str]:
+    """Names of the fields of all sections; other keys may be values, and no message holds them."""
+    own = {field.alias or name for name, field in kind.model_fields.items()}
+    return own.union(*(_fields(one) for one in kind.__subclasses__()))

@@ -9,7 +9,7 @@ from cloister.results import Manifest
 
 from .chart import class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
-from .sentences import guarantee_sentences, one_row_words
+from .sentences import assumed_words, guarantee_sentences, one_row_words
 
 TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
 TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
@@ -40,6 +40,7 @@ def environment() -> Any:
         "sentences": guarantee_sentences,
         "one_row": one_row_words,
         "worded_steps": worded_steps,
+        "assumed": assumed_words,
     }
     return environment
 

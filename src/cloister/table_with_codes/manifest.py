@@ -18,7 +18,7 @@ from cloister.codesets.disassociation.manifest import (
 )
 from cloister.codesets.policy import UtilityPolicy
 from cloister.hierarchy import suppress
-from cloister.manifest.head import Count, FileName, Positive, Section, must_fit
+from cloister.manifest.head import Count, FileName, Positive, Section, fitting
 from cloister.privacy import KAnonymity
 from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
 
@@ -78,15 +78,15 @@ class TableWithCodesManifest(TableManifest):
     def _codes_fit(self) -> Self:
         codes, ks = self.codes, [rule.k for rule in self.guarantee.rules if isinstance(rule, KAnonymity)]
         rule = CodesRule(model=MODEL, k=codes.settings.k, m=codes.settings.m, column=codes.column)
-        must_fit(
+        return fitting(
+            self,
             {
                 "codes.column": self._is_presence(self.columns.get(codes.column)),
                 "codes.settings.k": bool(ks) and codes.settings.k == max(ks),
                 "codes.guarantee.rules": codes.guarantee.rules == (rule,),
                 "table": self.table is None,
-            }
+            },
         )
-        return self
 
     def _is_presence(self, column: object) -> bool:
         """Whether the column of codes is a quasi-identifier that stays as it is: whether there are any codes."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.manifest.head import FileName, ManifestHead, Section, must_fit
+from cloister.manifest.head import FileName, ManifestHead, Section, fitting
 from cloister.privacy import PrivacyRule, rule_of
 from cloister.release_folder import data_file
 from cloister.utility import LOSSES
@@ -111,13 +111,13 @@ class QuasiIdentifierColumn(Section):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         used = self.used_levels
-        must_fit(
+        return fitting(
+            self,
             {
                 "levels": bool(used) and tuple(sorted(set(used))) == used and None not in used,
                 "level": not self.levels or self.level == (self.levels[0] if len(self.levels) == 1 else None),
-            }
+            },
         )
-        return self
 
     @property
     def used_levels(self) -> tuple[int, ...]:
@@ -230,7 +230,8 @@ class TableSections(Section):
         ids = [column for column in self.columns.values() if isinstance(column, TableIdColumn)]
         has_ids = bool(ids) or settings.ids is not None
         about = {str(rule.describe()["column"]) for rule in guarantee.rules if "column" in rule.describe()}
-        must_fit(
+        return fitting(
+            self,
             {
                 "columns": bool(quasi) and len(ids) <= 1,
                 "guarantee.rules": about <= {column for column in self.columns if self.role(column) == "sensitive"},
@@ -251,9 +252,8 @@ class TableSections(Section):
                 **({} if self.search is None else self._search_fits(self.search)),
                 "table": self.table is None or self._place_fits(self.table, about),
                 **self._losses_fit(),
-            }
+            },
         )
-        return self
 
     @property
     def quasi_identifiers(self) -> dict[str, QuasiIdentifierColumn]:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+from contextlib import nullcontext
 from math import comb
 
 import numpy as np
@@ -19,16 +20,17 @@ from cloister.claims.codes import exclusions
 from cloister.claims.data import claims_of
 from cloister.claims.encode import EncodedClaims, encode
 from cloister.claims.knowledge import adversary_power
+from cloister.claims.manifest import ClaimsPromise, ClaimsRisk
 from cloister.claims.population import counted, read_population
 from cloister.claims.prepare import prepare
 from cloister.claims.recheck import ClaimsOriginal, recheck_claims
 from cloister.claims.release import lay_out
 from cloister.claims.released import ReleasedClaims
-from cloister.claims.stated import promise_of
 from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.flow.claims import protect_claims
 from cloister.recheck import verify_folder
+from cloister.report.sentences import assumed_words
 
 THREE_PARTS = """
 [patients.roles]
@@ -79,7 +81,8 @@ def test_three_safe_parts_of_one_person_are_checked_together():
     joined = lay_out(data, encoding, ReleasedClaims.everything(encoding.claims), (0, 0, 0))
     for shown in range(3):
         told = protect_claims(three_parts([int(part != shown) for part in range(3)])).summary()
-        found = verify(joined.files, promise_of(data.plan, joined.form, told["risk"]))
+        risk = ClaimsRisk.model_validate_json(json.dumps(told["risk"]))
+        found = verify(joined.files, ClaimsPromise(joined.form, data.plan, risk))
 
         assert told["risk"]["mean"] == 1 / 16
         assert told["guarantee"]["verified"] is True
@@ -110,19 +113,12 @@ def test_safe_parts_that_meet_are_refused_or_repaired():
 REGISTER = ["F"] * 100 + ["M"] * 60
 
 
-NOTICED = [
-    "sensitivity.unbounded is not what both files say together",
-    "sensitivity.voter_list does not fit the files",
-    "sensitivity holds what no release tells",
-]
-
-
-def changed(manifest):
-    """One figure of each kind of attack."""
-    told = manifest["sensitivity"]
-    told["attacks"][0]["more"] = 0
-    told["unbounded"]["unique"] += 0.01
-    told["voter_list"]["exact"] /= 2
+def changes(sensitivity):
+    """One figure of each kind of attack, and what is said of it."""
+    yield "unbounded", {"unique": sensitivity["unbounded"]["unique"] + 0.01}, "sensitivity.unbounded"
+    yield "voter_list", {"observed": sensitivity["voter_list"]["observed"] / 2}, ""
+    yield "voter_list", {"exact": sensitivity["voter_list"]["exact"] / 2}, "sensitivity.voter_list.exact"
+    yield "voter_list", {"columns": ["age"]}, "sensitivity.voter_list"
 
 
 def said_with_original(folder, section):
@@ -157,17 +153,23 @@ def test_a_register_of_the_population_is_matched(registered):
     assert (told["columns"], told["list"], told["flag_rate"]) == (["sex"], "population", 0.0)
     assert row["interval"][0] <= np.mean(scaled) <= row["interval"][1]
     assert release.summary()["settings"]["plan"]["population"] == {"patients": "register.csv"}
-    for one in release.summary()["sensitivity"]["attacks"]:
-        assert one["assumes"].replace("'", "&#39;") in page
-    assert told["assumes"].replace("'", "&#39;") in page
+    for adversary in [*attacks(release), "voter list", "unbounded"]:
+        assert assumed_words(adversary, release.summary()).replace("'", "&#39;") in page
     own = (folder / "own" / "report.html").read_text()
     for text in ("dx of claims at", "Correlations between the diversities"):
         assert (text in own, text in page) == (True, False)
     assert said_with_original(folder, section) == ""
     (folder / "register.csv").write_text("sex\n" + "\n".join([*REGISTER, "M"]) + "\n")
-    assert "sensitivity.voter_list is not what the population says" in said_with_original(folder, section)
-    restated(folder / "release", changed)
-    with pytest.raises(GuaranteeViolation, match="; ".join(NOTICED)):
+    assert "sensitivity.voter_list in release.json is not what" in said_with_original(folder, section)
+    sensitivity = release.summary()["sensitivity"]
+    for part, figures, said in changes(sensitivity):
+        restated(folder / "release", lambda manifest, of=part, new=figures: manifest["sensitivity"][of].update(new))
+        refusal = pytest.raises(GuaranteeViolation, match=said) if said else nullcontext()
+        with refusal:
+            verify_folder(folder / "release")
+        restated(folder / "release", lambda manifest: manifest.update(sensitivity=sensitivity))
+    restated(folder / "release", lambda manifest: manifest["sensitivity"]["attacks"][0].update(more=0))
+    with pytest.raises(GuaranteeViolation, match=r"sensitivity\.attacks\.0, which has unknown keys"):
         verify_folder(folder / "release")
 
 
@@ -196,12 +198,17 @@ def test_people_are_counted_at_the_levels_of_the_release(tmp_path):
     prepared = prepare(
         claims(text=f'{PLAN}[population]\npatients = "register.csv"\n', folder=tmp_path),
     ).claims
-    found = counted(read_population(prepared), prepared, {"sex": 0, "age": 2}, np.array([0, 1]))
+    encoding = encode(prepared)
+    levels = tuple({"sex": 0, "age": 2}.get(column.name, 0) for column in encoding.claims.columns)
+    laid = lay_out(prepared, encoding, ReleasedClaims.everything(encoding.claims), levels)
+    rows = encoding.patient_rows[laid.patients].tolist()
+    found = counted(read_population(prepared), prepared, laid.files.patients, laid.form)
 
     assert prepared.patients["age"].cast(pl.String).to_list() == ["57", "0"]
     assert found.columns == ("sex", "age")
     assert found.classes.tolist() == [1, 1, 1, 1, 1, 2]
-    assert (found.people.tolist(), found.fellows.tolist()) == ([2, 1], [1, 1])
+    assert dict(zip(rows, found.people.tolist(), strict=True)) == {0: 2, 1: 1}
+    assert found.fellows.tolist() == [1, 1]
 
 
 def test_stays_are_told_by_place_or_length():

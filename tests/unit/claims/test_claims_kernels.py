@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from tests.encoded_claims import claims_of, column, constant_power, many_claims
+from tests.encoded_claims import claims_of, column, constant_power, many_claims, written
 
 from cloister.claims import adversaries
-from cloister.claims.adversaries import AttackedClaims, Stays
-from cloister.claims.evaluation import sensitivity
+from cloister.claims.adversaries import AttackedClaims, Stays, in_population
+from cloister.claims.evaluation import attacks_on
+from cloister.claims.facts import alike
 from cloister.claims.knowledge import REPEAT, DrawnKnowledge, chosen_draws, interleaved
 from cloister.claims.matching import Matching
 from cloister.claims.node_risk import NodeRisk, RiskSettings
-from cloister.claims.population import PeopleCounted, voter_list
+from cloister.claims.population import PeopleCounted, people_of, voter_list
 from cloister.claims.release_risk import likeliest_risk, release_risk
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.warm import load_kernels, must_compile
@@ -19,6 +20,7 @@ from cloister.kernels.claim_classes import are_contained, class_sizes, make_leew
 from cloister.kernels.claim_draws import draw_patients, draw_values
 from cloister.kernels.claim_postings import make_postings, with_bits
 from cloister.kernels.claim_sequences import ordered_class_sizes
+from cloister.report.sentences import assumed_words
 
 LEVELS = (3, 1, 2, 2, 1, 1)
 
@@ -156,30 +158,35 @@ def test_all_adversaries_at_once(encoded):
     release = AttackedClaims(
         ReleasedClaims.everything(encoded), LEVELS, RiskSettings(repeats=1), constant_power(encoded, 2)
     )
-    people = np.full(encoded.n_patients, 3)
-    table = sensitivity(
+    people = PeopleCounted(("age",), *[np.full(encoded.n_patients, 3)] * 3)
+    attacks = attacks_on(
         release,
         release_risk(release.released, LEVELS, release.knowledge(release.power), release.settings),
         likeliest_risk(release.released, LEVELS, release.power, release.settings),
-        powers={most: constant_power(encoded, most) for most in (5, 10)},
+        powers={f"power up to {most}": constant_power(encoded, most) for most in (5, 10)},
         when=np.arange(encoded.n_claims, dtype=np.int32),
-        people=PeopleCounted(("age",), people, people, people),
         stays=Stays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
-    means = {attack.name: attack.figures.mean for attack in table.attacks}
+    attacks.append(in_population(release, people, np.arange(encoded.n_patients)))
+    rows = [attack.published().published() for attack in attacks]
+    voters, means = voter_list(people, 20, is_population=True), {one.name: one.figures.mean for one in attacks}
+    said = {assumed_words(name, {"sensitivity": {"attacks": rows, "voter_list": voters.published()}}) for name in means}
+    files, form = written(release.released, LEVELS)
+    own = files.patients.drop("id")
 
-    assert len(means) == len(table.attacks) == len({attack.assumes for attack in table.attacks}) == 16
-    assert all(attack.assumes.endswith(".") for attack in table.attacks)
-    assert means["one value of each column"] <= means["all values"] <= table.unbounded.mean
+    assert len(means) == len(attacks) == len(said) == 16
+    assert all(sentence.endswith(".") for sentence in said)
+    assert means["one value of each column"] <= means["all values"] <= np.mean(1 / alike(files, form))
     assert means["power up to 5"] == means["five values of each column"]
     assert (
         means["flags believed (tolerant)"]
         == means["counted in the population"]
         == means["patients and claims together"]
     )
-    assert "all of the released patients" in table.attacks[-1].assumes
-    assert table.voters.risk.exact == 1 / 3
-    assert voter_list(release, None).observed == pytest.approx(means["patients alone"], abs=0.02)
+    assert any("all of the released patients" in sentence for sentence in said)
+    assert voters.exact == round(1 / 3, 6)
+    alone = voter_list(people_of(own, own), 20, is_population=False)
+    assert alone.observed == pytest.approx(means["patients alone"], abs=0.02)
 
 
 def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkeypatch):

@@ -2,6 +2,8 @@
 
 import hashlib
 import hmac
+import json
+from dataclasses import asdict
 
 import polars as pl
 import pytest
@@ -9,7 +11,7 @@ from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
 from cloister.claims.codes import exclusions, grouping, top_coding
 from cloister.claims.data import PATIENT
-from cloister.claims.manifest import plan_told
+from cloister.claims.declared import plan_published
 from cloister.claims.prepare import derived, leave_out_without_claims, numbered, prepare, pseudonyms, removals, years_of
 from cloister.claims.representativeness import representativeness
 from cloister.claims.steps import WITHHELD, StepLine
@@ -28,8 +30,9 @@ NO_REMOVALS = "newborns = false\nletter_procedures = false\nrevenue_codes = fals
 
 def said(data):
     """What the report says of steps 1 to 6."""
-    steps = [line.told(10) for line in prepare(data).lines]
-    manifest = {"settings": {"plan": plan_told(data.plan)}, "steps": steps, "representativeness": {"variables": {}}}
+    steps = [line.masked(10).published() for line in prepare(data).lines]
+    plan = json.loads(json.dumps(asdict(plan_published(data.plan))))
+    manifest = {"settings": {"plan": plan}, "steps": steps, "representativeness": {"variables": {}}}
     return [line["done"] for line in worded_steps(manifest)]
 
 
@@ -251,11 +254,11 @@ def test_lines_withhold_small_counts_and_what_tells_them():
     """Counts from 1 to k - 1 become <k, and the total goes where it would tell them; the custodian sees all."""
     line = StepLine("2", 33, {"a": 3, "b": 30, "none": 0})
 
-    assert line.told(11)["counts"] == {"a": "<11", "b": 30, "none": 0}
-    assert line.told(11)["total"] == WITHHELD
+    assert line.masked(11).counts == {"a": "<11", "b": 30, "none": 0}
+    assert line.masked(11).total == WITHHELD
     assert line.exact()["counts"] == {"a": 3, "b": 30, "none": 0}
-    assert StepLine("2", 4).told(11)["total"] == "<11"
-    assert StepLine("2", 60, {"a": 9, "b": 8, "c": 43}).told(11)["total"] == 60
+    assert StepLine("2", 4).masked(11).total == "<11"
+    assert StepLine("2", 60, {"a": 9, "b": 8, "c": 43}).masked(11).total == 60
 
 
 @pytest.mark.parametrize(
@@ -276,15 +279,15 @@ def test_a_total_that_tells_who_has_two_reasons_is_withheld(total, counts, expec
     """No total less some of the counts leaves 1 to k - 1 patients, nor the other way round."""
     line = StepLine("2", total, {f"{place}": count for place, count in enumerate(counts)})
 
-    assert expected == line.told(11)["total"]
+    assert expected == line.masked(11).total
 
 
 def test_claims_of_few_patients_are_withheld():
     """Counts of claims are withheld by how many patients they are of; a total is told where no claim counts twice."""
 
     def told(total, counts, patients, in_all):
-        line = StepLine("3", total, counts, patients, in_all).told(11)
-        return line["total"], line["counts"]
+        line = StepLine("3", total, counts, patients, in_all).masked(11)
+        return line.total, line.counts
 
     assert told(50, {"a": 20, "b": 30}, {"a": 1, "b": 30}, 30) == (WITHHELD, {"a": WITHHELD, "b": 30})
     assert told(50, {"a": 20, "b": 30}, {"a": 20, "b": 30}, 30) == (50, {"a": 20, "b": 30})

@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 from tests.claims_files import DIAGNOSES, PLAN
 
+from cloister.claims.compared import compared, statistic
 from cloister.claims.data import claims_of
 from cloister.claims.encode import encode
+from cloister.claims.facts import counts_of
 from cloister.claims.plan import parse_plan
 from cloister.claims.prepare import prepare
 from cloister.claims.release import lay_out
 from cloister.claims.released import ReleasedClaims, level_losses, loss_of_released
-from cloister.claims.steps_told import Compared, compared, early_lines
 from cloister.flow.claims import protect_claims
 from cloister.io import Source
 
@@ -137,50 +138,56 @@ def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     assert secret["representativeness"]["variables"]["age"]["statistic"] is not None
 
 
+def variables(prepared, laid):
+    """Shares by variable, as they are published."""
+    return {name: one.shares for name, one in compared(prepared, laid.files, laid.form, K).variables.items()}
+
+
 def test_tables_are_of_released_levels_and_of_the_files():
     """At level 0 ages are told by five years and at `*` not at all; who was left out is in no share."""
     rows = people(both=0)
     fine = laid_out(rows, (0, 0, 0, 0), left_out=range(7))
-    found = {one.variable: one for one in compared(*fine, K)}
+    found = variables(*fine)
     files = fine[1].files.patients
     by_five = files["age"].cast(pl.Int64) // 5
 
-    assert list(found["age"].shares) == [*(f"[{5 * n}-{5 * n + 4}]" for n in sorted(set(by_five))), "missing"]
-    assert [share for _, share in found["age"].shares.values()] == [
+    assert list(found["age"]) == [*(f"[{5 * n}-{5 * n + 4}]" for n in sorted(set(by_five))), "missing"]
+    assert [share for _, share in found["age"].values()] == [
         *(round(int((by_five == n).sum()) / files.height, 4) for n in sorted(set(by_five))), 0.0
     ]  # fmt: skip
-    assert found["sex"].shares["F"][1] == round((files["sex"] == "F").sum() / files.height, 4)
-    assert found["sex"].shares["F"][0] is not None
-    assert compared(*laid_out(rows, (4, 1, 2, 4)), K) == ()
+    assert found["sex"]["F"][1] == round((files["sex"] == "F").sum() / files.height, 4)
+    assert found["sex"]["F"][0] is not None
+    assert variables(*laid_out(rows, (4, 1, 2, 4))) == {}
 
 
 def test_lines_count_what_is_released():
     """Of seven who were left out at the end, nothing is in the counts of steps 1, 5 and 6; before, they were."""
     prepared, laid = laid_out(people(both=0), (0, 0, 0, 0), left_out=range(7))
-    lines = {line.step: line.counts for line in early_lines(prepared, laid)}
+    counted = counts_of(prepared.claims.plan, laid.files, laid.form)
     before = {line.step: line.counts for line in prepared.lines}
     files, reason = laid.files.claims, "'pos' in group OTHER"
 
-    assert lines["6 grouping"][reason] == int((files["pos"] == "OTHER").sum()) < before["6 grouping"][reason]
-    assert lines["1 pseudonyms"]["provider 'doctor' with 20-99 claims"] == sum(
+    assert counted["6 grouping"][reason] == int((files["pos"] == "OTHER").sum()) < before["6 grouping"][reason]
+    assert counted["1 pseudonyms"]["provider 'doctor' with 20-99 claims"] == sum(
         20 <= size <= 99 for size in files["doctor"].value_counts()["count"]
     )
-    assert lines["2 high-risk patients"] == before["2 high-risk patients"]
+    assert "2 high-risk patients" not in counted
 
 
 def test_shares_of_few_excluded_are_withheld():
     """Bands of fewer than k and those that would tell them; all where few were excluded, or nobody says how many."""
-    few = [compared(*laid_out(people(**how), (4, 0, 0, 0)), K) for how in ({"hiv": 5, "alcohol": 4}, {"both": 1})]
+    few = [variables(*laid_out(people(**how), (4, 0, 0, 0))) for how in ({"hiv": 5, "alcohol": 4}, {"both": 1})]
     prepared, laid = laid_out(people(hiv=50, alcohol=0, both=0), (2, 0, 0, 0))
-    ages = next(one for one in compared(prepared, laid, K) if one.variable == "age")
+    found = compared(prepared, laid.files, laid.form, K).variables["age"]
+    ages = found.shares
     counts = (prepared.excluded.patients["age"].cast(pl.Int64) // 10).value_counts().rows()
     small = {f"[{10 * n}-{10 * n + 9}]" for n, count in counts if count < K}
 
-    assert [share for found in few for one in found for share, _ in one.shares.values()] == [None] * 6
-    assert small <= {band for band, (share, _) in ages.shares.items() if share is None}
-    assert sum(count for n, count in counts if ages.shares[f"[{10 * n}-{10 * n + 9}]"][0] is None) in {0, *range(K, 51)}
-    assert ages.told()["statistic"] is None
-    assert Compared("age", {"a": (0.5, 0.25), "b": (0.5, 0.75)}).told()["statistic"] == 0.25
+    assert [share for found in few for one in found.values() for share, _ in one.values()] == [None] * 6
+    assert small <= {band for band, (share, _) in ages.items() if share is None}
+    assert sum(count for n, count in counts if ages[f"[{10 * n}-{10 * n + 9}]"][0] is None) in {0, *range(K, 51)}
+    assert found.statistic is None
+    assert statistic("age", {"a": (0.5, 0.25), "b": (0.5, 0.75)}) == 0.25
 
 
 def test_the_loss_of_the_released_tells_nothing_of_those_left_out():

@@ -13,6 +13,7 @@ from tests.claims_files import write_files
 
 import cloister as cl
 from cloister.claims.knowledge import adversary_power
+from cloister.claims.manifest import SimulatedFigures
 from cloister.claims.node_risk import wilson
 from cloister.claims.release import FileRows, released_order
 from cloister.claims.verify_holders import ColumnHolders, ones
@@ -180,8 +181,10 @@ def stated(share, draws):
     """Figures as a release states them."""
     low, high = wilson(round(share * draws), draws).low, wilson(round(share * draws), draws).high
     half = 1.96 * 0.03 / draws**0.5
-    figures = {"mean": 0.02, "interval": [0.02 - half, 0.02 + half], "missed": 0.0, "draws": draws}
-    return figures | {"flag_rate": share, "flag_interval": [low, high]}
+    interval, around = (0.02 - half, 0.02 + half), (low, high)
+    return SimulatedFigures(
+        mean=0.02, interval=interval, flag_rate=share, flag_interval=around, missed=0.0, draws=draws
+    )
 
 
 @pytest.mark.parametrize("threshold", [0.02, 0.05, 0.1, 0.3])
@@ -191,7 +194,7 @@ def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
     sizes = np.full(draws, 1_000)
     sizes[: round(1.2 * threshold * draws)] = 1
     found = Simulated.of(sizes, 20)
-    wide = stated(0.9 * threshold, 10**6) | {"flag_interval": [0.0, 1.0]}
+    wide = stated(0.9 * threshold, 10**6).model_copy(update={"flag_interval": (0.0, 1.0)})
     at = replace(found, flag_rate=threshold)
 
     assert found.flag_rate - SURE * found.flag_error > threshold * 0.97

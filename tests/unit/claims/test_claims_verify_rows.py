@@ -6,20 +6,13 @@ import numpy as np
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.encoded_claims import form_of
 
-from cloister.claims.data_file import ClaimsForm, ReleasedColumn, WrittenClaims
+from cloister.claims.data_file import WrittenClaims
 from cloister.claims.verify_rows import ID, KEY, SHOWN, ClaimRows, keep_company
 from cloister.claims.verify_simulation import History, Simulated, Simulation
 
-FORM = ClaimsForm(
-    (ReleasedColumn("id", "identifier", ids="number"), ReleasedColumn("truncated", "flag")),
-    (
-        ReleasedColumn("id", "identifier", ids="number"),
-        *(ReleasedColumn(name, "quasi-identifier", "suppress", 0, 1) for name in ("dx", "pos")),
-        *(ReleasedColumn(name, "flag") for name in ("sup_dx", "sup_pos")),
-        *(ReleasedColumn(name, "pseudonym", numbered_with=name) for name in ("doctor", "vendor")),
-    ),
-)
+FORM = form_of((), ("dx", "pos"), ("doctor", "vendor"))
 VALUES = st.sampled_from(["a", "b", None])
 CLAIM = st.tuples(VALUES, VALUES)
 RELEASED = st.tuples(CLAIM, st.tuples(st.booleans(), st.booleans()))
@@ -37,7 +30,7 @@ def rows_of(released, original, doctors=None, ids=None):
         "vendor": [two for _, two in doctors] if doctors else ["1"] * len(released),
     }
     here = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
-    people = pl.DataFrame({"id": ["1", "2"], "truncated": ["1", "1"]})
+    people = pl.DataFrame({"id": ["1", "2"], "claims_truncated": ["1", "1"]})
     there = {
         "dx": [value[0] for _, value in original],
         "pos": [value[1] for _, value in original],

@@ -37,51 +37,66 @@ def table(path):
     return pl.read_csv(path, infer_schema=False)
 
 
-def test_no_text_of_ones_own_can_be_told(release, cloister):
-    """Ids in sentences, reasons, keys, labels, bands, checks and figures, all in places where our words stand."""
-
-    def smuggled(manifest):
-        manifest["steps"][0]["done"] = "P0017 is the patient of row 1."
-        manifest["choice"]["note"] = {"1": "P0017"}
-        manifest["sensitivity"]["attacks"][0]["adversary"] = "P0017"
-        manifest["utility"]["labels"]["P0017"] = 1
-        manifest["records"]["in"] = "P0017 is row 1"
-        manifest["records"]["suppressed"] = "P0017"
-        manifest["representativeness"]["variables"]["sex"]["shares"]["P0017"] = [0.1, 0.2]
-        manifest["settings"]["plan"]["note"] = "P0017"
-        manifest["risk"]["as_released"]["note"] = "P0017"
-
-    restated(release, smuggled)
-    found = cloister("verify", release)
-
-    assert found.code == 1
-    for part in ("steps", "choice", "sensitivity", "utility", "records", "representativeness"):
-        assert f"{part} hold" in found.err, part
-    assert "settings.plan is no plan" in found.err
-    assert "risk.as_released has unknown keys" in found.err
-    assert "P0017" not in found.err
-
-
-def test_reasons_and_numbers_of_steps_are_those_there_are(release, cloister):
-    """A reason of one's own, a count below k, one that the files have not, a sentence, kinds not looked for, order."""
-    changes = {
-        "reason": lambda m: m["steps"][2]["counts"].update({"row 1 is P17": 20}),
-        "count": lambda m: m["steps"][2].update(total=3),
-        "counted": lambda m: m["steps"][6]["counts"].update({"'pos' in group OTHER": 100}),
-        "sentence": lambda m: m["steps"][8].update(done="Nothing was truncated."),
-        "kinds": lambda m: m["steps"][1].update(looked_for=["place"]),
-        "total": lambda m: m["steps"][9].update(total=20),
-        "order": lambda m: m["steps"].reverse(),
-    }
+@pytest.fixture
+def refused(release, cloister):
+    """Change the manifest, and say how it is refused; then put it back."""
     before = json.loads((release / "release.json").read_text())
-    for name, change in changes.items():
+
+    def said(change, *words):
         restated(release, change)
-        found = cloister("verify", release)
-        restated(release, lambda manifest: manifest.update(json.loads(json.dumps(before))))
-        assert (found.code, "steps hold what no release tells" in found.err) == (1, True), name
+        found = cloister("verify", release, *words)
+        restated(release, lambda manifest: (manifest.clear(), manifest.update(json.loads(json.dumps(before)))))
+        assert found.code == 1
+        return found.err
+
+    return said
 
 
-def test_figures_that_cannot_be_are_noticed(release, cloister):
+SMUGGLED = {
+    "steps.0, which has unknown keys": lambda m: m["steps"][0].update(done="P0017 is the patient of row 1."),
+    "choice, which has unknown keys": lambda m: m["choice"].update(note={"1": "P0017"}),
+    "sensitivity.attacks.0.adversary": lambda m: m["sensitivity"]["attacks"][0].update(adversary="P0017"),
+    "utility.labels": lambda m: m["utility"]["labels"].update(P0017=1),
+    "records.in": lambda m: m["records"].update({"in": "P0017 is row 1"}),
+    "records.suppressed": lambda m: m["records"].update(suppressed="P0017"),
+    "representativeness": lambda m: m["representativeness"]["variables"]["sex"]["shares"].update({"P0017": [0.1, 0.2]}),
+    "representativeness.variables": lambda m: m["representativeness"]["variables"].update(
+        P0017={"shares": {}, "statistic": None}
+    ),
+    "settings.plan": lambda m: m["settings"]["plan"].update(note="P0017"),
+    "settings, which has unknown keys": lambda m: m["settings"].update(note="P0017"),
+    "risk.as_released, which has unknown keys": lambda m: m["risk"]["as_released"].update(note="P0017"),
+    "guarantee, which has unknown keys": lambda m: m["guarantee"].update(sentences=["P0017 is the patient of row 1."]),
+}
+
+
+@pytest.mark.parametrize("place", SMUGGLED)
+def test_no_text_of_ones_own_can_be_told(refused, place):
+    """Ids in sentences, reasons, keys, labels, bands, checks and figures, all in places where our words stand."""
+    said = refused(SMUGGLED[place])
+
+    assert place in said
+    assert "P0017" not in said
+
+
+STEPS = {
+    "a reason": lambda m: m["steps"][2]["counts"].update({"row 1 is P17": 20}),
+    "a count below k": lambda m: m["steps"][2].update(total=3),
+    "another count than the files have": lambda m: m["steps"][6]["counts"].update({"'pos' in group OTHER": 100}),
+    "a sentence": lambda m: m["steps"][8].update(done="Nothing was truncated."),
+    "other kinds": lambda m: m["steps"][1].update(looked_for=["place"]),
+    "a total of what has none": lambda m: m["steps"][9].update(total=20),
+    "another order": lambda m: m["steps"].reverse(),
+}
+
+
+@pytest.mark.parametrize("what", STEPS)
+def test_reasons_and_numbers_of_steps_are_those_there_are(refused, what):
+    """A reason of one's own, a count below k, one that the files have not, a sentence, kinds not looked for, order."""
+    assert "steps" in refused(STEPS[what])
+
+
+def test_figures_that_cannot_be_are_noticed(refused):
     """An interval wider than its draws give, which once bought any tolerance; draws and shares that nobody measured."""
 
     def widened(manifest):
@@ -94,13 +109,9 @@ def test_figures_that_cannot_be_are_noticed(release, cloister):
         manifest["risk"]["draws"] = manifest["risk"]["tolerant"]["draws"] = 10**9
         manifest["choice"]["lattice"] += 1
 
-    before = json.loads((release / "release.json").read_text())
     fitting = "the stated figures fit each other and the draws that they are of"
-    for change, said in ((widened, fitting), (upper, fitting), (many, "risk.draws are not those")):
-        restated(release, change)
-        found = cloister("verify", release)
-        restated(release, lambda manifest: manifest.update(json.loads(json.dumps(before))))
-        assert (found.code, said in found.err) == (1, True), said
+    for change, said in ((widened, fitting), (upper, fitting), (many, "choice.lattice, risk.draws")):
+        assert said in refused(change)
 
 
 def test_columns_are_those_of_the_plan(release, cloister):
@@ -119,7 +130,7 @@ def test_columns_are_those_of_the_plan(release, cloister):
     restated(release, kept)
     for words in ((), MAPPED):
         found = cloister("verify", release, *words)
-        assert (found.code, "columns are not those of settings.plan" in found.err) == (1, True), words
+        assert (found.code, "what a release says: columns" in found.err) == (1, True), words
 
 
 @pytest.mark.parametrize("file", ["patients", "claims"])
@@ -127,12 +138,18 @@ def test_a_file_without_columns(release, cloister, file):
     """A manifest that says no column of a file is refused, like any other that says too little."""
     restated(release, lambda manifest: manifest["columns"].update({file: {}}))
 
-    assert cloister("verify", release).code == 2
+    assert cloister("verify", release).code == 1
 
 
 def test_labels_are_those_of_their_level(release, cloister):
     """A level told coarser than the labels that stand in the file."""
-    restated(release, lambda manifest: manifest["columns"]["patients"]["age"].update(top=3, level=3))
+
+    def coarser(manifest):
+        manifest["columns"]["patients"]["age"].update(top=3, level=3)
+        manifest["choice"]["levels"]["patients"]["age"] = 3
+        manifest["choice"]["lattice"] = manifest["choice"]["lattice"] * 4 // 5
+
+    restated(release, coarser)
     found = cloister("verify", release)
 
     assert found.code == 1
@@ -152,7 +169,7 @@ def test_a_cell_that_was_blanked_is_counted(release, cloister):
     found = cloister("verify", release)
 
     assert found.code == 1
-    assert "steps tell of other suppressed cells" in found.err
+    assert "steps in release.json does not follow from the files" in found.err
 
 
 def test_the_original_tells_more(release, cloister, tmp_path):
@@ -175,7 +192,7 @@ def test_the_original_tells_more(release, cloister, tmp_path):
     for said in (
         "other adversaries find",
         "drawn from the original claims is",
-        "steps before the search",
+        "steps in release.json is not what the original says",
         "records.in",
     ):
         assert said in found.err, said
@@ -214,8 +231,7 @@ def test_figures_of_the_search_are_those_there_are(release, cloister):
     found = cloister("verify", release)
 
     assert found.code == 1
-    for said in ("choice holds what no release tells", "choice.levels are not those of columns"):
-        assert said in found.err, said
+    assert "choice.lattice, choice.levels" in found.err
 
 
 def test_who_was_left_out_is_counted_beside_the_original(release, cloister):
@@ -230,5 +246,5 @@ def test_who_was_left_out_is_counted_beside_the_original(release, cloister):
     found = cloister("verify", release, *MAPPED)
 
     assert found.code == 1
-    for said in ("other patients left out", "other claims left out", "picks the likeliest is as stated"):
+    for said in ("patients left out in", "claims left out in", "picks the likeliest is as stated"):
         assert said in found.err, said
