@@ -1,9 +1,9 @@
 """What the manifest of a table says of its codes, beside what it says of the table."""
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 import polars as pl
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import Disassociation
@@ -18,7 +18,7 @@ from cloister.codesets.disassociation.manifest import (
 )
 from cloister.codesets.policy import UtilityPolicy
 from cloister.hierarchy import suppress
-from cloister.manifest.head import Count, FileName, Positive, Section, fitting
+from cloister.manifest.head import Count, Positive, Section, fitting
 from cloister.privacy import KAnonymity
 from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
 
