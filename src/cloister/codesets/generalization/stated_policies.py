@@ -24,7 +24,7 @@ from cloister.codesets.request import CodesExpectation, VisitsFile
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.io.code_lists import CodeColumns, code_lists
-from cloister.io.header import CODE_NAMES, CODES_NAMES, ID_NAMES
+from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.io.read import Source, read_table
 
 from .data import ALL, RECORDS, VISITS, Generalization, PrivacySets, Sets
