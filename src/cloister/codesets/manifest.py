@@ -73,14 +73,14 @@ class SharedCodesSettings(Section):
 class NumberColumn(Section):
     """The number of a record."""
 
-    role: Literal["identifier"] = "identifier"
-    ids: Literal["number"] = "number"
+    role: Literal["identifier"]
+    ids: Literal["number"]
 
 
 class CodesColumn(Section):
     """Codes, or what stands for them."""
 
-    role: Literal["codes"] = "codes"
+    role: Literal["codes"]
 
 
 class CodeDataColumns(Section):
@@ -177,7 +177,7 @@ class CodesManifest(ManifestHead):
         settings = self.settings
         fits = {
             "seed": self.seed >= 0,
-            "columns": self.columns == columns_of(settings.ids),
+            "columns": self.columns.published() == columns_of(settings.ids).published(),
             "guarantee.one_row_per_patient": settings.input_columns.id is None
             or self.guarantee.one_row_per_patient == "ids",
             "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
