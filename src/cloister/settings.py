@@ -180,7 +180,6 @@ WHOLE = "a whole number from 1"
 YES_OR_NO = "true or false"
 POLICY = "level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file"
 ENGINE = "auto, memory, duckdb, spark or the address of a database"
-MEMORY_OR_SPARK = "auto, memory or spark"
 
 Missing = Annotated[tuple[str, ...], Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT")]
 MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")]
@@ -235,3 +234,23 @@ class ReleaseOptions(RunOptions):
     engine: str = "auto"
     placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", "engine": "as_json"}
     """What stands before which other setting, as people see them; see `settings_of`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedOptions(ReleaseOptions):
+    """The same, of codes of patients, which can be protected part by part on Spark."""
+
+    k: Annotated[
+        int,
+        Help("Patients, or candidates, that must be left to whoever knows codes of a patient.", option="-k"),
+        Key("a whole number from 2", holds=lambda k: k >= 2),
+    ]
+    seed: Annotated[int, Help("Of what is drawn at random; nothing random protects.")] = 0
+    engine: Annotated[
+        str,
+        Help(
+            "Where the work is done: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
+            "auto|memory|spark|MASTER|sc://HOST",
+        ),
+        Key("auto, memory or spark"),
+    ] = "auto"

@@ -73,14 +73,14 @@ class SharedCodesSettings(Section):
 class NumberColumn(Section):
     """The number of a record."""
 
-    role: Literal["identifier"] = "identifier"
-    ids: Literal["number"] = "number"
+    role: Literal["identifier"]
+    ids: Literal["number"]
 
 
 class CodesColumn(Section):
     """Codes, or what stands for them."""
 
-    role: Literal["codes"] = "codes"
+    role: Literal["codes"]
 
 
 class CodeDataColumns(Section):
@@ -99,9 +99,7 @@ class CodeRecords(Section):
 
     @model_validator(mode="after")
     def _add_up(self) -> Self:
-        left_out = self.suppressed
-        total = left_out + self.released if isinstance(left_out, int) else f"<{self.released + int(left_out[1:])}"
-        if self.in_ != total:
+        if self.in_ != _total(self.released, self.suppressed):
             raise ValueError("they do not add up")
         return self
 
@@ -113,8 +111,12 @@ class CodeRecords(Section):
         ----------
         left_out : patients, or ``<N`` for fewer than N
         """
-        total = left_out + released if isinstance(left_out, int) else f"<{released + int(left_out[1:])}"
-        return cls.model_validate({"in": total, "released": released, "suppressed": left_out})
+        numbers = {"in": _total(released, left_out), "released": released, "suppressed": left_out}
+        return cls.model_validate(numbers)
+
+
+def _total(released: int, left_out: int | str) -> int | str:
+    return left_out + released if isinstance(left_out, int) else f"<{released + int(left_out[1:])}"
 
 
 class KmRule(Section):
@@ -122,7 +124,7 @@ class KmRule(Section):
 
     model: Literal["k^m-anonymity"]
     k: Whole
-    m: Whole
+    m: Positive
 
 
 class CodesGuarantee(Section):
@@ -177,7 +179,7 @@ class CodesManifest(ManifestHead):
         settings = self.settings
         fits = {
             "seed": self.seed >= 0,
-            "columns": self.columns == columns_of(settings.ids),
+            "columns": self.columns.published() == columns_of(settings.ids).published(),
             "guarantee.one_row_per_patient": settings.input_columns.id is None
             or self.guarantee.one_row_per_patient == "ids",
             "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),

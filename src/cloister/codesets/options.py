@@ -5,18 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings import (
-    COLUMN,
-    FILE,
-    MEMORY_OR_SPARK,
-    POLICY,
-    WHOLE,
-    YES_OR_NO,
-    Help,
-    Key,
-    ReleaseOptions,
-    Visit,
-)
+from cloister.settings import COLUMN, FILE, POLICY, WHOLE, YES_OR_NO, CodedOptions, Help, Key, Visit
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -151,7 +140,7 @@ class CodesSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodesOptions(ReleaseOptions, CodesSettings):
+class CodesOptions(CodedOptions, CodesSettings):
     """The settings of code sets, and the run."""
 
     data: Annotated[
@@ -162,25 +151,11 @@ class CodesOptions(ReleaseOptions, CodesSettings):
             option="DATA",
         ),
     ]
-    k: Annotated[
-        int,
-        Help("Candidates that must be left to whoever knows codes of a patient.", option="-k"),
-        Key("a whole number from 2", holds=lambda k: k >= 2),
-    ]
     crosswalk: Annotated[
         Path | None, Help("Write the secret map from patients to clusters or records.", "FILE"), Key(FILE)
     ] = None
-    seed: Annotated[int, Help("Of the reconstruction in data.csv, or of a workload; nothing random protects.")] = 0
-    engine: Annotated[
-        str,
-        Help(
-            "Where the records live: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
-            "auto|memory|spark|MASTER|sc://HOST",
-        ),
-        Key(MEMORY_OR_SPARK),
-    ] = "auto"
     placed: ClassVar[Mapping[str, str]] = {
-        **ReleaseOptions.placed,
+        **CodedOptions.placed,
         **dict.fromkeys(("data", "k", "out"), "m"),
         "id": "codes",
         "missing": "ids",

@@ -112,6 +112,11 @@ class GivenCodes:
     lines: Integers | None = None
     notes: tuple[str, ...] = ()
 
+    def original_ids(self) -> pl.Series:
+        """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
+        lines = np.arange(self.codes.n_records) if self.lines is None else self.lines
+        return pl.Series(lines + 1) if self.codes.ids is None else self.codes.ids
+
 
 @dataclass(frozen=True)
 class CodesRequest(Generic[Method]):

@@ -104,14 +104,14 @@ class TrajectoriesSettings(Section):
 class IdColumn(Section):
     """The number of a patient."""
 
-    role: Literal["identifier"] = "identifier"
-    ids: Literal["number"] = "number"
+    role: Literal["identifier"]
+    ids: Literal["number"]
 
 
 class GeneralizedColumn(Section):
     """Codes or ages, and the kind of hierarchy that they were generalized by."""
 
-    role: Literal["quasi-identifier"] = "quasi-identifier"
+    role: Literal["quasi-identifier"]
     hierarchy: str
 
 
@@ -126,7 +126,7 @@ class DataColumns(Section):
 class AttributeColumn(Section):
     """A column of the side file."""
 
-    role: Literal["side"] = "side"
+    role: Literal["side"]
 
 
 class SideFile(Section):

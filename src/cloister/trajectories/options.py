@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from cloister.settings import COLUMN, FILE, MEMORY_OR_SPARK, YES_OR_NO, Help, Key, ReleaseOptions
+from cloister.settings import COLUMN, FILE, YES_OR_NO, CodedOptions, Help, Key
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -138,28 +138,14 @@ class TrajectoriesSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrajectoriesOptions(ReleaseOptions, TrajectoriesSettings):
+class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
     """The settings of trajectories, and the run."""
 
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line.", option="DATA")
     ]
-    k: Annotated[
-        int,
-        Help("Patients that share every released trajectory.", option="-k"),
-        Key("a whole number from 2", holds=lambda k: k >= 2),
-    ]
-    seed: Annotated[int, Help("Written down; nothing random protects.")] = 0
-    engine: Annotated[
-        str,
-        Help(
-            "Where blocks are clustered: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
-            "auto|memory|spark|MASTER|sc://HOST",
-        ),
-        Key(MEMORY_OR_SPARK),
-    ] = "auto"
     placed: ClassVar[Mapping[str, str]] = {
-        **ReleaseOptions.placed,
+        **CodedOptions.placed,
         **dict.fromkeys(("data", "k", "out"), "method"),
         "id": "code",
         "missing": "ids",

@@ -423,7 +423,7 @@ def test_words_that_make_no_policy_do_not_pass(protect, cloister, words):
     for more in ((), ("--original", "data.csv")):
         refused = cloister("verify", "release", *more)
         assert refused.code == 1
-        assert "settings.policy names no policy that there is" in refused.err
+        assert "settings.policy" in refused.err
 
 
 def test_words_that_make_nothing_of_these_codes_do_not_pass(protect, cloister, data):

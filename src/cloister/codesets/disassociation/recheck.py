@@ -181,9 +181,7 @@ def _cluster_of(original: CodesOriginal, codes: CodeSets) -> NDArray[np.int32]:
         raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
     if frame.columns != ["original", "cluster"]:
         raise InputError("The crosswalk does not have the columns original and cluster, as one of code sets has.")
-    lines = original.given.lines
-    numbers = np.arange(codes.n_records) if lines is None else lines
-    ids = pl.Series(numbers + 1).cast(pl.String) if codes.ids is None else as_text(codes.ids)
+    ids = as_text(original.given.original_ids())
     known = frame.with_columns(as_text(frame["original"]), as_text(frame["cluster"]).cast(pl.Int64, strict=False))
     joined = ids.to_frame("original").join(known, on="original", how="left", maintain_order="left")
     if joined.height != codes.n_records or joined["cluster"].null_count() or frame.height != codes.n_records:

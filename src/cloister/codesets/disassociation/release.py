@@ -342,7 +342,4 @@ def exact_figures(
 
 def crosswalk(given: GivenCodes, protected: ProtectedCodes) -> pl.DataFrame:
     """Return the secret map: the id of each patient, or the number of the record in the file, and its cluster."""
-    codes = given.codes
-    lines = np.arange(codes.n_records) if given.lines is None else given.lines
-    original = pl.Series(lines + 1) if codes.ids is None else codes.ids
-    return pl.DataFrame([original.alias("original"), pl.Series("cluster", protected.cluster_of)])
+    return pl.DataFrame([given.original_ids().alias("original"), pl.Series("cluster", protected.cluster_of)])

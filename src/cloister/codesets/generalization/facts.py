@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Protocol
 
 from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import KmRule, has_sets
-from cloister.codesets.policy import CLASSIFICATIONS, is_built
+from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, is_built
 from cloister.hierarchy.icd import load_classification
 
 from .data import Generalization
@@ -122,19 +121,11 @@ def _height(released: Generalization, codes: Sequence[str], classification: str)
     return next((height for height, nodes in enumerate(zip(*found, strict=True), start=1) if len(set(nodes)) == 1), TOP)
 
 
-class ConstraintSets(Protocol):
-    """Disjoint sets of codes."""
-
-    @property
-    def constraints(self) -> tuple[frozenset[str], ...]:
-        """The sets."""
-
-
 def evidence_is_possible(
     utility: GeneralizationUtility,
     settings: GeneralizationSettings,
     released: Generalization,
-    policy: ConstraintSets | None,
+    policy: UtilityPolicy | None,
 ) -> bool:
     """Return whether the releaser's word is within what the data file leaves open.
 
@@ -158,7 +149,7 @@ def _sets_are_possible(
     utility: GeneralizationUtility,
     settings: GeneralizationSettings,
     released: Generalization,
-    policy: ConstraintSets | None,
+    policy: UtilityPolicy | None,
 ) -> bool:
     """Sets of which no code is released are satisfied.
 

@@ -306,10 +306,7 @@ def _codes(released: Generalization) -> tuple[int, int]:
 
 def crosswalk(given: GivenCodes, protected: GeneralizedCodes) -> pl.DataFrame:
     """Return the secret map: the number of each released record, and the patient's id, or the record in the file."""
-    codes = given.codes
     origin = protected.origin[order_in_file(record_texts(protected.released))]
-    lines = np.arange(codes.n_records) if given.lines is None else given.lines
-    original = pl.Series(lines + 1) if codes.ids is None else codes.ids
     return pl.DataFrame(
-        [pl.Series("released", np.arange(1, len(origin) + 1)), original.gather(origin).alias("original")]
+        [pl.Series("released", np.arange(1, len(origin) + 1)), given.original_ids().gather(origin).alias("original")]
     )

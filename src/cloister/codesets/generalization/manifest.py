@@ -30,7 +30,7 @@ Loss = Annotated[float, Ge(0), Le(1)]
 class GeneralizationSettings(SharedCodesSettings):
     """What was asked, and how the input was read; null: what the method apriori does not look at."""
 
-    m: Whole | None
+    m: Positive | None
     privacy: str
     uncovered: Uncovered | None
     loss: TermLoss | None

@@ -147,9 +147,7 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
         return None
     if frame.columns != ["released", "original"]:
         raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
-    lines = np.arange(codes.n_records) if original.given.lines is None else original.given.lines
-    ids = pl.Series(lines + 1).cast(pl.String) if codes.ids is None else as_text(codes.ids)
-    known = pl.DataFrame({"original": ids, "record": np.arange(codes.n_records)})
+    known = pl.DataFrame({"original": as_text(original.given.original_ids()), "record": np.arange(codes.n_records)})
     rows = pl.DataFrame({"row": np.arange(1, released.n_records + 1)})
     row = as_text(frame["released"]).cast(pl.Int64, strict=False).alias("row")
     told = pl.DataFrame([as_text(frame["original"]), row])

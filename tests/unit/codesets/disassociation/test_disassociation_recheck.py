@@ -120,6 +120,8 @@ FIELDS = {
     "more said of the guarantee": (("guarantee", "note", "d occurs once"), "guarantee, which has unknown keys"),
     "more said of the settings": (("settings", "extra", "d has 1"), "settings, which has unknown keys"),
     "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns.codes, which has unknown keys"),
+    "a role left out": (("columns", "id", {"ids": "number"}), "columns.id.role"),
+    "a column that is none": (("columns", "id", None), "its keys"),
     "a small cluster size": (("settings", "max_cluster_size", 1), "says: settings"),
     "a cluster size in words": (("settings", "max_cluster_size", "all"), "settings.max_cluster_size"),
     "k as a fraction": (("settings", "k", 3.0), "settings.k"),
