@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 LIST, ANTICHAIN_LIST, TREE, RANKED_TREE = range(4)
 """Kinds of stores, in the order of the paper's options 1 to 4."""
@@ -54,7 +54,7 @@ class Antichain(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@jit
+@inner
 def _aim(store, levels):
     """Put a policy into the scratch as it is kept; return its rank."""
     rank = 0
@@ -64,7 +64,7 @@ def _aim(store, levels):
     return rank
 
 
-@jit
+@inner
 def _in_list(store):
     """Whether a policy of the list is at or below the point."""
     for i in range(store.counts[SIZE]):
@@ -78,7 +78,7 @@ def _in_list(store):
     return False
 
 
-@jit
+@inner
 def _in_tree(store, rank):
     """Whether a policy of the tree is at or below the point; follows children of no higher level and least rank."""
     deepest = store.point.shape[0] - 1
@@ -91,6 +91,7 @@ def _in_tree(store, rank):
                 return False
             d -= 1
             node = store.sibling[store.path[d]]
+        # Ranks never fall on the way up, so that what has a higher rank cannot be below the point.
         elif ranked and store.least[node] > rank:
             node = store.sibling[node]
         elif d == deepest:
@@ -101,7 +102,7 @@ def _in_tree(store, rank):
             d += 1
 
 
-@jit
+@inner
 def _holds(store, rank):
     if store.kind == LIST or store.kind == ANTICHAIN_LIST:
         return _in_list(store)
@@ -118,7 +119,7 @@ def inherits(store, levels):
     return False
 
 
-@jit
+@inner
 def _drop_from_list(store):
     """Remove the policies of the list that are at or above the point."""
     left = 0
@@ -129,12 +130,13 @@ def _drop_from_list(store):
                 above = False
                 break
         if not above:
-            store.rows[left] = store.rows[i]
+            for j in range(store.point.shape[0]):
+                store.rows[left, j] = store.rows[i, j]
             left += 1
     store.counts[SIZE] = left
 
 
-@jit
+@inner
 def _unlink(store, d, node):
     """Take a node out of the children it is among; return the next of them."""
     following = store.sibling[node]
@@ -142,12 +144,13 @@ def _unlink(store, d, node):
         store.sibling[store.before[d]] = following
     else:
         store.child[0 if d == 0 else store.path[d - 1]] = following
+    # Free nodes are a list of their own, through the siblings.
     store.sibling[node] = store.counts[FREE]
     store.counts[FREE] = node
     return following
 
 
-@jit
+@inner
 def _drop_from_tree(store):
     """Remove the policies of the tree that are at or above the point, and the nodes that are left without children."""
     deepest = store.point.shape[0] - 1
@@ -177,7 +180,7 @@ def _drop_from_tree(store):
         node = store.sibling[node]
 
 
-@jit
+@inner
 def _grow_branch(store, rank):
     """Add the point to the tree."""
     parent = 0
@@ -211,6 +214,7 @@ def _grow_branch(store, rank):
 def _insert(store, levels):
     """Add a policy; antichains drop those that it covers, and stay as they are where it is covered itself."""
     rank = _aim(store, levels)
+    # What is covered adds nothing, and leaving it out keeps the set an antichain.
     if store.kind != LIST and _holds(store, rank):
         return
     if store.kind == ANTICHAIN_LIST:
@@ -227,13 +231,7 @@ def _insert(store, levels):
 
 
 def make_antichain(kind: int, top: NDArray[np.int64], is_upward: bool) -> Antichain:
-    """Return an empty store for policies from level 0 to ``top``, for a property inherited upwards or downwards.
-
-    Raises
-    ------
-    ValueError
-        There is no such kind, no attribute, or a level below 0.
-    """
+    """Return an empty store for policies from level 0 to ``top``, for a property inherited upwards or downwards."""
     if kind not in range(4) or top.size == 0 or np.any(top < 0):
         raise ValueError("a store needs one of the four kinds, and at least one attribute with levels from 0 on")
     n = top.size
@@ -266,24 +264,12 @@ def _checked(store: Antichain, levels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def covers(store: Antichain, levels: NDArray[np.int64]) -> bool:
-    """Whether a policy has the property: it is stored, or beyond a stored one.
-
-    Raises
-    ------
-    ValueError
-        The policy has another number of attributes.
-    """
+    """Whether a policy has the property: it is stored, or beyond a stored one."""
     return bool(inherits(store, _checked(store, levels)))
 
 
 def insert(store: Antichain, levels: NDArray[np.int64]) -> Antichain:
-    """Add a policy and return the store, which is another one where it had to grow.
-
-    Raises
-    ------
-    ValueError
-        The policy has another number of attributes.
-    """
+    """Add a policy and return the store, which is another one where it had to grow."""
     levels = _checked(store, levels)
     store = _with_room(store)
     _insert(store, levels)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 TOLERANCE = 1e-12
 """Losses no further apart than this are equal."""
@@ -58,7 +58,7 @@ def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool
     )
 
 
-@jit
+@inner
 def term(costs, attribute, level, share):
     """What one attribute adds to the bound at a level when this share of the records is suppressed."""
     loss = costs.mean[attribute, level] + share * (1.0 - costs.worst[attribute, level])
@@ -67,7 +67,7 @@ def term(costs, attribute, level, share):
     return costs.weight[attribute] * loss
 
 
-@jit
+@inner
 def aggregate(costs, terms):
     """The loss that a sum of terms stands for."""
     return np.expm1(terms) if costs.geometric else terms
@@ -82,7 +82,7 @@ def bound_of(costs, levels, share):
     return terms
 
 
-@jit
+@inner
 def _beats(ladders, suppressed, levels, best):
     """Whether this wins a tie of losses: fewer suppressed, lower rank, smaller level vector."""
     if suppressed != best.suppressed[0]:
@@ -98,39 +98,43 @@ def _beats(ladders, suppressed, levels, best):
     return False
 
 
-@jit
+@inner
 def cannot_win(ladders, loss, suppressed, lower, best):
     """Whether nothing that loses at least this and suppresses at least that can win against what is known."""
+    # Within the tolerance all stay: which of them wins is decided at the end, whatever the order of the work.
     if loss > best.loss[0] + TOLERANCE:
         return True
     return loss >= best.loss[1] - NOISE and not _beats(ladders, suppressed, lower, best)
 
 
-@jit
+@inner
 def keep(ladders, loss, suppressed, levels, best):
     """Note a safe policy that can win, and make it the reference if it loses less, or as little and wins the tie."""
     if cannot_win(ladders, loss, suppressed, levels, best):
         return
-    best.found[best.n_found[0]] = levels
+    for j in range(levels.shape[0]):
+        best.found[best.n_found[0], j] = levels[j]
     best.n_found[0] += 1
     best.loss[0] = min(best.loss[0], loss)
     less = loss < best.loss[1] - NOISE
     if less or (loss <= best.loss[1] + NOISE and _beats(ladders, suppressed, levels, best)):
         best.loss[1] = loss
         best.suppressed[0] = suppressed
-        best.levels[:] = levels
+        for j in range(levels.shape[0]):
+            best.levels[j] = levels[j]
 
 
-@jit
+@inner
 def hand_over(best, lower, upper, suppressed):
     """Note a box whose policies cannot be told apart by class sizes."""
-    best.found[best.n_found[0]] = lower
-    best.uppers[best.n_found[0]] = upper
+    for j in range(lower.shape[0]):
+        best.found[best.n_found[0], j] = lower[j]
+        best.uppers[best.n_found[0], j] = upper[j]
     best.least[best.n_found[0]] = suppressed
     best.n_found[0] += 1
 
 
-@jit
+@inner
 def width(costs, attribute, low, high):
     """How much two levels of an attribute differ in cost."""
     return term(costs, attribute, high, 0.0) - term(costs, attribute, low, 0.0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .antichain import Antichain, inherits
 
 
@@ -43,7 +43,7 @@ class Order(NamedTuple):
     second: NDArray[np.float64]
 
 
-@jit
+@inner
 def _place(known, levels):
     """Place of a policy among the flags."""
     place = 0
@@ -52,7 +52,7 @@ def _place(known, levels):
     return place
 
 
-@jit
+@inner
 def _is_known(known, levels, mask):
     """Whether a policy has one of the properties of the mask: bit 0 quality, 1 protection, 2 safe, 3 measured."""
     if known.flags.shape[0] > 0:
@@ -73,11 +73,12 @@ def _fill_up(known, levels, first, rank):
     return rank == 0
 
 
-@jit
+@inner
 def _follow(known, levels):
     """Turn a policy into the next of its rank in the order of level vectors; False after the last."""
     behind = 0
     for j in range(levels.shape[0] - 1, -1, -1):
+        # The last attribute that can take a level of those behind it; these are filled up anew, the last ones highest.
         if behind > 0 and levels[j] < known.highest[j]:
             levels[j] += 1
             return _fill_up(known, levels, j + 1, behind - 1)
@@ -91,7 +92,8 @@ def _collect(known, mask, cursor, block):
     found = 0
     while found < block.shape[0]:
         if not _is_known(known, cursor, mask):
-            block[found] = cursor
+            for j in range(cursor.shape[0]):
+                block[found, j] = cursor[j]
             found += 1
         if not _follow(known, cursor):
             return found, False
@@ -113,7 +115,7 @@ def _which_known(known, mask, policies, found):
         found[i] = _is_known(known, policies[i], mask)
 
 
-@jit
+@inner
 def _prefer(order, known, levels, above, choice):
     """Put the attributes that can be raised into the order in which their policies are tried; return how many."""
     n = 0
@@ -125,7 +127,8 @@ def _prefer(order, known, levels, above, choice):
             while place > 0 and (
                 first < above[place - 1, 0] or (first == above[place - 1, 0] and second <= above[place - 1, 1])
             ):
-                above[place] = above[place - 1]
+                above[place, 0] = above[place - 1, 0]
+                above[place, 1] = above[place - 1, 1]
                 choice[place] = choice[place - 1]
                 place -= 1
             above[place, 0] = first
@@ -147,7 +150,8 @@ def _climb(known, order, mask, path):
         n = _prefer(order, known, levels, above, choice)
         found = False
         for i in range(n):
-            path[length] = levels
+            for j in range(m):
+                path[length, j] = levels[j]
             path[length, choice[i]] += 1
             if not _is_known(known, path[length], mask):
                 found = True
@@ -178,13 +182,7 @@ def first_of_rank(known: Known, rank: int) -> NDArray[np.int64] | None:
 
 
 def collect(known: Known, mask: int, cursor: NDArray[np.int64], most: int) -> Block:
-    """Up to ``most`` policies from the cursor on, of its rank, that have none of the properties of the mask.
-
-    Raises
-    ------
-    ValueError
-        The cursor is outside the lattice.
-    """
+    """Up to ``most`` policies from the cursor on, of its rank, that have none of the properties of the mask."""
     cursor = _checked(known, cursor).copy()
     block = np.empty((most, cursor.size), dtype=np.int64)
     found, more = _collect(known, mask, cursor, block)
@@ -200,26 +198,14 @@ def next_open(known: Known, mask: int, policies: NDArray[np.int64], position: in
 
 
 def which_known(known: Known, mask: int, policies: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each of the policies, shape (n, n_attributes), has one of the properties; shape (n,).
-
-    Raises
-    ------
-    ValueError
-        A policy is outside the lattice.
-    """
+    """Whether each of the policies, shape (n, n_attributes), has one of the properties; shape (n,)."""
     found = np.zeros(policies.shape[0], dtype=np.bool_)
     _which_known(known, mask, _checked(known, policies), found)
     return found
 
 
 def climb(known: Known, order: Order, mask: int, start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Path upwards from a policy, through policies that have none of the properties, shape (length, n_attributes).
-
-    Raises
-    ------
-    ValueError
-        The start is outside the lattice.
-    """
+    """Path upwards from a policy, through policies that have none of the properties, shape (length, n_attributes)."""
     start = _checked(known, start)
     path = np.empty((int((known.highest - start).sum()) + 2, start.size), dtype=np.int64)
     path[0] = start

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.standing_out import Cells, cells_of, classes
+from cloister.kernels.special_uniques import Cells, cells_of, classes
 from cloister.results import Risk
 
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.chunking import Rule
-from cloister.kernels.sequences import take_sequences
-from cloister.kernels.splitting import Split
+from cloister.kernels.canonical_order import take_sequences
+from cloister.kernels.horpart import Split, make_tree
 from cloister.kernels.subrecords import record_chunks, shared_chunks
-from cloister.kernels.tree import make_tree
+from cloister.kernels.verpart import Rule
 
 from .canonical import Arranged, arrange
 from .data import (
@@ -288,7 +287,7 @@ RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], [
 
 def must_compile() -> bool:
     """Whether loading the kernels takes long this time: half a minute, once on each machine."""
-    return not is_compiled("joining._group_all")
+    return not is_compiled("shared_chunks._group_all")
 
 
 def load_kernels() -> None:

@@ -20,12 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK, Rule
-from cloister.kernels.joining import Pieces, Pool, join
+from cloister.kernels.horpart import Split, Tree
+from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
 from cloister.kernels.parts import Entries
-from cloister.kernels.pooling import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
-from cloister.kernels.splitting import Split
-from cloister.kernels.tree import Tree
+from cloister.kernels.shared_chunks import Pieces, Pool, join
+from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, Rule
 
 from .partitioning import Encoded, VerticalPartition
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
-from cloister.kernels.covering import covered_sets
+from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
 
 from .data import Integers, Numbers, Sets
