@@ -1,4 +1,4 @@
-"""What a policy loses at least, and when that is too much: bounds on the loss, and the order among equal losses."""
+"""What a transformation loses at least, when that is too much, and the order among equal losses."""
 
 from typing import NamedTuple
 
@@ -14,23 +14,23 @@ NOISE = 1e-14
 """How far rounding can move a loss; much less than the tolerance."""
 
 MOST_FOUND = 64
-"""Policies that one exploration may find before it hands them over."""
+"""Transformations that one exploration may find before it hands them over."""
 
 
 class Best(NamedTuple):
-    """What is known of good policies.
+    """What is known of good transformations.
 
     loss : (2,) least loss seen, and loss of the reference
     suppressed : (1,) records that the reference suppresses
-    levels : (n_attributes,) the reference: of the policies found, the one of least loss, ties decided
-    found : (MOST_FOUND, n_attributes) policies found in this exploration that lost no more than the least then known
+    levels : (n_attributes,) the reference: of the transformations found, the one of least loss, ties decided
+    found : (MOST_FOUND, n_attributes) transformations found in this exploration, no dearer than the least then known
     n_found : (1,) how many
     uppers, least : (MOST_FOUND, n_attributes), (MOST_FOUND,) where boxes are handed over: ``found`` holds their lower
-        policies, these their upper ones and the records suppressed throughout
+        transformations, these their upper ones and the records suppressed throughout
     is_final : whether class size alone decides what is suppressed; else settled boxes are handed over
 
-    Equality of losses within a tolerance is not transitive, so which policy wins is decided only at the end, among
-    all that were found. The reference does no more than rule policies out: what loses no less and stands behind it in
+    Equality of losses within a tolerance is not transitive, so which transformation wins is decided only at the end,
+    among all that were found. The reference only rules transformations out: what loses no less and stands behind it in
     the tie break can never win.
     """
 
@@ -45,7 +45,7 @@ class Best(NamedTuple):
 
 
 def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool = True) -> Best:
-    """Start from one policy that is safe; an infinite loss stands for none."""
+    """Start from one transformation that is safe; an infinite loss stands for none."""
     return Best(
         loss=np.array([loss, loss], dtype=np.float64),
         suppressed=np.array([suppressed], dtype=np.int64),
@@ -75,7 +75,7 @@ def aggregate(costs, terms):
 
 @jit
 def bound_of(costs, levels, share):
-    """Sum of terms of a policy of which at least this share of the records is suppressed."""
+    """Sum of terms of a transformation of which at least this share of the records is suppressed."""
     terms = 0.0
     for j in range(levels.shape[0]):
         terms += term(costs, j, levels[j], share)
@@ -109,7 +109,7 @@ def cannot_win(ladders, loss, suppressed, lower, best):
 
 @inner
 def keep(ladders, loss, suppressed, levels, best):
-    """Note a safe policy that can win, and make it the reference if it loses less, or as little and wins the tie."""
+    """Note a safe transformation that can win, and make it the reference if it wins against that."""
     if cannot_win(ladders, loss, suppressed, levels, best):
         return
     for j in range(levels.shape[0]):
@@ -126,7 +126,7 @@ def keep(ladders, loss, suppressed, levels, best):
 
 @inner
 def hand_over(best, lower, upper, suppressed):
-    """Note a box whose policies cannot be told apart by class sizes."""
+    """Note a box whose transformations cannot be told apart by class sizes."""
     for j in range(lower.shape[0]):
         best.found[best.n_found[0], j] = lower[j]
         best.uppers[best.n_found[0], j] = upper[j]

@@ -1,10 +1,10 @@
-"""Branch and bound over boxes of policies: the compiled part of the optimal search.
+"""Branch and bound over boxes of transformations: the compiled part of the optimal search.
 
-A box holds all policies between ``lower`` and ``upper``. Three facts end it:
+A box holds all transformations between ``lower`` and ``upper``. Three facts end it:
 
 * its bound (the loss of ``lower`` by generalization, raised by what must be suppressed at ``upper``) passes the best
   loss known;
-* more records than the limit are suppressed at ``upper``, hence at every policy of the box;
+* more records than the limit are suppressed at ``upper``, hence at every transformation of the box;
 * no segment is undecided: then the same records are suppressed throughout, and ``lower`` is the best of the box.
   Where class size is not all that is asked of a class, such a box is handed over to be judged by other means.
 
@@ -24,17 +24,17 @@ from .layout import Task
 from .segments import Rise, Span, Workspace, merge, move, raise_codes, split, suppressed_if_split
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
-"""Places in the statistics: what was done to boxes, policies measured, upper policies counted, groups visited."""
+"""Places in the statistics: what was done to boxes, transformations measured, upper ones counted, groups visited."""
 
 STATISTICS = 7
 
 VISITS_OF_MEASURE = 4
-"""What measuring a policy costs, in visits of each distinct row."""
+"""What measuring a transformation costs, in visits of each distinct row."""
 
 
 @inner
 def _measure_lower(task, lower, best, statistics):
-    """Measure one policy exactly and keep it if it can win."""
+    """Measure one transformation exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
     suppressed, kept, _ = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
     statistics[MEASURED] += 1
@@ -64,7 +64,7 @@ def _rise(task, stack, d, attribute, level):
 
 @inner
 def _would_suppress(task, pool, stack, d, attribute, level, statistics):
-    """Records suppressed at the upper policy of the box if it were drawn in to ``level`` in one attribute."""
+    """Records suppressed at the upper transformation of the box if it were drawn in to ``level`` in one attribute."""
     rise = _rise(task, stack, d, attribute, level)
     budget = task.threshold.limit - stack.suppressed[d]
     statistics[COUNTED] += 1
@@ -88,7 +88,7 @@ def _behind(stack, d):
 
 @inner
 def _draw_in(task, pool, stack, d, attribute, level, statistics):
-    """Lower the upper policy in one attribute; False if that refutes the whole box."""
+    """Lower the upper transformation in one attribute; False if that refutes the whole box."""
     if _would_suppress(task, pool, stack, d, attribute, level, statistics) > task.threshold.limit:
         return False
     drawn, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
@@ -189,7 +189,7 @@ def _choose_cut(task, stack, d):
 
 @inner
 def _catch_up(task, pool, stack, d, statistics):
-    """Bring the groups of a box to its lower policy and merge those that have become equal."""
+    """Bring the groups of a box to its lower transformation and merge those that have become equal."""
     behind = False
     for j in range(stack.lower.shape[1]):
         high = stack.lower[d, j]
@@ -301,7 +301,7 @@ def _search(task, pool, stack, best, statistics, bounds, work):
 
 
 class Box(NamedTuple):
-    """All policies between two, with the bound on their loss and the records they suppress at least."""
+    """All transformations between two, with the bound on their loss and the records they suppress at least."""
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
@@ -310,7 +310,7 @@ class Box(NamedTuple):
 
 
 def generalization_bound(task: Task, levels: NDArray[np.int64], suppressed: int = 0) -> float:
-    """Return what a policy loses at least if at least so many records are suppressed.
+    """Return what a transformation loses at least if at least so many records are suppressed.
 
     Parameters
     ----------
@@ -325,11 +325,11 @@ def generalization_bound(task: Task, levels: NDArray[np.int64], suppressed: int 
 def explore(
     task: Task, workspace: Workspace, box: Box, best: Best, statistics: NDArray[np.int64], work: int
 ) -> list[Box]:
-    """Search one box for policies that can win; return the boxes left undone.
+    """Search one box for transformations that can win; return the boxes left undone.
 
     Parameters
     ----------
-    best : what is known of good policies; what is found is added to it
+    best : what is known of good transformations; what is found is added to it
     statistics : (STATISTICS,) int64, added to; see the names at the top of this module
     work : stop after about this many visits of groups
     """

@@ -1,4 +1,4 @@
-"""Equivalence classes of the distinct rows at one policy: sizes, what is suppressed, and what that costs."""
+"""Equivalence classes of the distinct rows at one transformation: sizes, what is suppressed, and what that costs."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class Measured(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """The equivalence classes of rows at one policy, numbered in order of first appearance.
+    """The equivalence classes of rows at one transformation, numbered in order of first appearance.
 
     labels : (n_rows,) int64, class of each row
     sizes : (n_classes,) int64, records of each class
@@ -108,7 +108,7 @@ def _checked(ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def measure(rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], threshold: Threshold) -> Measured:
-    """Suppressed records, kept classes and leaves lost at one policy.
+    """Suppressed records, kept classes and leaves lost at one transformation.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def measure(rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64
 
 
 def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
-    """Return the classes of the rows at one policy.
+    """Return the classes of the rows at one transformation.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
 def leaves_lost(
     rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], is_kept: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the whole leaves that the kept rows lose at one policy, shape (n_attributes,) int64.
+    """Return the whole leaves that the kept rows lose at one transformation, shape (n_attributes,) int64.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def leaves_lost(
 
 
 def class_sizes(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Size of the class of each distinct row at one policy, shape (n_groups,) int64."""
+    """Size of the class of each distinct row at one transformation, shape (n_groups,) int64."""
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
@@ -191,7 +191,7 @@ def distinct_rows(codes: NDArray[np.uint32], ladders: Ladders, count: NDArray[np
 
 @jit
 def _roll_up(rows, ladders, base, levels, codes, records):
-    """Group rows at a coarser policy into ``codes`` and ``records``; return how many classes there are."""
+    """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
     first = np.empty(n, dtype=np.int64)
@@ -230,14 +230,14 @@ def _cost(classes, costs, levels, k, leaves):
 
 
 class Grouped(NamedTuple):
-    """The classes at a policy, as rows with codes at its levels; and the policy, (n_attributes,) int64."""
+    """The classes at a transformation: rows with codes at its levels, and these levels, (n_attributes,) int64."""
 
     rows: Rows
     levels: NDArray[np.int64]
 
 
 def roll_up(grouped: Grouped, ladders: Ladders, levels: NDArray[np.int64]) -> Grouped:
-    """Group rows further, at a coarser policy.
+    """Group rows further, at a coarser transformation.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def roll_up(grouped: Grouped, ladders: Ladders, levels: NDArray[np.int64]) -> Gr
 
 
 def measure_grouped(grouped: Grouped, costs: Costs, k: int) -> Measured:
-    """Suppressed records, kept classes, the smallest class and leaves lost at the policy that rows are grouped at."""
+    """Suppressed records, kept classes, the smallest class and leaves lost at the levels that rows are grouped at."""
     leaves = np.zeros(grouped.levels.shape[0], dtype=np.int64)
     suppressed, kept, smallest = _cost(grouped.rows, costs, grouped.levels, k, leaves)
     return Measured(int(suppressed), int(kept), int(smallest), leaves)

@@ -1,8 +1,8 @@
-"""The working copy of the rows inside a box of policies: groups of equal rows, in segments that can no longer mix.
+"""The working copy of the rows inside a box: groups of equal rows, in segments that can no longer mix.
 
-A box is all policies between a lower and an upper one. Rows in different classes of the upper policy stay apart at
-every policy of the box, so each such class is a contiguous *segment*. A segment is left out once it is decided: all
-of it suppressed (smaller than k even at the upper policy) or all of it kept (every group reaches k even as it is).
+A box is all transformations between a lower and an upper one. Rows in different classes of the upper one stay apart at
+every transformation of the box, so each such class is a contiguous *segment*. A segment is left out once it is decided:
+all of it suppressed (smaller than k even at the upper one) or all of it kept (every group reaches k even as it is).
 What remains shrinks as the box does, and so does the cost of everything done to it.
 
 The codes of a group are packed into few machine words, so that a group is copied and compared as a whole.
