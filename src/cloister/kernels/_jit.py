@@ -76,13 +76,12 @@ def _edition(module: str) -> str:
 
 
 @cache
-def _without_old_editions(folder: Path, module: str) -> str:
-    """The edition of a file of kernels; what was compiled from earlier ones is removed."""
-    edition = _edition(module)
-    for file in folder.glob(f"{module}.*"):
-        if f"-{edition}." not in file.name:
+def _remove_old_editions(folder: Path) -> None:
+    """Remove what was compiled from files as they were, or from files that are gone."""
+    for file in folder.iterdir():
+        module = file.name.partition(".")[0]
+        if not (SOURCES / f"{module}.py").exists() or f"-{_edition(module)}." not in file.name:
             file.unlink(missing_ok=True)
-    return edition
 
 
 def is_compiled(kernel: str) -> bool:
@@ -95,7 +94,7 @@ class _Locator(caching._CacheLocator):
     """Says to Numba where a kernel is cached, and from which edition of its file it was compiled."""
 
     def __init__(self, module: str) -> None:
-        self._edition = _without_old_editions(CACHE, module) if CACHE is not None else ""
+        self._edition = _edition(module)
 
     def get_cache_path(self) -> str:
         return str(CACHE)
@@ -117,6 +116,10 @@ class _CacheFiles(caching.CompileResultCacheImpl):
 
 class _Cache(caching.FunctionCache):
     _impl_class = _CacheFiles
+
+    def save_overload(self, sig: object, data: object) -> None:
+        super().save_overload(sig, data)
+        _remove_old_editions(Path(self.cache_path))
 
 
 def _seam(argument: Any) -> Any:
