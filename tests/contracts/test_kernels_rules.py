@@ -78,7 +78,7 @@ def test_fast_math_is_off():
     """The decorator releases the lock and keeps arithmetic exact, and nothing overrules it."""
     from cloister.kernels import classes
 
-    for kernel in (classes._classes, classes._same):
+    for kernel in (classes._classes, classes._raise):
         options = kernel.targetoptions
         assert options["fastmath"] is False
         assert options["nogil"] is True

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numba
 from numba.core import caching, types
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 SOURCES = Path(__file__).parent
 
@@ -111,7 +113,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _CacheFiles(caching.CompileResultCacheImpl):
-    _locator_classes: list[Any] = [_Locator]  # noqa: RUF012
+    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012
 
 
 class _Cache(caching.FunctionCache):
@@ -122,7 +124,7 @@ class _Cache(caching.FunctionCache):
         _remove_old_editions(Path(self.cache_path))
 
 
-def _seam(argument: Any) -> Any:
+def _seam(argument: types.Type) -> types.Type:
     """The type of an argument at every seam: a number that a caller writes down is any number, of 64 bits.
 
     Numba would compile a kernel once more for each number that stands in a call, and for each code beside a count.
@@ -131,27 +133,28 @@ def _seam(argument: Any) -> Any:
     return types.int64 if kind == types.int32 else kind
 
 
-def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Compile a kernel.
-
-    No fast-math: counts are integers, and a loss must not depend on the processor. No lock of Python: kernels run side
-    by side.
-    """
-    kernel: Any = numba.njit(nogil=True, fastmath=False, **options)(function)
-    if hasattr(kernel, "py_func"):  # it is the plain function where compiling is switched off
-        template_of = kernel.get_call_template
-        kernel.get_call_template = lambda args, named: template_of([_seam(one) for one in args], named)
+def _with_seams(kernel: Kernel) -> Kernel:
+    """The kernel, compiled for the types of `_seam` where another kernel calls it."""
+    template_of = getattr(kernel, "get_call_template", None)
+    if template_of is not None:  # a plain function has none, as where compiling is switched off
+        kernel.get_call_template = lambda args, named: template_of([_seam(one) for one in args], named)  # type: ignore[attr-defined]
     return kernel
 
 
-def inner(function: Callable[..., Any]) -> Any:
+# No fast-math: counts are integers, and a loss must not depend on the processor. No lock of Python: kernels run side by
+# side.
+
+
+def inner(function: Kernel) -> Kernel:
     """Compile a kernel that only kernels call."""
-    return _compiled(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    kernel: Kernel = numba.njit(nogil=True, fastmath=False, **options)(function)  # type: ignore[call-overload]
+    return _with_seams(kernel)
 
 
-def jit(function: Callable[..., Any]) -> Any:
+def jit(function: Kernel) -> Kernel:
     """Compile a kernel that Python calls."""
-    kernel = _compiled(function, {})
+    kernel: Kernel = numba.njit(nogil=True, fastmath=False)(function)  # type: ignore[assignment]
     if CACHE is not None and hasattr(kernel, "py_func"):
-        kernel._cache = _Cache(function)
-    return kernel
+        kernel._cache = _Cache(function)  # type: ignore[attr-defined]
+    return _with_seams(kernel)

@@ -193,7 +193,6 @@ def _least_of(sets, holders, items, size, enough, work):
                     kept += 1
             work -= n_left[depth - 1]
         n_left[depth] = kept
-        # A set grown further is held by no more records, so that any set on the way bounds those of full size.
         best = min(best, kept)
         if best <= enough:
             return best

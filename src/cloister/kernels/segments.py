@@ -109,7 +109,8 @@ def _tally(pool, first, end, rise, k):
 def split(pool, span, rise, k, target):
     """Write the undecided parts of segments split by an attribute to ``target``; return size, segments, suppressed.
 
-    ``target`` names the first free group and the first free bound.
+    ``target`` names the first free group and the first free bound. Groups marked -1 are left out: a class below k stays
+    below k at every finer transformation, and one whose groups all reach k is kept throughout the box.
     """
     size = 0
     segments = 0
@@ -123,8 +124,6 @@ def split(pool, span, rise, k, target):
         for s in range(n_seen):
             code = pool.seen[s]
             members = pool.members[code]
-            # -1 marks groups that are left out: a class below k stays below k at every finer transformation, and one
-            # whose groups all reach k is kept at every coarser one of the box.
             if pool.total[code] < k:
                 suppressed += pool.total[code]
                 pool.members[code] = -1

@@ -102,7 +102,6 @@ def _sets_hold(columns, k, most, allowed):
                 mask[w] = masks[e, w] & columns[j, w]
                 count += bits_set(mask[w])
                 same = same and mask[w] == masks[e, w]
-            # Rows that hold all of the columns so far as well add no new set: it would be the one there is.
             if count == 0 or same:
                 continue
             if count < k:
@@ -112,7 +111,6 @@ def _sets_hold(columns, k, most, allowed):
             if size == masks.shape[0]:
                 masks, depth, places = _enlarged(masks, depth, size)
             at = _place_of(masks, places, mask)
-            # One set of rows is shared by many sets of columns; the smallest of these can be grown furthest.
             if places[at] >= 0:
                 depth[places[at]] = min(depth[places[at]], depth[e] + 1)
                 continue

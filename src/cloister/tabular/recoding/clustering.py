@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.layout import Rows
-from cloister.kernels.local_recoding import Clusters, Prices, furthest, grow, join, nearest, single_clusters
+from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 
 from .mondrian import blocks
 from .partition import SUPPRESSED, Partition, classes_of
