@@ -18,9 +18,6 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
     $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; \
     done)
 
-# Compiled kernels are cached here: a folder of this user alone, removed with the environment.
-export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/kernels
-
 .PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house bundle lock clean
 
 help: ## List these targets
@@ -98,7 +95,6 @@ $(VENV)/usable:
 	    echo "Making $(VENV) with $$($(PYTHON) --version) ..."; \
 	    $(PYTHON) -m venv --clear $(VENV); \
 	fi
-	@mkdir -p $(VENV)/cache && mkdir -p -m 700 "$(NUMBA_CACHE_DIR)"
 	@touch $@
 
 $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
@@ -109,9 +105,9 @@ $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
 # What the demonstration runs is compiled with a small one.
 $(VENV)/compiled: $(VENV)/installed
 	@echo "Compiling the loops for this machine (a minute or two) ..."
-	@rm -rf $(VENV)/cache/demo
-	@$(RUN) -m cloister demo $(VENV)/cache/demo --patients 100 --quiet
-	@rm -rf $(VENV)/cache/demo
+	@rm -rf $(VENV)/demo
+	@$(RUN) -m cloister demo $(VENV)/demo --patients 100 --quiet
+	@rm -rf $(VENV)/demo
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from cloister.kernels import antichain, ranks
 from cloister.kernels.antichain import HITS, LIST, SIZE, Antichain, make_antichain
 from cloister.search import lattice
-from cloister.search.course import Course
 from cloister.search.flash import _Flash
 from cloister.search.lattice import PROTECTION, QUALITY, SAFE, ImplicitProperties, Transformation
 from cloister.search.problem import SearchProblem
+from cloister.search.search_run import SearchRun
 from cloister.search.stores import STORES
 from pruning_runs import Place, compile_kernels, problem_of
 
@@ -100,7 +100,7 @@ def record(problem: SearchProblem) -> dict[str, Recording]:
     for name in WALKS:
         setattr(lattice, name, plain[name])
     try:
-        assert _Flash(problem, properties, Course(problem)).run()
+        assert _Flash(problem, properties, SearchRun(problem)).run()
     finally:
         for name in WALKS:
             setattr(lattice, name, compiled[name])

@@ -1,17 +1,12 @@
-"""Set-up of all tests: kernels are cached inside the project's environment, and real data are found by a variable."""
+"""Set-up of all tests: kernels are compiled first, and real data are found by a variable."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
-
-_CACHE = Path(sys.prefix) / "cache" / "kernels"
-_CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
 
 settings.register_profile("cloister", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")

@@ -17,7 +17,7 @@ from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.errors import NoSafeRelease
-from cloister.kernels.chunking import Rule
+from cloister.kernels.verpart import Rule
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import risk as oracle
 
-from cloister.kernels import knowing
-from cloister.kernels.knowing import holders_of, item_sets, least_of, supports
-from cloister.kernels.standing_out import cells_of, stand_out
+from cloister.kernels import itemset_support
+from cloister.kernels.itemset_support import holders_of, item_sets, least_of, supports
+from cloister.kernels.special_uniques import cells_of, stand_out
 from cloister.risk.assessment import SampledPopulation, assess_table
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import group
@@ -116,12 +116,12 @@ def test_the_most_telling_set_is_found_for_every_record_of_few(records, m, k):
 def test_sets_are_counted_alike_in_parts_of_any_size(records, m, at_once):
     """How many sets stand in one table changes nothing."""
     sets = item_sets(*lists_of(records))
-    whole = knowing.count_sets(sets, m, 3)
-    before, knowing.AT_ONCE = knowing.AT_ONCE, at_once
+    whole = itemset_support.count_sets(sets, m, 3)
+    before, itemset_support.AT_ONCE = itemset_support.AT_ONCE, at_once
     try:
-        parts = knowing.count_sets(sets, m, 3)
+        parts = itemset_support.count_sets(sets, m, 3)
     finally:
-        knowing.AT_ONCE = before
+        itemset_support.AT_ONCE = before
 
     for one, other in zip(whole, parts, strict=True):
         assert one.tolist() == other.tolist()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from tests.trajectories import numbered, trees
 
 from cloister.hierarchy import suppress
@@ -15,6 +16,12 @@ from cloister.trajectories.problem import pose
 
 CODES = [[f"c{value // 2}" for value in range(12)], [f"C{value // 6}" for value in range(12)]]
 AGES = [[f"a{value // 3}" for value in range(12)]]
+
+
+@njit
+def bound_all(domain, data, scratch, m, weight, cap):
+    """Bounds on the losses of aligning with each sequence, as the search works them out."""
+    _bound_all(data, scratch, data.times.shape[0], m, _prepare(domain, data, scratch, m, weight), cap)
 
 
 class Scan:
@@ -103,8 +110,7 @@ def test_every_bound_is_at_most_the_loss(method, cost, seed):
     m, weight = int(random.integers(1, scratch.code.size + 1)), int(random.integers(1, 6)) if cost is Cost.EXACT else 1
     scratch.code[:m] = random.integers(0, both[0].n_nodes, m)
     scratch.age[:m] = random.integers(0, both[1].n_nodes, m)
-    whole = _prepare(problem.domain, data, scratch, m, weight)
-    _bound_all(data, scratch, data.times.size, m, whole, len(records))
+    bound_all(problem.domain, data, scratch, m, weight, len(records))
     nodes = scratch.code[:m].copy(), scratch.age[:m].copy()
     for at, sequence in enumerate(scratch.alive.tolist()):
         symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]

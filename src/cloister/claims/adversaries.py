@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.kernels.claim_candidates import ordered_class_sizes
 from cloister.kernels.claim_draws import Known
-from cloister.kernels.claim_sequences import ordered_class_sizes
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 from .group_tables import groups_of, place_codes, words

@@ -23,7 +23,7 @@ from cloister.kernels.claim_classes import (
     rarest_values,
 )
 from cloister.kernels.claim_draws import Draws
-from cloister.kernels.claim_postings import joined_postings, make_postings
+from cloister.kernels.postings import joined_postings, make_postings
 
 from .encode import MISSING, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient

@@ -117,7 +117,7 @@ def prepare_table(
     original = Original(source.frame, hierarchies, missing=missing)
 
     def protect() -> Release:
-        if must_compile():
+        if must_compile(request.search_name):
             note("Compiling the search for this machine, once (about 30 s).", quiet=options.quiet or options.as_json)
         try:
             with watched(quiet=options.quiet or options.as_json) as report:

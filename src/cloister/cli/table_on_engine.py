@@ -105,7 +105,7 @@ def prepare_on_engine(
     custody = custody_of(options.data, options.internal)
 
     def protect() -> Release:
-        if must_compile():
+        if must_compile(request.search_name):
             note("Compiling the search for this machine, once (about 30 s).", quiet=quiet)
         try:
             with watched(quiet=quiet) as report:

@@ -73,7 +73,7 @@ def protect_counted_table(
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)
     with watch.stage("start"):
-        interruptible(load_kernels)
+        interruptible(partial(load_kernels, request.search_name))
     with watch.stage("read"):
         counted = count_table(engine, request)
     with watch.stage("encode"):

@@ -133,7 +133,7 @@ def protect_table_in_database(
     if database.is_there(table):
         raise InputError(f"There is a table {table} in the database already. Give another name with --table.")
     with watch.stage("start"):
-        interruptible(load_kernels)
+        interruptible(partial(load_kernels, request.search_name))
     with watch.stage("read"):
         counted = count_table(database, request, released=False)
     with watch.stage("encode"):

@@ -107,7 +107,7 @@ def take_table(
     codes : of all records, where classes are to be merged for their sake
     """
     with watch.stage("start"):
-        interruptible(load_kernels)
+        interruptible(partial(load_kernels, request.search_name))
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
     return take_encoded(table, request, source.name, watch, report=report, codes=codes)

@@ -1,12 +1,29 @@
-"""The one decorator of all kernels: what is cached, and where, is decided here."""
+"""The decorators of all kernels: what is compiled how, and where it is cached, is decided here.
 
-import hashlib
+A kernel that Python calls is an *entry*: ``jit`` gives it a wrapper and a place in the cache. A kernel that only
+kernels call is *inner*: LLVM compiles it into each entry that calls it, so that a wrapper and a place in the cache
+would be compiled for nobody; they took most of the time.
+"""
+
 import os
+import re
 import stat
+import sys
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
+
+import numba
+from numba.core import caching, types
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+SOURCES = Path(__file__).parent
 
 
-def _private(folder: Path) -> bool:
+def _is_private(folder: Path) -> bool:
     """Whether the folder is this user's alone, so that nobody else can plant a cached kernel (they are pickles)."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -16,39 +33,128 @@ def _private(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077 and os.access(folder, os.W_OK)
 
 
-def _edition() -> str:
-    """A name for the kernels as they are now.
+def _cache_folder() -> Path | None:
+    """Where kernels are cached; None where no folder is private and they are compiled anew each time.
 
-    Numba compiles a kernel anew when its own file changed, but not when a kernel of another file did that it calls.
+    The folder follows from the interpreter, not from who calls it: what ``make`` compiled, the command finds compiled.
+    In a virtual environment it is removed with it. It is named after the folder of the sources, since an environment
+    can serve several.
     """
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + source.read_bytes())
-    return f"edition-{digest.hexdigest()[:12]}"
-
-
-def _choose_cache() -> bool:
-    """Point Numba to a private cache folder; False where there is none and kernels are compiled anew each time."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(home) / "cloister" / "kernels")
-    if folder.name.startswith("edition-"):  # as a process above this one chose it
-        folder = folder.parent
-    own = folder / _edition()
-    if not _private(folder) or not _private(own):
-        return False
-    os.environ["NUMBA_CACHE_DIR"] = str(own)
-    return True
+    places = [Path(home) / "cloister" / "kernels"]
+    if sys.prefix != sys.base_prefix:
+        places.insert(0, Path(sys.prefix) / "cache" / "kernels")
+    if asked := os.environ.get("NUMBA_CACHE_DIR"):
+        places = [Path(asked)]
+    for place in places:
+        folder = place / f"sources-{sha256(str(SOURCES).encode()).hexdigest()[:12]}"
+        if _is_private(place) and _is_private(folder):
+            return folder
+    return None
 
 
-CACHED = _choose_cache()
+CACHE = _cache_folder()
+
+
+@cache
+def _closure(module: str) -> frozenset[str]:
+    """A file of kernels and all that it imports, directly or not, by ``from .name import``."""
+    found, waiting = {module, "_jit"}, [module]
+    while waiting:
+        source = (SOURCES / f"{waiting.pop()}.py").read_text(encoding="utf-8")
+        fresh = set(re.findall(r"^from \.(\w+) import", source, re.MULTILINE)) - found
+        found |= fresh
+        waiting += fresh
+    return frozenset(found)
+
+
+@cache
+def _edition(module: str) -> str:
+    """A name for a file of kernels as it is now. Numba looks at this file alone, but compiles others into it."""
+    digest = sha256()
+    for name in sorted(_closure(module)):
+        digest.update(name.encode() + (SOURCES / f"{name}.py").read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _remove_old_editions(folder: Path) -> None:
+    """Remove what was compiled from files as they were, or from files that are gone."""
+    for file in folder.iterdir():
+        module = file.name.partition(".")[0]
+        if not (SOURCES / f"{module}.py").exists() or f"-{_edition(module)}." not in file.name:
+            file.unlink(missing_ok=True)
 
 
 def is_compiled(kernel: str) -> bool:
-    """Whether an earlier process left this kernel compiled, as ``module.function``; it may have to be compiled anew."""
-    return CACHED and any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob(f"{kernel}-*.nbi"))
+    """Whether an earlier process left this kernel compiled, as ``module.function``, from the sources as they are."""
+    module = kernel.partition(".")[0]
+    return CACHE is not None and any(CACHE.glob(f"{kernel}-{_edition(module)}.*.nbi"))
 
 
-import numba  # noqa: E402  (the cache folder must be known before)
+class _Locator(caching._CacheLocator):
+    """Says to Numba where a kernel is cached, and from which edition of its file it was compiled."""
 
-jit = numba.njit(cache=CACHED, nogil=True, fastmath=False)
-"""No fast-math: counts are integers and a loss must not depend on the processor. No GIL: kernels run side by side."""
+    def __init__(self, module: str) -> None:
+        self._edition = _edition(module)
+
+    def get_cache_path(self) -> str:
+        return str(CACHE)
+
+    def get_source_stamp(self) -> str:
+        return self._edition
+
+    def get_disambiguator(self) -> str:
+        return self._edition
+
+    @classmethod
+    def from_function(cls, _function: Callable[..., object], file: str) -> "_Locator":
+        return cls(Path(file).stem)
+
+
+class _CacheFiles(caching.CompileResultCacheImpl):
+    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _CacheFiles
+
+    def save_overload(self, sig: object, data: object) -> None:
+        super().save_overload(sig, data)
+        _remove_old_editions(Path(self.cache_path))
+
+
+def _seam(argument: types.Type) -> types.Type:
+    """The type of an argument at every seam: a number that a caller writes down is any number, of 64 bits.
+
+    Numba would compile a kernel once more for each number that stands in a call, and for each code beside a count.
+    """
+    kind = types.unliteral(argument)
+    return types.int64 if kind == types.int32 else kind
+
+
+def _with_seams(kernel: Kernel) -> Kernel:
+    """The kernel, compiled for the types of `_seam` where another kernel calls it."""
+    template_of = getattr(kernel, "get_call_template", None)
+    if template_of is not None:  # a plain function has none, as where compiling is switched off
+        kernel.get_call_template = lambda args, named: template_of([_seam(one) for one in args], named)  # type: ignore[attr-defined]
+    return kernel
+
+
+# No fast-math: counts are integers, and a loss must not depend on the processor. No lock of Python: kernels run side by
+# side.
+
+
+def inner(function: Kernel) -> Kernel:
+    """Compile a kernel that only kernels call."""
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    kernel: Kernel = numba.njit(nogil=True, fastmath=False, **options)(function)  # type: ignore[call-overload]
+    return _with_seams(kernel)
+
+
+def jit(function: Kernel) -> Kernel:
+    """Compile a kernel that Python calls."""
+    kernel: Kernel = numba.njit(nogil=True, fastmath=False)(function)  # type: ignore[assignment]
+    if CACHE is not None and hasattr(kernel, "py_func"):
+        kernel._cache = _Cache(function)  # type: ignore[attr-defined]
+    return _with_seams(kernel)

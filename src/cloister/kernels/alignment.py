@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 GENERALIZE, SUPPRESS_Y, SUPPRESS_X = 0, 1, 2
 """What is done last, in the order in which ties are settled."""
@@ -22,8 +22,6 @@ FORBIDDEN = np.int64(2**61)
 class Branches(NamedTuple):
     """A hierarchy as a tree.
 
-    Attributes
-    ----------
     parent : (n_nodes,) int32, -1 for the root
     leaves : (n_nodes,) int64, leaves below; 0 for a leaf
     low, high : (n_nodes,) int32, ranks of the leaves that the node covers
@@ -42,8 +40,6 @@ class Branches(NamedTuple):
 class Domain(NamedTuple):
     """Both hierarchies, what one leaf of each is worth, and how losses are counted.
 
-    Attributes
-    ----------
     code, age : the hierarchies
     code_unit, age_unit : loss of one leaf
     weighted : whether a pair of X loses for every patient that it stands for
@@ -58,7 +54,7 @@ class Domain(NamedTuple):
     by_index: bool
 
 
-@jit
+@inner
 def _meet(tree, node, rank):
     """The lowest node that covers a node and the leaf of a rank."""
     while rank < tree.low[node] or rank >= tree.high[node]:
@@ -66,7 +62,7 @@ def _meet(tree, node, rank):
     return node
 
 
-@jit
+@inner
 def _loss(tree, unit, node, rank, weight):
     """What a node and a leaf lose by meeting."""
     above = _meet(tree, node, rank)
@@ -75,7 +71,7 @@ def _loss(tree, unit, node, rank, weight):
     return unit * (weight * (tree.leaves[above] - tree.leaves[node]) + tree.leaves[above])
 
 
-@jit
+@inner
 def _row(tree, unit, node, weight, row):
     """What a node loses with the leaf of each rank."""
     low = tree.low[node]
@@ -98,7 +94,7 @@ def _row(tree, unit, node, weight, row):
         above = tree.parent[above]
 
 
-@jit
+@inner
 def _suppressed(domain, code, age, weight):
     """What the codes and ages of a pair of X lose by suppression."""
     codes = domain.code_unit * weight * (domain.code.leaf.shape[0] - domain.code.leaves[code])
@@ -106,7 +102,7 @@ def _suppressed(domain, code, age, weight):
     return codes, ages
 
 
-@jit
+@inner
 def _first_row(domain, codes, ages, weight, loss, choice):
     """Suppress all of X, pair by pair, before any pair of Y."""
     for h in range(codes.shape[0]):
@@ -136,6 +132,7 @@ def _tables(domain, codes, ages, weight, y_codes, y_ages):
             code = loss[0, h, j] + _loss(domain.code, domain.code_unit, codes[h], y_codes[j], weight)
             age = loss[1, h, j] + _loss(domain.age, domain.age_unit, ages[h], y_ages[j], weight)
             best = GENERALIZE
+            # Strictly less, in the order of the choices: of a tie the earlier choice stays.
             if loss[0, h + 1, j] + whole_code + loss[1, h + 1, j] + whole_age < code + age:
                 code = loss[0, h + 1, j] + whole_code
                 age = loss[1, h + 1, j] + whole_age
@@ -213,11 +210,6 @@ def align(
     -------
     losses of codes and ages, (2, m + 1, n + 1); what is done last, (m + 1, n + 1); the pair of Y that each pair of X
     is generalized with, (m,), -1 where it is suppressed
-
-    Raises
-    ------
-    ValueError
-        The sequences do not belong to the trees.
     """
     _checked(domain, nodes, ranks)
     loss, choice = _tables(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
@@ -237,11 +229,6 @@ def distances(
     sequences : where each begins, (n + 1,), codes and ages, as nodes
     weights : (n,) patients that each stands for, if that is to count; else 1
     ranks : codes and ages of Y
-
-    Raises
-    ------
-    ValueError
-        The sequences do not belong to the trees.
     """
     _checked(domain, sequences[1:], ranks)
     if sequences[0].shape != (weights.size + 1,) or sequences[0][-1] != sequences[1].size:

@@ -1,13 +1,13 @@
-"""Properties of policies that are inherited: a set of policies, and whether a policy inherits from any of them.
+"""Properties that transformations inherit: a set of transformations, and whether another inherits from any of them.
 
-A property is inherited upwards (by every coarser policy) or downwards. Downward stores are kept upside down, so that
-"some stored policy is at or below this one" is the only question there is. Four ways to keep the set: a list, a list
-that is an antichain, a prefix tree that is an antichain, and the same with the least rank below each node.
+A property is inherited upwards (by all coarser transformations) or downwards. Downward stores are kept upside down, so
+that "some stored transformation is at or below this one" is the only question there is. Four ways to keep the set: a
+list, a list that is an antichain, a prefix tree that is an antichain, and the same with the least rank below each node.
 
 References
 ----------
 Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, "Efficient management of
-predictive properties". Deviation: equal policies are found too, and inserting asks first whether the policy is covered,
+predictive properties". Deviation: equal transformations are found too, and inserting asks first whether one is covered,
 so that the content is an antichain whatever is inserted.
 """
 
@@ -16,26 +16,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 LIST, ANTICHAIN_LIST, TREE, RANKED_TREE = range(4)
 """Kinds of stores, in the order of the paper's options 1 to 4."""
 
 INSERTS, QUERIES, HITS, SIZE, LARGEST, USED, FREE = range(7)
-"""Places in the counts: what was done, policies held and the most ever held, nodes used, and the first free node."""
+"""Places in the counts: what was done, transformations held and the most ever held, nodes used, the first free node."""
 
 FIRST_ROOM = 64
 
 
 class Antichain(NamedTuple):
-    """A set of policies with a property.
+    """A set of transformations with a property.
 
     kind : one of the four above
     sign, offset : (n_attributes,) a level x is kept as offset + sign x
-    rows : (room, n_attributes) the policies of a list
+    rows : (room, n_attributes) the transformations of a list
     level, child, sibling, least : (room,) nodes of a tree: level of its attribute, first child, next sibling with a
-        higher level, least rank of the policies below; node 0 is the root; -1 is no node
-    point : (n_attributes,) scratch: the policy asked for
+        higher level, least rank of the transformations below; node 0 is the root; -1 is no node
+    point : (n_attributes,) scratch: the transformation asked for
     path, before : (n_attributes + 1,) scratch: where a walk through the tree is
     counts : (7,) see the names above
     """
@@ -54,9 +54,9 @@ class Antichain(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@jit
+@inner
 def _aim(store, levels):
-    """Put a policy into the scratch as it is kept; return its rank."""
+    """Put a transformation into the scratch as it is kept; return its rank."""
     rank = 0
     for j in range(levels.shape[0]):
         store.point[j] = store.offset[j] + store.sign * levels[j]
@@ -64,9 +64,9 @@ def _aim(store, levels):
     return rank
 
 
-@jit
+@inner
 def _in_list(store):
-    """Whether a policy of the list is at or below the point."""
+    """Whether a transformation of the list is at or below the point."""
     for i in range(store.counts[SIZE]):
         below = True
         for j in range(store.point.shape[0]):
@@ -78,9 +78,9 @@ def _in_list(store):
     return False
 
 
-@jit
+@inner
 def _in_tree(store, rank):
-    """Whether a policy of the tree is at or below the point; follows children of no higher level and least rank."""
+    """Whether the tree has a transformation at or below the point; follows no child of a higher level or least rank."""
     deepest = store.point.shape[0] - 1
     ranked = store.kind == RANKED_TREE
     d = 0
@@ -91,6 +91,7 @@ def _in_tree(store, rank):
                 return False
             d -= 1
             node = store.sibling[store.path[d]]
+        # Ranks never fall on the way up, so that what has a higher rank cannot be below the point.
         elif ranked and store.least[node] > rank:
             node = store.sibling[node]
         elif d == deepest:
@@ -101,7 +102,7 @@ def _in_tree(store, rank):
             d += 1
 
 
-@jit
+@inner
 def _holds(store, rank):
     if store.kind == LIST or store.kind == ANTICHAIN_LIST:
         return _in_list(store)
@@ -110,7 +111,7 @@ def _holds(store, rank):
 
 @jit
 def inherits(store, levels):
-    """Whether a policy has the property because a stored one has it; counted."""
+    """Whether a transformation has the property because a stored one has it; counted."""
     store.counts[QUERIES] += 1
     if _holds(store, _aim(store, levels)):
         store.counts[HITS] += 1
@@ -118,9 +119,9 @@ def inherits(store, levels):
     return False
 
 
-@jit
+@inner
 def _drop_from_list(store):
-    """Remove the policies of the list that are at or above the point."""
+    """Remove the transformations of the list that are at or above the point."""
     left = 0
     for i in range(store.counts[SIZE]):
         above = True
@@ -129,12 +130,13 @@ def _drop_from_list(store):
                 above = False
                 break
         if not above:
-            store.rows[left] = store.rows[i]
+            for j in range(store.point.shape[0]):
+                store.rows[left, j] = store.rows[i, j]
             left += 1
     store.counts[SIZE] = left
 
 
-@jit
+@inner
 def _unlink(store, d, node):
     """Take a node out of the children it is among; return the next of them."""
     following = store.sibling[node]
@@ -142,14 +144,15 @@ def _unlink(store, d, node):
         store.sibling[store.before[d]] = following
     else:
         store.child[0 if d == 0 else store.path[d - 1]] = following
+    # Free nodes are a list of their own, through the siblings.
     store.sibling[node] = store.counts[FREE]
     store.counts[FREE] = node
     return following
 
 
-@jit
+@inner
 def _drop_from_tree(store):
-    """Remove the policies of the tree that are at or above the point, and the nodes that are left without children."""
+    """Remove the transformations of the tree at or above the point, and the nodes that are left without children."""
     deepest = store.point.shape[0] - 1
     d = 0
     store.before[0] = -1
@@ -177,7 +180,7 @@ def _drop_from_tree(store):
         node = store.sibling[node]
 
 
-@jit
+@inner
 def _grow_branch(store, rank):
     """Add the point to the tree."""
     parent = 0
@@ -209,8 +212,9 @@ def _grow_branch(store, rank):
 
 @jit
 def _insert(store, levels):
-    """Add a policy; antichains drop those that it covers, and stay as they are where it is covered itself."""
+    """Add a transformation; antichains drop those that it covers, and stay as they are where it is covered itself."""
     rank = _aim(store, levels)
+    # What is covered adds nothing, and leaving it out keeps the set an antichain.
     if store.kind != LIST and _holds(store, rank):
         return
     if store.kind == ANTICHAIN_LIST:
@@ -227,13 +231,7 @@ def _insert(store, levels):
 
 
 def make_antichain(kind: int, top: NDArray[np.int64], is_upward: bool) -> Antichain:
-    """Return an empty store for policies from level 0 to ``top``, for a property inherited upwards or downwards.
-
-    Raises
-    ------
-    ValueError
-        There is no such kind, no attribute, or a level below 0.
-    """
+    """Return an empty store for levels from 0 to ``top``, for a property inherited upwards or downwards."""
     if kind not in range(4) or top.size == 0 or np.any(top < 0):
         raise ValueError("a store needs one of the four kinds, and at least one attribute with levels from 0 on")
     n = top.size
@@ -261,29 +259,17 @@ def make_antichain(kind: int, top: NDArray[np.int64], is_upward: bool) -> Antich
 def _checked(store: Antichain, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     if levels.shape != store.offset.shape:
-        raise ValueError(f"a policy has {store.offset.size} levels here")
+        raise ValueError(f"a transformation has {store.offset.size} levels here")
     return levels
 
 
 def covers(store: Antichain, levels: NDArray[np.int64]) -> bool:
-    """Whether a policy has the property: it is stored, or beyond a stored one.
-
-    Raises
-    ------
-    ValueError
-        The policy has another number of attributes.
-    """
+    """Whether a transformation has the property: it is stored, or beyond a stored one."""
     return bool(inherits(store, _checked(store, levels)))
 
 
 def insert(store: Antichain, levels: NDArray[np.int64]) -> Antichain:
-    """Add a policy and return the store, which is another one where it had to grow.
-
-    Raises
-    ------
-    ValueError
-        The policy has another number of attributes.
-    """
+    """Add a transformation and return the store, which is another one where it had to grow."""
     levels = _checked(store, levels)
     store = _with_room(store)
     _insert(store, levels)
@@ -291,7 +277,7 @@ def insert(store: Antichain, levels: NDArray[np.int64]) -> Antichain:
 
 
 def _with_room(store: Antichain) -> Antichain:
-    """Return the store with room for one more policy."""
+    """Return the store with room for one more transformation."""
     if store.kind in (LIST, ANTICHAIN_LIST):
         if store.counts[SIZE] < store.rows.shape[0]:
             return store
@@ -310,8 +296,8 @@ def _doubled(nodes: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.concatenate([nodes, np.full_like(nodes, -1)])
 
 
-def policies_in(store: Antichain) -> NDArray[np.int64]:
-    """Policies held, shape (size, n_attributes) int64, in the order of the list or of the branches."""
+def transformations_in(store: Antichain) -> NDArray[np.int64]:
+    """Transformations held, shape (size, n_attributes) int64, in the order of the list or of the branches."""
     if store.kind in (LIST, ANTICHAIN_LIST):
         kept = store.rows[: int(store.counts[SIZE])].astype(np.int64)
     else:

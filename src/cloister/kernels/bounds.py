@@ -1,11 +1,11 @@
-"""What a policy loses at least, and when that is too much: bounds on the loss, and the order among equal losses."""
+"""What a transformation loses at least, when that is too much, and the order among equal losses."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 TOLERANCE = 1e-12
 """Losses no further apart than this are equal."""
@@ -14,23 +14,23 @@ NOISE = 1e-14
 """How far rounding can move a loss; much less than the tolerance."""
 
 MOST_FOUND = 64
-"""Policies that one exploration may find before it hands them over."""
+"""Transformations that one exploration may find before it hands them over."""
 
 
 class Best(NamedTuple):
-    """What is known of good policies.
+    """What is known of good transformations.
 
     loss : (2,) least loss seen, and loss of the reference
     suppressed : (1,) records that the reference suppresses
-    levels : (n_attributes,) the reference: of the policies found, the one of least loss, ties decided
-    found : (MOST_FOUND, n_attributes) policies found in this exploration that lost no more than the least then known
+    levels : (n_attributes,) the reference: of the transformations found, the one of least loss, ties decided
+    found : (MOST_FOUND, n_attributes) transformations found in this exploration, no dearer than the least then known
     n_found : (1,) how many
     uppers, least : (MOST_FOUND, n_attributes), (MOST_FOUND,) where boxes are handed over: ``found`` holds their lower
-        policies, these their upper ones and the records suppressed throughout
+        transformations, these their upper ones and the records suppressed throughout
     is_final : whether class size alone decides what is suppressed; else settled boxes are handed over
 
-    Equality of losses within a tolerance is not transitive, so which policy wins is decided only at the end, among
-    all that were found. The reference does no more than rule policies out: what loses no less and stands behind it in
+    Equality of losses within a tolerance is not transitive, so which transformation wins is decided only at the end,
+    among all that were found. The reference only rules transformations out: what loses no less and stands behind it in
     the tie break can never win.
     """
 
@@ -45,7 +45,7 @@ class Best(NamedTuple):
 
 
 def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool = True) -> Best:
-    """Start from one policy that is safe; an infinite loss stands for none."""
+    """Start from one transformation that is safe; an infinite loss stands for none."""
     return Best(
         loss=np.array([loss, loss], dtype=np.float64),
         suppressed=np.array([suppressed], dtype=np.int64),
@@ -58,7 +58,7 @@ def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool
     )
 
 
-@jit
+@inner
 def term(costs, attribute, level, share):
     """What one attribute adds to the bound at a level when this share of the records is suppressed."""
     loss = costs.mean[attribute, level] + share * (1.0 - costs.worst[attribute, level])
@@ -67,7 +67,7 @@ def term(costs, attribute, level, share):
     return costs.weight[attribute] * loss
 
 
-@jit
+@inner
 def aggregate(costs, terms):
     """The loss that a sum of terms stands for."""
     return np.expm1(terms) if costs.geometric else terms
@@ -75,14 +75,14 @@ def aggregate(costs, terms):
 
 @jit
 def bound_of(costs, levels, share):
-    """Sum of terms of a policy of which at least this share of the records is suppressed."""
+    """Sum of terms of a transformation of which at least this share of the records is suppressed."""
     terms = 0.0
     for j in range(levels.shape[0]):
         terms += term(costs, j, levels[j], share)
     return terms
 
 
-@jit
+@inner
 def _beats(ladders, suppressed, levels, best):
     """Whether this wins a tie of losses: fewer suppressed, lower rank, smaller level vector."""
     if suppressed != best.suppressed[0]:
@@ -98,39 +98,43 @@ def _beats(ladders, suppressed, levels, best):
     return False
 
 
-@jit
+@inner
 def cannot_win(ladders, loss, suppressed, lower, best):
     """Whether nothing that loses at least this and suppresses at least that can win against what is known."""
+    # Within the tolerance all stay: which of them wins is decided at the end, whatever the order of the work.
     if loss > best.loss[0] + TOLERANCE:
         return True
     return loss >= best.loss[1] - NOISE and not _beats(ladders, suppressed, lower, best)
 
 
-@jit
+@inner
 def keep(ladders, loss, suppressed, levels, best):
-    """Note a safe policy that can win, and make it the reference if it loses less, or as little and wins the tie."""
+    """Note a safe transformation that can win, and make it the reference if it wins against that."""
     if cannot_win(ladders, loss, suppressed, levels, best):
         return
-    best.found[best.n_found[0]] = levels
+    for j in range(levels.shape[0]):
+        best.found[best.n_found[0], j] = levels[j]
     best.n_found[0] += 1
     best.loss[0] = min(best.loss[0], loss)
     less = loss < best.loss[1] - NOISE
     if less or (loss <= best.loss[1] + NOISE and _beats(ladders, suppressed, levels, best)):
         best.loss[1] = loss
         best.suppressed[0] = suppressed
-        best.levels[:] = levels
+        for j in range(levels.shape[0]):
+            best.levels[j] = levels[j]
 
 
-@jit
+@inner
 def hand_over(best, lower, upper, suppressed):
-    """Note a box whose policies cannot be told apart by class sizes."""
-    best.found[best.n_found[0]] = lower
-    best.uppers[best.n_found[0]] = upper
+    """Note a box whose transformations cannot be told apart by class sizes."""
+    for j in range(lower.shape[0]):
+        best.found[best.n_found[0], j] = lower[j]
+        best.uppers[best.n_found[0], j] = upper[j]
     best.least[best.n_found[0]] = suppressed
     best.n_found[0] += 1
 
 
-@jit
+@inner
 def width(costs, attribute, low, high):
     """How much two levels of an attribute differ in cost."""
     return term(costs, attribute, high, 0.0) - term(costs, attribute, low, 0.0)

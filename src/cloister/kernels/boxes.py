@@ -1,10 +1,10 @@
-"""Branch and bound over boxes of policies: the compiled part of the optimal search.
+"""Branch and bound over boxes of transformations: the compiled part of the optimal search.
 
-A box holds all policies between ``lower`` and ``upper``. Three facts end it:
+A box holds all transformations between ``lower`` and ``upper``. Three facts end it:
 
 * its bound (the loss of ``lower`` by generalization, raised by what must be suppressed at ``upper``) passes the best
   loss known;
-* more records than the limit are suppressed at ``upper``, hence at every policy of the box;
+* more records than the limit are suppressed at ``upper``, hence at every transformation of the box;
 * no segment is undecided: then the same records are suppressed throughout, and ``lower`` is the best of the box.
   Where class size is not all that is asked of a class, such a box is handed over to be judged by other means.
 
@@ -17,25 +17,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .bounds import MOST_FOUND, TOLERANCE, Best, aggregate, bound_of, cannot_win, hand_over, keep, term, width
 from .classes import _measure
 from .layout import Task
-from .segments import Rise, Span, merge, move, raise_codes, split, suppressed_if_split
-from .workspace import Workspace
+from .segments import Rise, Span, Workspace, merge, move, raise_codes, split, suppressed_if_split
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
-"""Places in the statistics: what was done to boxes, policies measured, upper policies counted, groups visited."""
+"""Places in the statistics: what was done to boxes, transformations measured, upper ones counted, groups visited."""
 
 STATISTICS = 7
 
 VISITS_OF_MEASURE = 4
-"""What measuring a policy costs, in visits of each distinct row."""
+"""What measuring a transformation costs, in visits of each distinct row."""
 
 
-@jit
+@inner
 def _measure_lower(task, lower, best, statistics):
-    """Measure one policy exactly and keep it if it can win."""
+    """Measure one transformation exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
     suppressed, kept, _ = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
     statistics[MEASURED] += 1
@@ -50,12 +49,12 @@ def _measure_lower(task, lower, best, statistics):
     keep(task.ladders, aggregate(task.costs, terms), suppressed, lower, best)
 
 
-@jit
+@inner
 def _span(stack, d):
     return Span(stack.span[d, 0], stack.span[d, 1], stack.span[d, 2], stack.span[d, 3])
 
 
-@jit
+@inner
 def _rise(task, stack, d, attribute, level):
     """One attribute of a box's groups seen at a coarser level."""
     start = task.ladders.start[attribute, stack.level[d, attribute], level]
@@ -63,9 +62,9 @@ def _rise(task, stack, d, attribute, level):
     return Rise(packing.word[attribute], packing.shift[attribute], packing.mask[attribute], task.ladders.up[start:])
 
 
-@jit
+@inner
 def _would_suppress(task, pool, stack, d, attribute, level, statistics):
-    """Records suppressed at the upper policy of the box if it were drawn in to ``level`` in one attribute."""
+    """Records suppressed at the upper transformation of the box if it were drawn in to ``level`` in one attribute."""
     rise = _rise(task, stack, d, attribute, level)
     budget = task.threshold.limit - stack.suppressed[d]
     statistics[COUNTED] += 1
@@ -73,7 +72,7 @@ def _would_suppress(task, pool, stack, d, attribute, level, statistics):
     return stack.suppressed[d] + suppressed_if_split(pool, _span(stack, d), rise, task.threshold.k, budget)
 
 
-@jit
+@inner
 def _split_to(task, pool, stack, d, attribute, level, target):
     """Split the groups of a box as if drawn in to ``level``; return where they are, and what that suppresses."""
     rise = _rise(task, stack, d, attribute, level)
@@ -81,18 +80,19 @@ def _split_to(task, pool, stack, d, attribute, level, target):
     return Span(target.start, size, target.bound, segments), suppressed
 
 
-@jit
+@inner
 def _behind(stack, d):
     """The free place behind the list of a box."""
     return Span(stack.span[d, 0] + stack.span[d, 1], 0, stack.span[d, 2] + stack.span[d, 3] + 1, 0)
 
 
-@jit
+@inner
 def _draw_in(task, pool, stack, d, attribute, level, statistics):
-    """Lower the upper policy in one attribute; False if that refutes the whole box."""
+    """Lower the upper transformation in one attribute; False if that refutes the whole box."""
     if _would_suppress(task, pool, stack, d, attribute, level, statistics) > task.threshold.limit:
         return False
     drawn, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
+    # Lists are written one behind the other; the old one is not needed any more and makes room where it is short.
     if 2 * (drawn.start + drawn.size) > pool.records.shape[0]:
         home = _span(stack, d)
         move(pool, drawn, home)
@@ -107,7 +107,7 @@ def _draw_in(task, pool, stack, d, attribute, level, statistics):
     return True
 
 
-@jit
+@inner
 def _highest_allowed(task, stack, d, attribute, terms, best):
     """Highest level of an attribute at which the bound of the box does not yet pass the best loss."""
     share = stack.suppressed[d] / task.threshold.n_records
@@ -121,7 +121,7 @@ def _highest_allowed(task, stack, d, attribute, terms, best):
     return level
 
 
-@jit
+@inner
 def _settle(task, pool, stack, d, best, statistics):
     """Draw the box in as far as its bound allows; True if the box is done with."""
     drawn = True
@@ -130,6 +130,7 @@ def _settle(task, pool, stack, d, best, statistics):
         share = stack.suppressed[d] / task.threshold.n_records
         terms = bound_of(task.costs, stack.lower[d], share)
         loss = aggregate(task.costs, terms)
+        # What is suppressed at the upper transformation is suppressed throughout, so that this bounds all of the box.
         if cannot_win(task.ladders, loss, stack.suppressed[d], stack.lower[d], best):
             statistics[BOUNDED] += 1
             return True
@@ -141,6 +142,7 @@ def _settle(task, pool, stack, d, best, statistics):
                     return True
                 drawn = True
                 break
+    # No undecided group: the same records are suppressed throughout, and the lower transformation loses least.
     if stack.span[d, 1] == 0 or not _has_room(stack, d):
         if best.is_final:
             _measure_lower(task, stack.lower[d], best, statistics)
@@ -150,7 +152,7 @@ def _settle(task, pool, stack, d, best, statistics):
     return False
 
 
-@jit
+@inner
 def _has_room(stack, d):
     for j in range(stack.lower.shape[1]):
         if stack.upper[d, j] > stack.lower[d, j]:
@@ -158,7 +160,7 @@ def _has_room(stack, d):
     return False
 
 
-@jit
+@inner
 def _choose_cut(task, stack, d):
     """Attribute to cut a box at, and the level that ends the lower half.
 
@@ -185,9 +187,9 @@ def _choose_cut(task, stack, d):
     return attribute, level
 
 
-@jit
+@inner
 def _catch_up(task, pool, stack, d, statistics):
-    """Bring the groups of a box to its lower policy and merge those that have become equal."""
+    """Bring the groups of a box to its lower transformation and merge those that have become equal."""
     behind = False
     for j in range(stack.lower.shape[1]):
         high = stack.lower[d, j]
@@ -202,14 +204,15 @@ def _catch_up(task, pool, stack, d, statistics):
         stack.span[d, 3] = segments
 
 
-@jit
+@inner
 def _open_lower_half(task, pool, stack, d, attribute, level):
     """Push the lower half of a cut onto the stack."""
     child, suppressed = _split_to(task, pool, stack, d, attribute, level, _behind(stack, d))
-    stack.lower[d + 1] = stack.lower[d]
-    stack.upper[d + 1] = stack.upper[d]
+    for j in range(stack.lower.shape[1]):
+        stack.lower[d + 1, j] = stack.lower[d, j]
+        stack.upper[d + 1, j] = stack.upper[d, j]
+        stack.level[d + 1, j] = stack.level[d, j]
     stack.upper[d + 1, attribute] = level
-    stack.level[d + 1] = stack.level[d]
     stack.span[d + 1, 0] = child.start
     stack.span[d + 1, 1] = child.size
     stack.span[d + 1, 2] = child.bound
@@ -219,29 +222,32 @@ def _open_lower_half(task, pool, stack, d, attribute, level):
     stack.depth[0] += 1
 
 
-@jit
+@inner
 def _fill(task, pool):
     """Fill the pool with the distinct rows as they are: one list of one segment."""
     n = task.rows.records.shape[0]
-    pool.words[:n] = 0
+    for i in range(n):
+        pool.records[i] = task.rows.records[i]
+        for w in range(pool.words.shape[1]):
+            pool.words[i, w] = 0
     for j in range(task.rows.codes.shape[0]):
         word = task.packing.word[j]
         shift = task.packing.shift[j]
         for i in range(n):
             pool.words[i, word] |= np.uint64(task.rows.codes[j, i]) << shift
-    pool.records[:n] = task.rows.records
     pool.bounds[0] = 0
     pool.bounds[1] = n
 
 
-@jit
+@inner
 def _enter(task, pool, stack, lower, upper, statistics):
     """Make one box the only one on the stack; False if that alone refutes it."""
     n = task.rows.records.shape[0]
     _fill(task, pool)
-    stack.lower[0] = lower
-    stack.upper[0] = task.ladders.heights - 1
-    stack.level[0] = 0
+    for j in range(lower.shape[0]):
+        stack.lower[0, j] = lower[j]
+        stack.upper[0, j] = task.ladders.heights[j] - 1
+        stack.level[0, j] = 0
     stack.span[0, 0] = 0
     stack.span[0, 1] = n
     stack.span[0, 2] = 0
@@ -257,7 +263,7 @@ def _enter(task, pool, stack, lower, upper, statistics):
     return True
 
 
-@jit
+@inner
 def _explore(task, pool, stack, best, statistics, work):
     """Work on the boxes of the stack until none is left, the work is done, or a room is full."""
     until = statistics[VISITED] + work
@@ -266,6 +272,7 @@ def _explore(task, pool, stack, best, statistics, work):
         if stack.cut[d, 0] >= 0:
             stack.lower[d, stack.cut[d, 0]] = stack.cut[d, 1] + 1
             stack.cut[d, 0] = -1
+        # A split writes at most as many groups behind the list as it has.
         full = stack.span[d, 0] + 2 * stack.span[d, 1] > pool.records.shape[0]
         if full or best.n_found[0] == MOST_FOUND or statistics[VISITED] >= until:
             return
@@ -276,6 +283,7 @@ def _explore(task, pool, stack, best, statistics, work):
         stack.cut[d, 0] = attribute
         stack.cut[d, 1] = level
         statistics[CUT] += 1
+        # The lower half's upper transformation suppresses too much, hence all finer ones do.
         if _would_suppress(task, pool, stack, d, attribute, level, statistics) > task.threshold.limit:
             statistics[REFUTED] += 1
             continue
@@ -293,7 +301,7 @@ def _search(task, pool, stack, best, statistics, bounds, work):
 
 
 class Box(NamedTuple):
-    """All policies between two, with the bound on their loss and the records they suppress at least."""
+    """All transformations between two, with the bound on their loss and the records they suppress at least."""
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
@@ -302,16 +310,11 @@ class Box(NamedTuple):
 
 
 def generalization_bound(task: Task, levels: NDArray[np.int64], suppressed: int = 0) -> float:
-    """Return what a policy loses at least if at least so many records are suppressed.
+    """Return what a transformation loses at least if at least so many records are suppressed.
 
     Parameters
     ----------
     levels : (n_attributes,) level of each attribute
-
-    Raises
-    ------
-    ValueError
-        A level does not exist.
     """
     if levels.shape != task.ladders.heights.shape or np.any(levels < 0) or np.any(levels >= task.ladders.heights):
         raise ValueError(f"levels must be one per attribute, each below {task.ladders.heights.tolist()}")
@@ -322,18 +325,13 @@ def generalization_bound(task: Task, levels: NDArray[np.int64], suppressed: int 
 def explore(
     task: Task, workspace: Workspace, box: Box, best: Best, statistics: NDArray[np.int64], work: int
 ) -> list[Box]:
-    """Search one box for policies that can win; return the boxes left undone.
+    """Search one box for transformations that can win; return the boxes left undone.
 
     Parameters
     ----------
-    best : what is known of good policies; what is found is added to it
+    best : what is known of good transformations; what is found is added to it
     statistics : (STATISTICS,) int64, added to; see the names at the top of this module
     work : stop after about this many visits of groups
-
-    Raises
-    ------
-    ValueError
-        The box is not within the lattice.
     """
     heights = task.ladders.heights
     if np.any(box.lower < 0) or np.any(box.lower > box.upper) or np.any(box.upper >= heights):

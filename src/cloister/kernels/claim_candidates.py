@@ -1,11 +1,11 @@
-"""Whom somebody picks among candidates: those of whom what is known is likeliest, or those who lack least of it."""
+"""Whom somebody picks among candidates: by likelihood, by what they lack least, or by the order of what is known."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .claim_classes import (
     NO_LIMIT,
     Cells,
@@ -14,12 +14,12 @@ from .claim_classes import (
     Span,
     _checked,
     _in_all,
-    _shortage,
+    _lacking,
     _shortest_first,
     _wanted,
 )
 from .claim_draws import Draws, Known
-from .claim_postings import Postings
+from .postings import Postings
 
 ALIKE = 1e-9
 """Logarithms of chances that differ by less are of equal chances."""
@@ -36,7 +36,7 @@ class Shown(NamedTuple):
     logs: NDArray[np.float64]
 
 
-@jit
+@inner
 def _often(shown, recoding, h, patient, label):
     """How often a label stands among the released values of a patient."""
     count = 0
@@ -46,7 +46,7 @@ def _often(shown, recoding, h, patient, label):
     return count
 
 
-@jit
+@inner
 def _chance(shown, recoding, draws, d, patient):
     """Logarithm of the chance to draw just this from the released values of a patient, up to a part all share."""
     chance = 0.0
@@ -67,7 +67,7 @@ def _chance(shown, recoding, draws, d, patient):
     return chance
 
 
-@jit
+@inner
 def _as_likely(shown, postings, cells, recoding, draws, d, lists):
     """How many who fit a draw are as likely as its patient; 0 where somebody is likelier or its patient does not."""
     n = _wanted(postings, recoding, draws, d, lists)
@@ -100,27 +100,6 @@ def _likeliest(shown, postings, cells, recoding, draws, span, sizes):
     lists = np.empty(max(1, draws.values.shape[0]), dtype=np.int64)
     for d in range(span[0], span[1]):
         sizes[d] = _as_likely(shown, postings, cells, recoding, draws, d, lists)
-
-
-@jit
-def _lacking(postings, recoding, draws, d, room, patient, most):
-    """How many values of a draw a patient lacks; -1 if more than ``most``, or of a column more than may be missing."""
-    lacking = 0
-    for h in range(recoding.at.shape[0]):
-        at = draws.starts[d, h]
-        end = draws.starts[d, h + 1]
-        short = 0
-        while at < end:
-            label = recoding.labels[recoding.at[h] + draws.values[at]]
-            count = 1
-            while at + count < end and recoding.labels[recoding.at[h] + draws.values[at + count]] == label:
-                count += 1
-            short += _shortage(postings, label, count, patient)
-            if short > room[h, patient] or lacking + short > most:
-                return -1
-            at += count
-        lacking += short
-    return lacking
 
 
 @jit
@@ -157,13 +136,7 @@ def count_likeliest(
     span: Span,
     sizes: NDArray[np.int64],
 ) -> None:
-    """Count those of whom a draw is as likely as of its patient, if of nobody likelier, in place; else 0.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
-    """
+    """Count those of whom a draw is as likely as of its patient, if of nobody likelier, in place; else 0."""
     _checked(draws, recoding, span, sizes)
     if shown.known.starts.shape != (recoding.at.size, cells.of.size + 1):
         raise ValueError("released values must be of the same columns and patients")
@@ -186,13 +159,61 @@ def count_nearest(
     """Count those tolerated who lack least of each draw wanted, in place; 0 where its patient is none of them.
 
     No further than ``most``: then there may be others who lack less.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
     """
     _checked(draws, recoding, span, wanted, sizes)
     if wanted.size and wanted.max() >= leeway.lists.dense.size:
         raise ValueError("a draw looks in a cell that there is not")
     _nearest(postings, leeway, recoding, draws, wanted, most, span, sizes)
+
+
+@inner
+def _follows(known, draws, labels, at, d, patient):
+    """Whether the values of a draw are, column by column, a subsequence of those of a patient."""
+    for h in range(at.shape[0]):
+        place = known.starts[h, patient]
+        end = known.starts[h, patient + 1]
+        for one in range(draws.starts[d, h], draws.starts[d, h + 1]):
+            label = labels[at[h] + draws.values[one]]
+            while place < end and labels[at[h] + known.values[place]] != label:
+                place += 1
+            if place >= end:
+                return False
+            place += 1
+    return True
+
+
+@jit
+def _sizes(known, cells, draws, labels, at, span, sizes):
+    """Class size of each draw of a span; 0 where the patient does not fit."""
+    for d in range(span[0], span[1]):
+        sizes[d] = 0
+        cell = cells.of[draws.patients[d]]
+        if cell >= 0 and _follows(known, draws, labels, at, d, draws.patients[d]):
+            for place in range(cells.lists.starts[cell], cells.lists.starts[cell + 1]):
+                if _follows(known, draws, labels, at, d, cells.lists.members[place]):
+                    sizes[d] += 1
+
+
+def ordered_class_sizes(
+    known: Known,
+    cells: Cells,
+    draws: Draws,
+    labels: NDArray[np.int64],
+    at: NDArray[np.int64],
+    span: tuple[int, int],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Count, in place, who has the values of each draw of a span in their order; nobody if its patient has not.
+
+    Parameters
+    ----------
+    known : released base values of each patient, in order of time
+    draws : base values, in order of time
+    labels, at : the label of base value v of column h is ``labels[at[h] + v]``
+    """
+    n_draws = draws.patients.size
+    if known.starts.shape[0] != at.size or draws.starts.shape != (n_draws, at.size + 1) or sizes.shape != (n_draws,):
+        raise ValueError("known values, draws and recoding must have the same columns, sizes one entry a draw")
+    if not 0 <= span[0] <= span[1] <= n_draws:
+        raise ValueError(f"the span must be of {n_draws} draws")
+    _sizes(known, cells, draws, labels, at, span, sizes)

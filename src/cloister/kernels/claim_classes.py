@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .claim_draws import Draws
-from .claim_postings import Postings, group_postings, has
+from .postings import Postings, group_postings, has
+from .words import bits_set
 
 NO_LIMIT = 1 << 62
 
@@ -55,7 +56,7 @@ class Leeway(NamedTuple):
     room: NDArray[np.int32]
 
 
-@jit
+@inner
 def _wanted(postings, recoding, draws, d, lists):
     """Lists that hold everybody who fits a draw; their number, or -1 if one of them is empty."""
     n = 0
@@ -76,7 +77,7 @@ def _wanted(postings, recoding, draws, d, lists):
     return n
 
 
-@jit
+@inner
 def _shortest_first(postings, lists, n):
     """Sort lists by their length."""
     for at in range(1, n):
@@ -89,7 +90,7 @@ def _shortest_first(postings, lists, n):
         lists[before + 1] = one
 
 
-@jit
+@inner
 def _in_all(postings, lists, begin, n, patient):
     """Whether a patient stands in all lists from one on."""
     for at in range(begin, n):
@@ -98,16 +99,7 @@ def _in_all(postings, lists, begin, n, patient):
     return True
 
 
-@jit
-def _set_bits_of(word):
-    """Number of bits that are set."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@jit
+@inner
 def _in_common(postings, cells, lists, n, cell, most):
     """How many patients of a cell stand in all lists, counted by bits; no further than ``most``."""
     found = 0
@@ -119,13 +111,13 @@ def _in_common(postings, cells, lists, n, cell, most):
             word &= postings.bits[postings.dense[lists[at]], w]
             at += 1
         if word != np.uint64(0):
-            found += _set_bits_of(word)
+            found += bits_set(word)
             if found >= most:
                 return most
     return found
 
 
-@jit
+@inner
 def _class_size(postings, cells, lists, n, cell, most):
     """How many patients of a cell stand in all lists, no further than ``most``; ``lists`` are put in order."""
     begin = cells.lists.starts[cell]
@@ -138,6 +130,7 @@ def _class_size(postings, cells, lists, n, cell, most):
         return _in_common(postings, cells, lists, n, cell, most)
     found = 0
     size = postings.starts[shortest + 1] - postings.starts[shortest]
+    # Whoever fits stands in the shortest list and in the cell: the cheaper of the two is gone through.
     if size < end - begin or (postings.dense[shortest] < 0 and size < FEWER * (end - begin)):
         for at in range(postings.starts[shortest], postings.starts[shortest + 1]):
             patient = postings.members[at]
@@ -175,7 +168,7 @@ def _contained(postings, recoding, draws, span, contained):
         contained[d] = n >= 0 and _in_all(postings, lists, 0, n, draws.patients[d])
 
 
-@jit
+@inner
 def _shortage(postings, label, count, patient):
     """How often a label is missing among the claims of a patient, who is said to have it so many times."""
     present = min(count, postings.first[label + 1] - postings.first[label])
@@ -184,9 +177,9 @@ def _shortage(postings, label, count, patient):
     return count - present
 
 
-@jit
-def _is_tolerated(postings, recoding, draws, d, room, patient):
-    """Whether a patient lacks some of the values of a draw, and no more than the release says are missing."""
+@inner
+def _lacking(postings, recoding, draws, d, room, patient, most):
+    """How many values of a draw a patient lacks; -1 if more than ``most``, or of a column more than may be missing."""
     lacking = 0
     for h in range(recoding.at.shape[0]):
         at = draws.starts[d, h]
@@ -198,23 +191,22 @@ def _is_tolerated(postings, recoding, draws, d, room, patient):
             while at + count < end and recoding.labels[recoding.at[h] + draws.values[at + count]] == label:
                 count += 1
             short += _shortage(postings, label, count, patient)
-            if short > 0 and room[h, patient] == ANY_NUMBER:
-                return True
+            if short > room[h, patient] or lacking + short > most:
+                return -1
             at += count
-        if short > room[h, patient]:
-            return False
         lacking += short
-    return lacking > 0
+    return lacking
 
 
 @jit
 def _tolerated(postings, leeway, recoding, draws, wanted, most, span, found):
     """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
+    n_values = draws.values.shape[0]
     for d in range(span[0], span[1]):
         found[d] = 0
         if wanted[d] >= 0:
             for at in range(leeway.lists.starts[wanted[d]], leeway.lists.starts[wanted[d] + 1]):
-                if _is_tolerated(postings, recoding, draws, d, leeway.room, leeway.lists.members[at]):
+                if _lacking(postings, recoding, draws, d, leeway.room, leeway.lists.members[at], n_values) > 0:
                     found[d] += 1
                     if found[d] >= most:
                         break
@@ -292,11 +284,6 @@ def class_sizes(
     ----------
     wanted : (n_draws,) the cell in which to look, -1 for draws that are not asked for
     sizes : (n_draws,) int64, written in place
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
     """
     _checked(draws, recoding, span, wanted, sizes)
     if wanted.size and wanted.max() >= cells.lists.dense.size:
@@ -307,13 +294,7 @@ def class_sizes(
 def are_contained(
     postings: Postings, recoding: Recoding, draws: Draws, span: Span, contained: NDArray[np.bool_]
 ) -> None:
-    """Say of each draw of a span whether the released claims of its patient hold it, in place.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
-    """
+    """Say of each draw of a span whether the released claims of its patient hold it, in place."""
     _checked(draws, recoding, span, contained)
     _contained(postings, recoding, draws, span, contained)
 
@@ -332,11 +313,6 @@ def count_tolerated(
     """Count the patients that fit each draw of a span only because something is said to be missing, in place.
 
     No further than ``most``.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
     """
     _checked(draws, recoding, span, wanted, found)
     if wanted.size and wanted.max() >= leeway.lists.dense.size:
@@ -352,12 +328,6 @@ def rarest_values(
     columns: NDArray[np.int64],
     labels: NDArray[np.int64],
 ) -> None:
-    """Find the value of each draw of a span that fewest patients have: its column, or -1, and its label, in place.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
-    """
+    """Find the value of each draw of a span that fewest patients have: its column, or -1, and its label, in place."""
     _checked(draws, recoding, span, columns, labels)
     _culprits(postings, recoding, draws, span, columns, labels)

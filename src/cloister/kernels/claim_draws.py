@@ -1,9 +1,6 @@
 """What an adversary happens to know: seeded samples of each patient's values, the same for all policies and threads.
 
-References
-----------
-Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA, figure 14: the mixing function,
-used here on a chain of keys, so that each number follows from what it is for and from nothing that was drawn before.
+Numbers are made of chains of keys, so that each follows from what it is for and from nothing that was drawn before.
 """
 
 from typing import NamedTuple
@@ -11,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
+from .words import GOLDEN, scrambled
 
 
 class Known(NamedTuple):
@@ -38,16 +36,13 @@ class Draws(NamedTuple):
     values: NDArray[np.int32]
 
 
-@jit
+@inner
 def _mixed(state, key):
-    """The next link of a chain of keys: splitmix64, its counter moved on by the key."""
-    x = state + (np.uint64(key) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    """The next link of a chain of keys: a counter moved on by the key."""
+    return scrambled(state + (np.uint64(key) + np.uint64(1)) * GOLDEN)
 
 
-@jit
+@inner
 def _below(state, bound):
     """A number from 0 to below the bound; each alike but for one part in 2**32 over the bound."""
     return np.int64(((state >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
@@ -89,6 +84,7 @@ def _sample(known, seed, first, step, draws, spare):
             for t in range(p if p < n else 0):
                 place = _below(_mixed(of_column, t), n - t)
                 at = 0
+                # The place is one among those not drawn yet: each drawn one at or before it moves it on.
                 while at < t and spare[at] <= place:
                     place += 1
                     at += 1
@@ -123,11 +119,6 @@ def draw_values(
     first : number of the first draw; a draw follows from the seed, its number and the patient
     patients : (n_draws,) whose values
     is_numbered : whether each draw has the number after the one before; else all have the first
-
-    Raises
-    ------
-    ValueError
-        A patient or a power that there is not.
     """
     n_patients = _checked(known, power)
     if patients.size and not 0 <= patients.min() <= patients.max() < n_patients:
@@ -153,11 +144,6 @@ def draw_patients(seed: int, first: int, n_draws: int, eligible: NDArray[np.int6
     ----------
     first : number of the first draw
     eligible : numbers of the patients that may be drawn, at least one
-
-    Raises
-    ------
-    ValueError
-        Nobody may be drawn.
     """
     if eligible.size == 0:
         raise ValueError("there must be a patient to draw")

@@ -1,15 +1,13 @@
-"""Equivalence classes of the distinct rows at one policy: sizes, what is suppressed, and what that costs."""
+"""Equivalence classes of the distinct rows at one transformation: sizes, what is suppressed, and what that costs."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .layout import Costs, Ladders, Rows, Threshold
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""Fibonacci hashing: multiply by 2**64 / golden ratio and keep the upper bits."""
+from .words import number_rows
 
 
 class Measured(NamedTuple):
@@ -22,7 +20,7 @@ class Measured(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """The equivalence classes of rows at one policy, numbered in order of first appearance.
+    """The equivalence classes of rows at one transformation, numbered in order of first appearance.
 
     labels : (n_rows,) int64, class of each row
     sizes : (n_classes,) int64, records of each class
@@ -34,53 +32,33 @@ class Grouping(NamedTuple):
     first: NDArray[np.int64]
 
 
-@jit
-def _same(rows, ladders, levels, one, other):
-    """Whether two rows have the same codes at these levels."""
+@inner
+def _raise(rows, ladders, base, levels, raised):
+    """The key of each row, of codes at ``base``, at coarser levels; fills ``raised`` with the codes, if it has room."""
+    keys = np.zeros(rows.records.shape[0], dtype=np.int64)
+    has_room = raised.shape[1] > 0
     for j in range(levels.shape[0]):
-        rise = ladders.start[j, 0, levels[j]]
-        if ladders.up[rise + rows.codes[j, one]] != ladders.up[rise + rows.codes[j, other]]:
-            return False
-    return True
-
-
-@jit
-def _keys(rows, ladders, levels, keys):
-    """Add up the key of each row at these levels, attribute by attribute; ``keys`` is zeroed by the caller."""
-    for j in range(levels.shape[0]):
-        rise = ladders.start[j, 0, levels[j]]
+        rise = ladders.start[j, base[j], levels[j]]
         stride = ladders.stride[j]
         for i in range(keys.shape[0]):
-            keys[i] += stride * np.int64(ladders.up[rise + rows.codes[j, i]])
+            code = ladders.up[rise + rows.codes[j, i]]
+            keys[i] += stride * np.int64(code)
+            if has_room:
+                raised[j, i] = code
+    return keys
 
 
 @jit
 def _classes(rows, ladders, levels, labels, sizes):
     """Label each row with its class, in order of appearance, and add up class sizes; return how many there are."""
     n = labels.shape[0]
-    bits = 4
-    while (1 << bits) < 2 * n:
-        bits += 1
-    mask = (1 << bits) - 1
-    shift = np.uint64(64 - bits)
-    slots = np.full(1 << bits, -1, dtype=np.int64)
-    keys = np.zeros(n, dtype=np.int64)
-    first = np.empty(n, dtype=np.int64)
-    _keys(rows, ladders, levels, keys)
-    found = 0
+    # Sums of strides are different for different rows where 63 bits are enough; only then codes need not be compared.
+    raised = np.empty((levels.shape[0], 0 if ladders.exact else n), dtype=np.uint32)
+    keys = _raise(rows, ladders, np.zeros_like(levels), levels, raised)
+    found = number_rows(keys, raised, ladders.exact, labels, np.empty(n, dtype=np.int64))
+    for label in range(found):
+        sizes[label] = 0
     for i in range(n):
-        slot = np.int64((np.uint64(keys[i]) * GOLDEN) >> shift)
-        while slots[slot] >= 0:
-            seen = first[slots[slot]]
-            if keys[seen] == keys[i] and (ladders.exact or _same(rows, ladders, levels, seen, i)):
-                break
-            slot = (slot + 1) & mask
-        if slots[slot] < 0:
-            slots[slot] = found
-            first[found] = i
-            sizes[found] = 0
-            found += 1
-        labels[i] = slots[slot]
         sizes[labels[i]] += rows.records[i]
     return found
 
@@ -102,6 +80,7 @@ def _leaves_lost(rows, ladders, costs, levels, is_kept, leaves):
 def _measure(rows, ladders, costs, levels, k, leaves):
     """Suppressed records, kept classes and smallest class at these levels; fills ``leaves`` with what is lost."""
     n = rows.records.shape[0]
+    # Sums are of whole numbers, so that they are the same in any order of the rows.
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
     found = _classes(rows, ladders, levels, labels, sizes)
@@ -129,16 +108,11 @@ def _checked(ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def measure(rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], threshold: Threshold) -> Measured:
-    """Suppressed records, kept classes and leaves lost at one policy.
+    """Suppressed records, kept classes and leaves lost at one transformation.
 
     Parameters
     ----------
     levels : (n_attributes,) level of each attribute
-
-    Raises
-    ------
-    ValueError
-        A level does not exist.
     """
     leaves = np.zeros(ladders.heights.shape[0], dtype=np.int64)
     suppressed, kept, smallest = _measure(rows, ladders, costs, _checked(ladders, levels), threshold.k, leaves)
@@ -146,16 +120,11 @@ def measure(rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64
 
 
 def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
-    """Return the classes of the rows at one policy.
+    """Return the classes of the rows at one transformation.
 
     Parameters
     ----------
     levels : (n_attributes,) level of each attribute
-
-    Raises
-    ------
-    ValueError
-        A level does not exist.
     """
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
@@ -167,16 +136,11 @@ def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
 def leaves_lost(
     rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], is_kept: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the whole leaves that the kept rows lose at one policy, shape (n_attributes,) int64.
+    """Return the whole leaves that the kept rows lose at one transformation, shape (n_attributes,) int64.
 
     Parameters
     ----------
     is_kept : (n_rows,) whether each row is kept
-
-    Raises
-    ------
-    ValueError
-        A level does not exist, or not every row is either kept or not.
     """
     if is_kept.shape != rows.records.shape or is_kept.dtype != np.bool_:
         raise ValueError("is_kept must be one truth value a row")
@@ -186,7 +150,7 @@ def leaves_lost(
 
 
 def class_sizes(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Size of the class of each distinct row at one policy, shape (n_groups,) int64."""
+    """Size of the class of each distinct row at one transformation, shape (n_groups,) int64."""
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
@@ -217,9 +181,82 @@ def distinct_rows(codes: NDArray[np.uint32], ladders: Ladders, count: NDArray[np
     count : (n_rows,) int64, how often each row occurs; once if not given
     """
     n_attributes, n_rows = codes.shape
-    every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else count)
+    every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
     labels = np.empty(n_rows, dtype=np.int64)
     sizes = np.empty(n_rows, dtype=np.int64)
     found = _classes(every, ladders, np.zeros(n_attributes, dtype=np.int64), labels, sizes)
     first = _first_of(labels, found)
     return Distinct(Rows(np.ascontiguousarray(codes[:, first]), sizes[:found].copy()), labels)
+
+
+@jit
+def _roll_up(rows, ladders, base, levels, codes, records):
+    """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
+    n = rows.records.shape[0]
+    labels = np.empty(n, dtype=np.int64)
+    first = np.empty(n, dtype=np.int64)
+    keys = _raise(rows, ladders, base, levels, codes)
+    found = number_rows(keys, codes, ladders.exact, labels, first)
+    for label in range(found):
+        records[label] = 0
+        # Classes are numbered by their first rows, so that a row is read before another takes its place.
+        for j in range(codes.shape[0]):
+            codes[j, label] = codes[j, first[label]]
+    for i in range(n):
+        records[labels[i]] += rows.records[i]
+    return found
+
+
+@jit
+def _cost(classes, costs, levels, k, leaves):
+    """Suppressed records, kept classes and smallest class; fills ``leaves`` with what the kept records lose."""
+    suppressed = 0
+    kept = 0
+    smallest = classes.records[0]
+    for i in range(classes.records.shape[0]):
+        smallest = min(smallest, classes.records[i])
+        if classes.records[i] < k:
+            suppressed += classes.records[i]
+        else:
+            kept += 1
+    for j in range(levels.shape[0]):
+        cost = costs.start[j, levels[j]]
+        total = 0
+        for i in range(classes.records.shape[0]):
+            if classes.records[i] >= k:
+                total += classes.records[i] * costs.leaves[cost + classes.codes[j, i]]
+        leaves[j] = total
+    return suppressed, kept, smallest
+
+
+class Grouped(NamedTuple):
+    """The classes at a transformation: rows with codes at its levels, and these levels, (n_attributes,) int64."""
+
+    rows: Rows
+    levels: NDArray[np.int64]
+
+
+def roll_up(grouped: Grouped, ladders: Ladders, levels: NDArray[np.int64]) -> Grouped:
+    """Group rows further, at a coarser transformation.
+
+    Parameters
+    ----------
+    levels : (n_attributes,) level of each attribute, none below those that the rows are grouped at
+    """
+    levels = np.ascontiguousarray(levels, dtype=np.int64)
+    heights = ladders.heights
+    if levels.shape != heights.shape or np.any(levels < grouped.levels) or np.any(levels >= heights):
+        raise ValueError(
+            f"levels must be one per attribute, from {grouped.levels.tolist()} to below {heights.tolist()}"
+        )
+    codes = np.empty_like(grouped.rows.codes)
+    records = np.empty_like(grouped.rows.records)
+    found = int(_roll_up(grouped.rows, ladders, grouped.levels, levels, codes, records))
+    return Grouped(Rows(np.ascontiguousarray(codes[:, :found]), records[:found].copy()), levels)
+
+
+def measure_grouped(grouped: Grouped, costs: Costs, k: int) -> Measured:
+    """Suppressed records, kept classes, the smallest class and leaves lost at the levels that rows are grouped at."""
+    leaves = np.zeros(grouped.levels.shape[0], dtype=np.int64)
+    suppressed, kept, smallest = _cost(grouped.rows, costs, grouped.levels, k, leaves)
+    return Measured(int(suppressed), int(kept), int(smallest), leaves)

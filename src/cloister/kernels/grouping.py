@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .alignment import Domain, _matches, _meet
 from .nearest import Sequences, _closest, _farthest, _most_frequent, _take, make_scratch
 
@@ -16,8 +16,6 @@ CLUSTERS, MEMBERS, PAIRS, NODES, ALIVE, SINCE = 0, 1, 2, 3, 4, 5
 class Groups(NamedTuple):
     """What was found, and how far.
 
-    Attributes
-    ----------
     member : (n_patients,) int32, the sequence of each patient, cluster by cluster
     position : (n_pairs,) int32, place of each of their pairs in the cluster's sequence, -1: suppressed
     size, length : (n_clusters,) int64, patients of each cluster, and pairs of its sequence
@@ -36,7 +34,7 @@ class Groups(NamedTuple):
     cursor: NDArray[np.int64]
 
 
-@jit
+@inner
 def _sweep(data, scratch, groups):
     """Drop the sequences of which none is left."""
     kept = 0
@@ -47,7 +45,7 @@ def _sweep(data, scratch, groups):
     groups.cursor[ALIVE] = kept
 
 
-@jit
+@inner
 def _enter(data, scratch, groups, sequence):
     """Take one of a sequence out of what is left and put it into the cluster; return where its positions go."""
     data.times[sequence] -= 1
@@ -60,7 +58,7 @@ def _enter(data, scratch, groups, sequence):
     return at
 
 
-@jit
+@inner
 def _join(domain, data, scratch, groups, m, weight, sequence):
     """Align X with a sequence and put the patient into the cluster; return the length of what X has become."""
     begin = data.start[sequence]
@@ -99,7 +97,7 @@ def _join(domain, data, scratch, groups, m, weight, sequence):
     return kept
 
 
-@jit
+@inner
 def _follow(groups, begin, end, place):
     """Move the pairs of the patients who were there before to where X has them now."""
     for at in range(begin, end):
@@ -107,7 +105,7 @@ def _follow(groups, begin, end, place):
             groups.position[at] = place[groups.position[at]]
 
 
-@jit
+@inner
 def _form(domain, data, scratch, groups, seed, size, cap):
     """Algorithm 4: a cluster of so many patients around one sequence."""
     groups.cursor[SINCE] = groups.cursor[PAIRS]
@@ -120,6 +118,7 @@ def _form(domain, data, scratch, groups, seed, size, cap):
         weight = joined if domain.weighted else 1
         alive = groups.cursor[ALIVE]
         sequence = _closest(domain, data, scratch, alive, m, weight, cap)
+        # Nobody left has another value: diversity gives way, and the caller looks.
         if sequence < 0:
             sequence = _closest(domain, data, scratch, alive, m, weight, size)
         m = _join(domain, data, scratch, groups, m, weight, sequence)
@@ -159,11 +158,6 @@ def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups
     k : at least 1, at most as many as there are patients
     diversity : at most one in so many patients of a cluster shall have the same sensitive value; kept while others are
         left, so that the caller must look
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together, or there are fewer than k patients.
     """
     n_patients = int(data.times.sum())
     if not 1 <= k <= n_patients:

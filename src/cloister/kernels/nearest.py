@@ -9,15 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner
 from .alignment import FORBIDDEN, Domain, _row, _suppressed
 
 
 class Sequences(NamedTuple):
     """Distinct sequences of leaves, in an order that does not depend on the input.
 
-    Attributes
-    ----------
     start : (n + 1,) int64, where each begins in ``symbol``
     symbol : int32, numbers of the pairs
     code, age : (n_symbols,) int32, ranks of the leaves of each pair
@@ -36,8 +34,6 @@ class Sequences(NamedTuple):
 class Scratch(NamedTuple):
     """The cluster that is being formed, as nodes and what each loses, and room for the search.
 
-    Attributes
-    ----------
     code, age : (longest,) int32, nodes of X
     lost : (longest + 1,) int64, what each pair of X loses by suppression
     price : (n_symbols * longest,) int64, what each pair of X loses with each symbol
@@ -62,7 +58,7 @@ class Scratch(NamedTuple):
     age_row: NDArray[np.int64]
 
 
-@jit
+@inner
 def _prepare(domain, data, scratch, m, weight):
     """Work out what each pair of X loses with each symbol, and the least that a symbol can lose."""
     whole = domain.code_unit * domain.code.leaf.shape[0] + domain.age_unit * domain.age.leaf.shape[0]
@@ -84,7 +80,7 @@ def _prepare(domain, data, scratch, m, weight):
     return whole
 
 
-@jit
+@inner
 def _take(domain, data, scratch, sequence):
     """Make a sequence the X of the search; return its length."""
     begin = data.start[sequence]
@@ -96,7 +92,7 @@ def _take(domain, data, scratch, sequence):
     return m
 
 
-@jit
+@inner
 def _bound_all(data, scratch, alive, m, whole, cap):
     """A loss that aligning X with each sequence left has at least; return where the least bound is, -1 for nowhere."""
     start, symbols, least, bounds = data.start, data.symbol, scratch.least, scratch.bound
@@ -125,7 +121,7 @@ def _bound_all(data, scratch, alive, m, whole, cap):
     return first
 
 
-@jit
+@inner
 def _distance(symbols, scratch, m, whole, limit):
     """The loss of aligning X with a sequence; some number above the limit if it is above."""
     row, price, lost, least = scratch.row, scratch.price, scratch.lost, scratch.least
@@ -149,12 +145,13 @@ def _distance(symbols, scratch, m, whole, limit):
             row[h + 1] = here
             diagonal = above
             lowest = min(lowest, here)
+        # Every way to the end passes this row and then loses at least what each symbol left loses at least.
         if lowest + left > limit:
             return limit + 1
     return row[m]
 
 
-@jit
+@inner
 def _distance_by_index(symbols, scratch, m, whole):
     """The loss of matching X with a sequence by index."""
     n = symbols.shape[0]
@@ -166,7 +163,7 @@ def _distance_by_index(symbols, scratch, m, whole):
     return loss + max(0, n - m) * whole
 
 
-@jit
+@inner
 def _measured(by_index, symbols, scratch, m, whole, limit):
     """The distance of X to a sequence, by the method asked for; some number above the limit if it is above."""
     if by_index:
@@ -174,7 +171,7 @@ def _measured(by_index, symbols, scratch, m, whole, limit):
     return _distance(symbols, scratch, m, whole, limit)
 
 
-@jit
+@inner
 def _closest(domain, data, scratch, alive, m, weight, cap):
     """The sequence left that X is closest to, of a tie the first; none with a value that the cluster has enough of."""
     whole = _prepare(domain, data, scratch, m, weight)
@@ -196,7 +193,7 @@ def _closest(domain, data, scratch, alive, m, weight, cap):
     return found
 
 
-@jit
+@inner
 def _farthest(domain, data, scratch, alive, origin):
     """The sequence left that is farthest from one; of a tie the first."""
     m = _take(domain, data, scratch, origin)
@@ -209,6 +206,7 @@ def _farthest(domain, data, scratch, alive, origin):
     for i in range(alive):
         sequence = scratch.alive[i]
         length = data.start[sequence + 1] - data.start[sequence]
+        # Suppressing both is the dearest alignment there is, and sequences that follow are no longer.
         if all_lost + length * whole < best:
             break
         if data.times[sequence] > 0:
@@ -220,7 +218,7 @@ def _farthest(domain, data, scratch, alive, origin):
     return found
 
 
-@jit
+@inner
 def _most_frequent(data, scratch, alive):
     """The sequence left that occurs most often; of a tie the first."""
     found = scratch.alive[0]
@@ -233,13 +231,7 @@ def _most_frequent(data, scratch, alive):
 
 
 def make_scratch(domain: Domain, data: Sequences) -> Scratch:
-    """Return room for a search among these sequences.
-
-    Raises
-    ------
-    ValueError
-        The sequences do not fit together.
-    """
+    """Return room for a search among these sequences."""
     if (
         data.start.size != data.times.size + 1
         or data.value.size != data.times.size

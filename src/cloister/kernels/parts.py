@@ -5,16 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-from .chunking import BARRED, KEPT_BACK, Rule, Table, _partition
-from .splitting import Records, Split
+from ._jit import inner, jit
+from .horpart import Records, Split
+from .verpart import BARRED, KEPT_BACK, Rule, Table, _partition
 
 
 class Entries(NamedTuple):
     """The codes of each part.
 
-    Attributes
-    ----------
     offsets : (n_parts + 1,) int64, where each part's codes begin
     code : int32, ascending within a part
     support : int32, records of the part that have the code
@@ -49,7 +47,7 @@ def _count_entries(records, split, offsets):
         offsets[part + 1] = found
 
 
-@jit
+@inner
 def _codes_of(records, split, low, high, local, n_codes):
     """Codes of a part, ascending; ``local`` receives their numbers."""
     codes = np.empty(n_codes, dtype=np.int32)
@@ -68,7 +66,7 @@ def _codes_of(records, split, low, high, local, n_codes):
     return codes
 
 
-@jit
+@inner
 def _table_of(records, split, family, low, high, local, codes):
     """The table of a part."""
     n_codes = codes.shape[0]
@@ -101,7 +99,7 @@ def _table_of(records, split, family, low, high, local, codes):
     return Table(row_start, row_codes, code_start, code_rows, unit, constraint)
 
 
-@jit
+@inner
 def _leaves_empty(table, rule, place, chunks):
     """Whether the record chunks alone may leave a reconstructed record empty (the condition the paper omits)."""
     rows = table.row_start.shape[0] - 1
@@ -116,10 +114,11 @@ def _leaves_empty(table, rule, place, chunks):
                 used[chunk] = True
                 subrecords += 1
     filled = np.sum(used)
+    # So many subrecords can be laid out that no row is bare, whichever m of them are put into k rows together.
     return filled == 0 or subrecords < rows + rule.k * (min(rule.m, filled) - 1)
 
 
-@jit
+@inner
 def _keeps_constraint(table, place, code):
     """Whether all codes of the code's constraint that the part has are in one record chunk."""
     own = table.constraint[code]
@@ -131,7 +130,7 @@ def _keeps_constraint(table, place, code):
     return True
 
 
-@jit
+@inner
 def _repair(table, place):
     """Move the unit of least support to the item chunk for good, rather one that breaks no constraint kept whole."""
     best = -1
@@ -151,7 +150,7 @@ def _repair(table, place):
             place[code] = KEPT_BACK
 
 
-@jit
+@inner
 def _finish(table, rule, place, chunks):
     """Keep barred codes back, see to the omitted condition without them; return what `Marks` says."""
     items = False
@@ -161,6 +160,7 @@ def _finish(table, rule, place, chunks):
         elif place[code] < 0:
             items = True
     needs = _leaves_empty(table, rule, place, chunks)
+    # A bare row is filled from the item chunk; where that is empty, the rarest unit goes there for good.
     if needs and not items:
         _repair(table, place)
         return True, True
@@ -204,11 +204,6 @@ def partition_parts(
     Parameters
     ----------
     family : (n_codes,) the first of the codes that must stay together with each code, itself for most
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
     """
     parts = split.starts.size - 1
     if family.shape != records.constraint.shape or entries.offsets.shape != (parts + 1,):

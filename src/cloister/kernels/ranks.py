@@ -1,7 +1,7 @@
-"""Walking through a lattice of policies: those of one rank, and paths upwards, past all that is already known.
+"""Walking through a lattice of transformations: those of one rank, and paths upwards, past all that is already known.
 
-What is known is either inherited from stored policies (implicit: memory grows with what was checked) or flagged policy
-by policy (explicit: a byte for each policy of the lattice).
+What is known is either inherited from stored transformations (implicit: memory grows with what was checked) or flagged
+one by one (explicit: a byte for each transformation of the lattice).
 """
 
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .antichain import Antichain, inherits
 
 
 class Known(NamedTuple):
-    """What is known about the policies of a lattice.
+    """What is known about the transformations of a lattice.
 
-    lowest, highest : (n_attributes,) levels that a policy may have
+    lowest, highest : (n_attributes,) levels that a transformation may have
     flags : (n_policies,) uint8, 0 where nothing is known; empty if kept implicitly
-    stride : (n_attributes,) place of a policy among the flags: stride . (levels - lowest)
-    quality : policies of insufficient quality, inherited upwards
-    protection : policies of insufficient protection, inherited downwards
-    safe : policies known to be safe, inherited upwards
+    stride : (n_attributes,) place of a transformation among the flags: stride . (levels - lowest)
+    quality : transformations of insufficient quality, inherited upwards
+    protection : transformations of insufficient protection, inherited downwards
+    safe : transformations known to be safe, inherited upwards
     """
 
     lowest: NDArray[np.int64]
@@ -34,7 +34,7 @@ class Known(NamedTuple):
 
 
 class Order(NamedTuple):
-    """In which order policies of one rank are tried: less of the first, then less of the second, then lower levels.
+    """In which order transformations of one rank are tried: less of the first, less of the second, then lower levels.
 
     first, second : (n_attributes, n_levels) what each level adds
     """
@@ -43,18 +43,18 @@ class Order(NamedTuple):
     second: NDArray[np.float64]
 
 
-@jit
+@inner
 def _place(known, levels):
-    """Place of a policy among the flags."""
+    """Place of a transformation among the flags."""
     place = 0
     for j in range(levels.shape[0]):
         place += known.stride[j] * (levels[j] - known.lowest[j])
     return place
 
 
-@jit
+@inner
 def _is_known(known, levels, mask):
-    """Whether a policy has one of the properties of the mask: bit 0 quality, 1 protection, 2 safe, 3 measured."""
+    """Whether a transformation has a property of the mask: bit 0 quality, 1 protection, 2 safe, 3 measured."""
     if known.flags.shape[0] > 0:
         return (known.flags[_place(known, levels)] & mask) != 0
     if mask & 1 and inherits(known.quality, levels):
@@ -73,11 +73,12 @@ def _fill_up(known, levels, first, rank):
     return rank == 0
 
 
-@jit
+@inner
 def _follow(known, levels):
-    """Turn a policy into the next of its rank in the order of level vectors; False after the last."""
+    """Turn a transformation into the next of its rank in the order of level vectors; False after the last."""
     behind = 0
     for j in range(levels.shape[0] - 1, -1, -1):
+        # The last attribute that can take a level of those behind it; these are filled up anew, the last ones highest.
         if behind > 0 and levels[j] < known.highest[j]:
             levels[j] += 1
             return _fill_up(known, levels, j + 1, behind - 1)
@@ -87,11 +88,12 @@ def _follow(known, levels):
 
 @jit
 def _collect(known, mask, cursor, block):
-    """Fill the block with policies from the cursor on that are not known; return how many, and whether more follow."""
+    """Fill the block with unknown transformations from the cursor on; return how many, and whether more follow."""
     found = 0
     while found < block.shape[0]:
         if not _is_known(known, cursor, mask):
-            block[found] = cursor
+            for j in range(cursor.shape[0]):
+                block[found, j] = cursor[j]
             found += 1
         if not _follow(known, cursor):
             return found, False
@@ -100,22 +102,22 @@ def _collect(known, mask, cursor, block):
 
 @jit
 def _next_open(known, mask, block, position):
-    """First place of the block, from a position on, whose policy is not known."""
+    """First place of the block, from a position on, whose transformation is not known."""
     while position < block.shape[0] and _is_known(known, block[position], mask):
         position += 1
     return position
 
 
 @jit
-def _which_known(known, mask, policies, found):
-    """Fill ``found`` with whether each policy is known."""
-    for i in range(policies.shape[0]):
-        found[i] = _is_known(known, policies[i], mask)
+def _which_known(known, mask, transformations, found):
+    """Fill ``found`` with whether each transformation is known."""
+    for i in range(transformations.shape[0]):
+        found[i] = _is_known(known, transformations[i], mask)
 
 
-@jit
+@inner
 def _prefer(order, known, levels, above, choice):
-    """Put the attributes that can be raised into the order in which their policies are tried; return how many."""
+    """Sort the attributes that can be raised by the order in which their transformations are tried; how many."""
     n = 0
     for j in range(levels.shape[0]):
         if levels[j] < known.highest[j]:
@@ -125,7 +127,8 @@ def _prefer(order, known, levels, above, choice):
             while place > 0 and (
                 first < above[place - 1, 0] or (first == above[place - 1, 0] and second <= above[place - 1, 1])
             ):
-                above[place] = above[place - 1]
+                above[place, 0] = above[place - 1, 0]
+                above[place, 1] = above[place - 1, 1]
                 choice[place] = choice[place - 1]
                 place -= 1
             above[place, 0] = first
@@ -137,7 +140,7 @@ def _prefer(order, known, levels, above, choice):
 
 @jit
 def _climb(known, order, mask, path):
-    """Extend the path from its first policy upwards, greedily, through policies that are not known; return its end."""
+    """Extend the path upwards from its first transformation, greedily, through unknown ones; return its end."""
     m = path.shape[1]
     above = np.empty((m, 2), dtype=np.float64)
     choice = np.empty(m, dtype=np.int64)
@@ -147,7 +150,8 @@ def _climb(known, order, mask, path):
         n = _prefer(order, known, levels, above, choice)
         found = False
         for i in range(n):
-            path[length] = levels
+            for j in range(m):
+                path[length, j] = levels[j]
             path[length, choice[i]] += 1
             if not _is_known(known, path[length], mask):
                 found = True
@@ -160,76 +164,58 @@ def _climb(known, order, mask, path):
 def _checked(known: Known, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     if levels.shape[-1:] != known.lowest.shape or np.any(levels < known.lowest) or np.any(levels > known.highest):
-        raise ValueError("a policy must lie within the lattice")
+        raise ValueError("a transformation must lie within the lattice")
     return levels
 
 
 class Block(NamedTuple):
-    """Policies of one rank, shape (n, n_attributes), and where to go on: None after the last."""
+    """Transformations of one rank, shape (n, n_attributes), and where to go on: None after the last."""
 
-    policies: NDArray[np.int64]
+    transformations: NDArray[np.int64]
     cursor: NDArray[np.int64] | None
 
 
 def first_of_rank(known: Known, rank: int) -> NDArray[np.int64] | None:
-    """First policy, in the order of level vectors, that is ``rank`` above the lowest; None if there is none."""
+    """First transformation, in the order of level vectors, that is ``rank`` above the lowest; None if there is none."""
     levels = known.lowest.copy()
     return levels if rank >= 0 and _fill_up(known, levels, 0, rank) else None
 
 
 def collect(known: Known, mask: int, cursor: NDArray[np.int64], most: int) -> Block:
-    """Up to ``most`` policies from the cursor on, of its rank, that have none of the properties of the mask.
-
-    Raises
-    ------
-    ValueError
-        The cursor is outside the lattice.
-    """
+    """Up to ``most`` transformations from the cursor on, of its rank, that have none of the properties of the mask."""
     cursor = _checked(known, cursor).copy()
     block = np.empty((most, cursor.size), dtype=np.int64)
     found, more = _collect(known, mask, cursor, block)
     return Block(block[:found], cursor if more else None)
 
 
-def next_open(known: Known, mask: int, policies: NDArray[np.int64], position: int) -> int:
-    """First place from a position on whose policy has none of the properties; the number of policies after the last.
+def next_open(known: Known, mask: int, transformations: NDArray[np.int64], position: int) -> int:
+    """First place from a position on whose transformation has none of the properties; their number after the last.
 
-    ``policies`` comes from `collect`, or is checked by the caller once: this is called for every policy.
+    ``transformations`` comes from `collect`, or is checked by the caller once: this is called for every transformation.
     """
-    return int(_next_open(known, mask, policies, position))
+    return int(_next_open(known, mask, transformations, position))
 
 
-def which_known(known: Known, mask: int, policies: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each of the policies, shape (n, n_attributes), has one of the properties; shape (n,).
-
-    Raises
-    ------
-    ValueError
-        A policy is outside the lattice.
-    """
-    found = np.zeros(policies.shape[0], dtype=np.bool_)
-    _which_known(known, mask, _checked(known, policies), found)
+def which_known(known: Known, mask: int, transformations: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each of the transformations, shape (n, n_attributes), has one of the properties; shape (n,)."""
+    found = np.zeros(transformations.shape[0], dtype=np.bool_)
+    _which_known(known, mask, _checked(known, transformations), found)
     return found
 
 
 def climb(known: Known, order: Order, mask: int, start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Path upwards from a policy, through policies that have none of the properties, shape (length, n_attributes).
-
-    Raises
-    ------
-    ValueError
-        The start is outside the lattice.
-    """
+    """Path upwards from a transformation, through such as have none of the properties, shape (length, n_attributes)."""
     start = _checked(known, start)
     path = np.empty((int((known.highest - start).sum()) + 2, start.size), dtype=np.int64)
     path[0] = start
     return path[: _climb(known, order, mask, path)]
 
 
-def in_order(order: Order, policies: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same policies in the order in which they are tried."""
-    attribute = np.arange(policies.shape[1])
-    first = order.first[attribute, policies].sum(axis=1).round(9)
-    second = order.second[attribute, policies].sum(axis=1).round(9)
-    keys = [*(policies[:, j] for j in reversed(attribute.tolist())), second, first]
-    return np.ascontiguousarray(policies[np.lexsort(keys)])
+def in_order(order: Order, transformations: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same transformations in the order in which they are tried."""
+    attribute = np.arange(transformations.shape[1])
+    first = order.first[attribute, transformations].sum(axis=1).round(9)
+    second = order.second[attribute, transformations].sum(axis=1).round(9)
+    keys = [*(transformations[:, j] for j in reversed(attribute.tolist())), second, first]
+    return np.ascontiguousarray(transformations[np.lexsort(keys)])

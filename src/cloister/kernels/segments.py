@@ -1,8 +1,8 @@
-"""The working copy of the rows inside a box of policies: groups of equal rows, in segments that can no longer mix.
+"""The working copy of the rows inside a box: groups of equal rows, in segments that can no longer mix.
 
-A box is all policies between a lower and an upper one. Rows in different classes of the upper policy stay apart at
-every policy of the box, so each such class is a contiguous *segment*. A segment is left out once it is decided: all
-of it suppressed (smaller than k even at the upper policy) or all of it kept (every group reaches k even as it is).
+A box is all transformations between a lower and an upper one. Rows in different classes of the upper one stay apart at
+every transformation of the box, so each such class is a contiguous *segment*. A segment is left out once it is decided:
+all of it suppressed (smaller than k even at the upper one) or all of it kept (every group reaches k even as it is).
 What remains shrinks as the box does, and so does the cost of everything done to it.
 
 The codes of a group are packed into few machine words, so that a group is copied and compared as a whole.
@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-from .classes import GOLDEN
+from ._jit import inner
+from .layout import Task
+from .words import hashed, table_size
 
 
 class Pool(NamedTuple):
@@ -60,13 +61,13 @@ class Rise(NamedTuple):
     up: NDArray[np.uint32]
 
 
-@jit
+@inner
 def _risen(pool, i, rise):
     """Code of a group at the coarser level."""
     return rise.up[np.int64((pool.words[i, rise.word] >> rise.shift) & rise.mask)]
 
 
-@jit
+@inner
 def suppressed_if_split(pool, span, rise, k, budget):
     """Records suppressed in these segments if the attribute rose no further; stops counting past the budget."""
     records = pool.records
@@ -77,6 +78,7 @@ def suppressed_if_split(pool, span, rise, k, budget):
         end = span.start + pool.bounds[q + 1]
         for i in range(first, end):
             total[_risen(pool, i, rise)] += records[i]
+        # The first group of a code takes all of its total and clears it, so that the scratch is zero again behind it.
         for i in range(first, end):
             code = _risen(pool, i, rise)
             if total[code] < k:
@@ -87,7 +89,7 @@ def suppressed_if_split(pool, span, rise, k, budget):
     return suppressed
 
 
-@jit
+@inner
 def _tally(pool, first, end, rise, k):
     """Count groups, records and small groups per code of one segment; return how many codes were seen."""
     n_seen = 0
@@ -103,11 +105,12 @@ def _tally(pool, first, end, rise, k):
     return n_seen
 
 
-@jit
+@inner
 def split(pool, span, rise, k, target):
     """Write the undecided parts of segments split by an attribute to ``target``; return size, segments, suppressed.
 
-    ``target`` names the first free group and the first free bound.
+    ``target`` names the first free group and the first free bound. Groups marked -1 are left out: a class below k stays
+    below k at every finer transformation, and one whose groups all reach k is kept throughout the box.
     """
     size = 0
     segments = 0
@@ -148,7 +151,7 @@ def split(pool, span, rise, k, target):
     return size, segments, suppressed
 
 
-@jit
+@inner
 def _copy(pool, source, target):
     """Copy one group over another."""
     for w in range(pool.words.shape[1]):
@@ -156,7 +159,7 @@ def _copy(pool, source, target):
     pool.records[target] = pool.records[source]
 
 
-@jit
+@inner
 def move(pool, source, target):
     """Copy a list down the pool onto an earlier place."""
     for x in range(source.size):
@@ -165,7 +168,7 @@ def move(pool, source, target):
         pool.bounds[target.bound + q] = pool.bounds[source.bound + q]
 
 
-@jit
+@inner
 def raise_codes(pool, span, rise):
     """Bring one attribute of a list to a coarser level; groups that have become equal still stand side by side."""
     for i in range(span.start, span.start + span.size):
@@ -174,14 +177,13 @@ def raise_codes(pool, span, rise):
         pool.words[i, rise.word] = rest | (code << rise.shift)
 
 
-@jit
-def _place(pool, i, mask, shift):
+@inner
+def _place(pool, i, mask):
     """Slot that holds the group equal to group ``i``, or the free one where it belongs."""
     key = np.uint64(0)
     for w in range(pool.words.shape[1]):
-        key = (key ^ pool.words[i, w]) * GOLDEN
-        key ^= key >> np.uint64(32)
-    slot = np.int64((key * GOLDEN) >> shift)
+        key = hashed(key, pool.words[i, w])
+    slot = np.int64(key) & mask
     while pool.slot_stamp[slot] == pool.stamp[0]:
         other = pool.slot_group[slot]
         equal = True
@@ -195,17 +197,14 @@ def _place(pool, i, mask, shift):
     return slot
 
 
-@jit
+@inner
 def _merge_segment(pool, first, end, write):
     """Merge the equal groups of one segment, written from ``write`` on; return where they end."""
-    bits = 2
-    while (1 << bits) < 2 * (end - first):
-        bits += 1
-    mask = (1 << bits) - 1
-    shift = np.uint64(64 - bits)
+    mask = table_size(end - first) - 1
+    # Slots with an older stamp count as free, so that the table is empty without being cleared.
     pool.stamp[0] += 1
     for i in range(first, end):
-        slot = _place(pool, i, mask, shift)
+        slot = _place(pool, i, mask)
         if pool.slot_stamp[slot] == pool.stamp[0]:
             pool.records[pool.slot_group[slot]] += pool.records[i]
             continue
@@ -217,7 +216,7 @@ def _merge_segment(pool, first, end, write):
     return write
 
 
-@jit
+@inner
 def merge(pool, span, k):
     """Merge equal groups in place and drop segments decided by that; return size and segments."""
     write = span.start
@@ -240,3 +239,64 @@ def merge(pool, span, k):
         else:
             write = start
     return write - span.start, segments
+
+
+FEWEST_LISTS = 2
+"""Lists of all groups that a pool must hold: one, and room to split it."""
+
+
+class Stack(NamedTuple):
+    """Open boxes, deepest last.
+
+    lower, upper, level : (depth, n_attributes); ``level`` is where the groups of the box stand, at or below ``lower``
+    span : (depth, 4) the list of groups in the pool
+    suppressed : (depth,) records suppressed throughout the box
+    cut : (depth, 2) attribute and level of the cut whose upper half is still to be done; attribute -1 if none
+    depth : (1,) number of open boxes
+    """
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    level: NDArray[np.int64]
+    span: NDArray[np.int64]
+    suppressed: NDArray[np.int64]
+    cut: NDArray[np.int64]
+    depth: NDArray[np.int64]
+
+
+class Workspace:
+    """The memory one thread needs to explore boxes of one task; used by one thread at a time."""
+
+    def __init__(self, task: Task, lists: int = 12) -> None:
+        n_attributes, n_groups = task.rows.codes.shape
+        lists = max(lists, FEWEST_LISTS)
+        capacity = lists * n_groups + 64
+        codes = int(task.ladders.sizes.max(initial=1))
+        slots = 16
+        while slots < 2 * n_groups:
+            slots *= 2
+        self.pool = Pool(
+            words=np.empty((capacity, task.packing.n_words), dtype=np.uint64),
+            records=np.empty(capacity, dtype=np.int64),
+            bounds=np.empty(capacity + 64, dtype=np.int64),
+            total=np.zeros(codes, dtype=np.int64),
+            members=np.zeros(codes, dtype=np.int64),
+            small=np.zeros(codes, dtype=np.bool_),
+            seen=np.zeros(codes, dtype=np.int64),
+            order=np.empty(n_groups, dtype=np.int64),
+            slot_group=np.empty(slots, dtype=np.int64),
+            slot_stamp=np.zeros(slots, dtype=np.int64),
+            stamp=np.zeros(1, dtype=np.int64),
+        )
+        depth = int(task.ladders.heights.sum()) + 2
+        shape = (depth, n_attributes)
+        self.stack = Stack(
+            lower=np.zeros(shape, dtype=np.int64),
+            upper=np.zeros(shape, dtype=np.int64),
+            level=np.zeros(shape, dtype=np.int64),
+            span=np.zeros((depth, 4), dtype=np.int64),
+            suppressed=np.zeros(depth, dtype=np.int64),
+            cut=np.full((depth, 2), -1, dtype=np.int64),
+            depth=np.zeros(1, dtype=np.int64),
+        )
+        self.lists = lists

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-from .chunking import ONES, _bits
+from ._jit import inner, jit
+from .words import bits_set
 
 SUPPRESSED = -1
+ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 LONGEST_EXACT = 53
 """Bits of a float's mantissa: of more codes than that, 2^n - 1 is taken for 2^n."""
 
@@ -19,8 +20,6 @@ LONGEST_EXACT = 53
 class Terms(NamedTuple):
     """Codes and the terms that they are in.
 
-    Attributes
-    ----------
     term : (n_codes,) int32, smallest code of the term that holds each code, SUPPRESSED where none does
     bits : (n_codes, n_words) uint64, records of the term named by each code; other rows have no meaning
     size, support : (n_codes,) int64, codes and records of each term
@@ -47,8 +46,6 @@ class Groups(NamedTuple):
 class Waiting(NamedTuple):
     """Sets of codes that are not protected yet.
 
-    Attributes
-    ----------
     sets : numbers of the sets, those still waiting first
     support : (n_sets,) int64, records that hold each set when last counted, -1 before
     counted : (n_sets,) int64, the step at which that was
@@ -61,7 +58,7 @@ class Waiting(NamedTuple):
     changed: NDArray[np.int64]
 
 
-@jit
+@inner
 def _held(term, bits, items, first, last, limit):
     """Records that hold the terms of a set of codes, counted up to a limit; the limit where all are suppressed."""
     left = 0
@@ -77,7 +74,7 @@ def _held(term, bits, items, first, last, limit):
             row = term[items[i]]
             if row >= 0:
                 word &= bits[row, w]
-        count += _bits(word)
+        count += bits_set(word)
         if count >= limit:
             return limit
     return count
@@ -114,6 +111,7 @@ def _most_held_below(term, bits, offsets, items, k, waiting, n_waiting):
             waiting.support[s] = _held(term, bits, items, offsets[s], offsets[s + 1], k)
             for i in range(offsets[s], offsets[s + 1]):
                 waiting.counted[s] = max(waiting.counted[s], waiting.changed[items[i]])
+        # Terms only grow, so that a set that k records hold is protected for good and need not wait.
         if waiting.support[s] == 0 or waiting.support[s] >= k:
             continue
         waiting.sets[kept] = s
@@ -123,7 +121,7 @@ def _most_held_below(term, bits, offsets, items, k, waiting, n_waiting):
     return best, kept
 
 
-@jit
+@inner
 def _joint_level(terms, a, b):
     """Height of the lowest node above two terms."""
     top = terms.paths.shape[1]
@@ -133,7 +131,7 @@ def _joint_level(terms, a, b):
     return top
 
 
-@jit
+@inner
 def _cost(size, level, support, exponential):
     """What a term loses up to a constant factor, as exponent and mantissa: exact, so that ties are ties."""
     value = np.float64(level * support)
@@ -151,12 +149,12 @@ def _cost(size, level, support, exponential):
     return exponent, value
 
 
-@jit
+@inner
 def _joint_support(bits, a, b):
     """Records that hold one of two terms or both."""
     count = 0
     for w in range(bits.shape[1]):
-        count += _bits(bits[a, w] | bits[b, w])
+        count += bits_set(bits[a, w] | bits[b, w])
     return count
 
 
@@ -175,6 +173,7 @@ def _cheapest_pair(terms, groups, chosen, exponential):
             size = terms.size[a] + terms.size[b]
             level = _joint_level(terms, a, b)
             least = _cost(size, level, max(terms.support[a], terms.support[b]), exponential)
+            # A union has at least the support of either, so that this bounds its cost without counting bits.
             if found[0] >= 0 and least > best:
                 continue
             cost = _cost(size, level, _joint_support(terms.bits, a, b), exponential)

@@ -189,7 +189,7 @@ def _against(
 
 def must_compile() -> bool:
     """Whether loading the kernels takes long this time: some ten seconds, once on each machine."""
-    return not (is_compiled("standing_out._stand_out") and is_compiled("knowing._least_of"))
+    return not (is_compiled("special_uniques._stand_out") and is_compiled("itemset_support._least_of"))
 
 
 def load_kernels() -> None:

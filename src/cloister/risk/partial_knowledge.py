@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.knowing import (
+from cloister.kernels.itemset_support import (
     LARGEST,
     WIDEST,
     Holders,

@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.standing_out import Cells, cells_of, classes
+from cloister.kernels.special_uniques import cells_of, classes
+from cloister.kernels.special_uniques import Cells
 from cloister.privacy.population_estimates import (
     ESTIMATORS,
     LARGEST_FRACTION_OF_PITMAN,

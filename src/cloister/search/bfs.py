@@ -12,9 +12,9 @@ import math
 
 from cloister.results import SearchResult, SearchStatistics
 
-from .course import Course
 from .lattice import Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
 from .stores import CompiledStore, make_store
 
 
@@ -106,33 +106,33 @@ def bfs(
     the bounds in the queue, of the transformation being worked on and of the best loss is a bound on every
     transformation.
     """
-    course = Course(problem, time_limit, report)
+    run = SearchRun(problem, time_limit, report)
     dear = make_store(store, problem.top, is_upward=True) if prediction else None
     queue = _Queue(problem)
-    queue.push(course.measure(tuple(problem.lowest.tolist())))
+    queue.push(run.measure(tuple(problem.lowest.tolist())))
     open_bound = math.inf
     while len(queue) and math.isinf(open_bound):
         levels, bound = queue.pop()
-        if course.is_too_dear(bound):
+        if run.is_too_dear(bound):
             if dear is not None:
                 dear.insert(levels)
-        elif course.is_over or not _expand(levels, course, queue, dear):
+        elif run.is_over or not _expand(levels, run, queue, dear):
             # What was not measured is above this transformation or above one in the queue: see the notes.
             open_bound = min(bound, queue.least_bound())
     complete = math.isinf(open_bound)
     kept = SearchStatistics() if dear is None else SearchStatistics(dear.statistics, None, dear.seconds, dear.n_bytes)
-    return course.result(complete=complete, bound=None if complete else open_bound, statistics=kept)
+    return run.result(complete=complete, bound=None if complete else open_bound, statistics=kept)
 
 
-def _expand(levels: Transformation, course: Course, queue: _Queue, dear: CompiledStore | None) -> bool:
+def _expand(levels: Transformation, run: SearchRun, queue: _Queue, dear: CompiledStore | None) -> bool:
     """Measure what is directly above a transformation and new; False if the time ended before all of it was."""
-    for above in direct_generalizations(levels, course.problem.top):
+    for above in direct_generalizations(levels, run.problem.top):
         if queue.has_seen(above) or (dear is not None and dear.covers(above)):
             continue
-        if course.is_over:
+        if run.is_over:
             return False
-        candidate = course.measure(above)
-        if not course.is_too_dear(candidate.bound):
+        candidate = run.measure(above)
+        if not run.is_too_dear(candidate.bound):
             queue.push(candidate)
             continue
         # Every coarser transformation loses at least this bound, so none has to be reached through this one.

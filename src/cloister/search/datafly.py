@@ -15,15 +15,15 @@ from functools import partial
 from cloister.errors import InputError
 from cloister.results import SearchResult
 
-from .course import Course
 from .exhaustive import no_safe_transformation
 from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
 
 Step = Callable[[Candidate], Candidate | None]
 """The next transformation after one that is not safe; None at the top, or where the time is up."""
 
 
-def first_safe(course: Course, step: Step) -> SearchResult:
+def first_safe(run: SearchRun, step: Step) -> SearchResult:
     """Take steps from the finest transformation until one is safe.
 
     Raises
@@ -31,17 +31,17 @@ def first_safe(course: Course, step: Step) -> SearchResult:
     NoSafeRelease
         None is, or the time was up before.
     """
-    current: Candidate | None = course.measure(tuple(course.problem.lowest.tolist()))
+    current: Candidate | None = run.measure(tuple(run.problem.lowest.tolist()))
     assert current is not None
     # Every transformation is coarser than the finest, so that the bound of this one holds for all.
     bound, last = current.bound, current.levels
-    while current is not None and not course.problem.is_safe(current):
+    while current is not None and not run.problem.is_safe(current):
         last = current.levels
-        current = None if course.is_over else step(current)
+        current = None if run.is_over else step(current)
     if current is None:
         # Only at the top is it known that no transformation is safe; elsewhere the time was up.
-        raise no_safe_transformation(course.problem, complete=last == course.problem.top)
-    return course.result(complete=True, bound=bound, among=[current])
+        raise no_safe_transformation(run.problem, complete=last == run.problem.top)
+    return run.result(complete=True, bound=bound, among=[current])
 
 
 VARIANTS = ("original", "arx")
@@ -71,8 +71,8 @@ def datafly(
         There is no such variant.
     """
     check_variant(variant)
-    course = Course(problem, time_limit, report)
-    return first_safe(course, partial(_step, course, max if variant == "original" else min))
+    run = SearchRun(problem, time_limit, report)
+    return first_safe(run, partial(_step, run, max if variant == "original" else min))
 
 
 def check_variant(variant: str) -> None:
@@ -81,11 +81,11 @@ def check_variant(variant: str) -> None:
         raise InputError(f"The variant {variant!r} is not known. Variants: {', '.join(VARIANTS)}.")
 
 
-def _step(course: Course, choose: Choose, current: Candidate) -> Candidate | None:
+def _step(run: SearchRun, choose: Choose, current: Candidate) -> Candidate | None:
     """Generalize the attribute chosen by its distinct values, the first of equals."""
-    problem, levels = course.problem, current.levels
+    problem, levels = run.problem, current.levels
     open_attributes = [j for j, high in enumerate(problem.top) if levels[j] < high]
     if not open_attributes:
         return None
     j = choose(open_attributes, key=lambda j: problem.distinct(j, levels[j]))
-    return course.measure((*levels[:j], levels[j] + 1, *levels[j + 1 :]))
+    return run.measure((*levels[:j], levels[j] + 1, *levels[j + 1 :]))

@@ -17,7 +17,6 @@ import heapq
 from cloister.errors import InputError, did_you_mean
 from cloister.results import SearchResult
 
-from .course import Course
 from .lattice import (
     PROTECTION,
     QUALITY,
@@ -29,6 +28,7 @@ from .lattice import (
     Transformation,
 )
 from .problem import Report, SearchProblem
+from .search_run import SearchRun
 
 REPRESENTATIONS = ("implicit", "explicit")
 EXCLUDED = QUALITY | PROTECTION
@@ -37,11 +37,11 @@ EXCLUDED = QUALITY | PROTECTION
 class _Flash:
     """One run; its steps return False where the time is up."""
 
-    def __init__(self, problem: SearchProblem, properties: Properties, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, properties: Properties, run: SearchRun) -> None:
         self._problem = problem
         self._properties = properties
         self._lattice = Lattice(problem, properties)
-        self._course = course
+        self._run = run
 
     def run(self) -> bool:
         """Decide all transformations, rank by rank."""
@@ -109,15 +109,15 @@ class _Flash:
                 return excluding
         if self._properties.is_measured(levels):
             return 0
-        if self._course.is_over:
+        if self._run.is_over:
             return None
-        candidate = self._course.measure(levels)
+        candidate = self._run.measure(levels)
         if self._problem.is_monotone:
             found = SAFE if self._problem.is_safe(candidate) else PROTECTION
         else:
             # Finer transformations inherit only what all of them suppress: classes too small for any rule.
             found = PROTECTION if candidate.least_suppressed > self._problem.limit else 0
-        if self._course.is_too_dear(candidate.bound):
+        if self._run.is_too_dear(candidate.bound):
             found |= QUALITY
         self._properties.note(levels, found)
         if not found & EXCLUDED:
@@ -155,10 +155,10 @@ def flash(
     InputError
         The lattice is too large to be kept explicitly, or there is no such representation or store.
     """
-    course = Course(problem, time_limit, report)
+    run = SearchRun(problem, time_limit, report)
     properties = _properties(problem, representation, store)
-    complete = _Flash(problem, properties, course).run()
-    return course.result(complete=complete, bound=None if complete else 0.0, statistics=properties.statistics())
+    complete = _Flash(problem, properties, run).run()
+    return run.result(complete=complete, bound=None if complete else 0.0, statistics=properties.statistics())
 
 
 def _properties(problem: SearchProblem, representation: str, store: str) -> Properties:

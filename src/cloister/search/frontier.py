@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cloister.kernels.bounds import TOLERANCE, Best, reference
 from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box, explore
 from cloister.kernels.layout import Task
-from cloister.kernels.workspace import Workspace
+from cloister.kernels.segments import Workspace
 
 from .problem import Candidate, SearchProblem, best_of, distinct_levels, restricted
 

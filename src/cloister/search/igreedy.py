@@ -11,10 +11,10 @@ from functools import partial
 
 from cloister.results import SearchResult
 
-from .course import Course
 from .datafly import check_variant, first_safe
 from .lattice import Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
 
 
 def igreedy(
@@ -39,18 +39,18 @@ def igreedy(
         There is no such variant.
     """
     check_variant(variant)
-    course = Course(problem, time_limit, report)
-    return first_safe(course, partial(_step, course, variant))
+    run = SearchRun(problem, time_limit, report)
+    return first_safe(run, partial(_step, run, variant))
 
 
-def _step(course: Course, variant: str, current: Candidate) -> Candidate | None:
+def _step(run: SearchRun, variant: str, current: Candidate) -> Candidate | None:
     """Measure all direct generalizations and take the best."""
     best, best_key = None, (-1, -1)
-    for levels in direct_generalizations(current.levels, course.problem.top):
-        if course.is_over:
+    for levels in direct_generalizations(current.levels, run.problem.top):
+        if run.is_over:
             return None
-        candidate = course.measure(levels)
-        key = candidate.smallest, _distinct(course.problem, current.levels, levels, variant)
+        candidate = run.measure(levels)
+        key = candidate.smallest, _distinct(run.problem, current.levels, levels, variant)
         # Strictly greater: of equal ones the first attribute wins, so that the path is always the same.
         if key > best_key:
             best, best_key = candidate, key

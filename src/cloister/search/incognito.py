@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.results import SearchResult
 
-from .course import Course
 from .lattice import MOST_FLAGS
 from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
 
 Attributes = tuple[int, ...]
 """Some of the attributes, in order."""
@@ -27,9 +27,9 @@ Attributes = tuple[int, ...]
 class _Incognito:
     """One run."""
 
-    def __init__(self, problem: SearchProblem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, run: SearchRun) -> None:
         self._problem = problem
-        self._course = course
+        self._run = run
         self._lowest = problem.lowest.tolist()
         self._heights = (problem.highest - problem.lowest + 1).tolist()
         self._roots = (problem.task.ladders.heights - 1).tolist()
@@ -67,7 +67,7 @@ class _Incognito:
         for index in map(tuple, places[np.argsort(places.sum(axis=1), kind="stable")].tolist()):
             if safe[index]:
                 continue
-            if self._course.is_over:
+            if self._run.is_over:
                 return None
             candidate = self._measure(attributes, index)
             if self._problem.is_safe(candidate):
@@ -83,7 +83,7 @@ class _Incognito:
         # A root may be above the highest level allowed. Such a transformation may rule others out, but not be the
         # answer.
         is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
-        return self._course.measure(tuple(levels), is_allowed=is_allowed)
+        return self._run.measure(tuple(levels), is_allowed=is_allowed)
 
 
 def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
@@ -104,15 +104,15 @@ def incognito(problem: SearchProblem, *, time_limit: float | None = None, report
         "Not safe" is not inherited by finer transformations, or the lattices are too large to be kept transformation by
         transformation.
     """
-    course = Course(problem, time_limit, report)
-    course.need_monotone("incognito")
+    search_run = SearchRun(problem, time_limit, report)
+    search_run.need_monotone("incognito")
     n_nodes = math.prod((problem.highest - problem.lowest + 2).tolist())
     if n_nodes > MOST_FLAGS:
         raise InputError(
             f"The lattices of all sets of attributes have {n_nodes} policies, too many for incognito (at most "
             f"{MOST_FLAGS}). Use optimal, bfs or flash."
         )
-    run = _Incognito(problem, course)
+    run = _Incognito(problem, search_run)
     if not run.run():
-        return course.result(complete=False, bound=0.0)
-    return course.best_minimal(run.minimal)
+        return search_run.result(complete=False, bound=0.0)
+    return search_run.best_minimal(run.minimal)

@@ -13,9 +13,9 @@ import numpy as np
 
 from cloister.results import SearchResult
 
-from .course import Course
 from .lattice import PROTECTION, SAFE, ExplicitProperties, Transformation
 from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
 
 DECIDED = PROTECTION | SAFE
 
@@ -23,9 +23,9 @@ DECIDED = PROTECTION | SAFE
 class _Ola:
     """One run. Parts of the lattice are named by their lowest and highest node, levels as the user counts them."""
 
-    def __init__(self, problem: SearchProblem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, run: SearchRun) -> None:
         self._problem = problem
-        self._course = course
+        self._run = run
         self._lowest = problem.lowest.tolist()
         self.properties = ExplicitProperties(problem)
         self._safe: list[Candidate] = []
@@ -60,9 +60,9 @@ class _Ola:
         """Measure a transformation unless it is decided, and tag all that it decides; False if the time is up."""
         if self._flags(levels) & DECIDED:
             return True
-        if self._course.is_over:
+        if self._run.is_over:
             return False
-        candidate = self._course.measure(levels)
+        candidate = self._run.measure(levels)
         is_safe = self._problem.is_safe(candidate)
         if is_safe:
             self._safe.append(candidate)
@@ -117,10 +117,10 @@ def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Repo
     ``bound`` is the least bound of the minimal safe transformations: every safe transformation is at or above one of
     them.
     """
-    course = Course(problem, time_limit, report)
-    course.need_monotone("ola")
-    run = _Ola(problem, course)
+    search_run = SearchRun(problem, time_limit, report)
+    search_run.need_monotone("ola")
+    run = _Ola(problem, search_run)
     complete = run.decide(tuple(problem.lowest.tolist()), problem.top)
     if not complete:
-        return course.result(complete=False, bound=0.0, statistics=run.properties.statistics())
-    return course.best_minimal(run.minimal(), run.properties.statistics())
+        return search_run.result(complete=False, bound=0.0, statistics=run.properties.statistics())
+    return search_run.best_minimal(run.minimal(), run.properties.statistics())

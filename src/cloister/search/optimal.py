@@ -22,7 +22,7 @@ from itertools import islice
 from typing import Any
 
 from cloister.kernels.boxes import VISITED, Box
-from cloister.kernels.workspace import Workspace
+from cloister.kernels.segments import Workspace
 from cloister.results import SearchResult
 
 from .bfs import bfs

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.boxes import Box, generalization_bound, settled
-from cloister.kernels.workspace import Workspace
+from cloister.kernels.segments import Workspace
 from cloister.results import SearchResult
 
 from .descent import descents

@@ -9,17 +9,17 @@ passed over.
 
 from cloister.results import SearchResult
 
-from .course import Course
 from .lattice import PROTECTION, ImplicitProperties, Lattice
 from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
 
 
 class _Samarati:
     """One run."""
 
-    def __init__(self, problem: SearchProblem, course: Course) -> None:
+    def __init__(self, problem: SearchProblem, run: SearchRun) -> None:
         self._problem = problem
-        self._course = course
+        self._run = run
         self.properties = ImplicitProperties(problem, "ranked-tree")
         self._lattice = Lattice(problem, self.properties)
         self._first: dict[int, Candidate] = {}
@@ -44,9 +44,9 @@ class _Samarati:
             # The transformation that the binary search stopped at was measured then.
             if known is not None and levels == known.levels:
                 continue
-            if self._course.is_over:
+            if self._run.is_over:
                 return None
-            candidate = self._course.measure(levels)
+            candidate = self._run.measure(levels)
             if not self._problem.is_safe(candidate):
                 self.properties.note(levels, PROTECTION)
                 continue
@@ -76,8 +76,8 @@ def samarati(problem: SearchProblem, *, time_limit: float | None = None, report:
     InputError
         "Not safe" is not inherited by finer transformations.
     """
-    course = Course(problem, time_limit, report)
-    course.need_monotone("samarati")
-    run = _Samarati(problem, course)
+    search_run = SearchRun(problem, time_limit, report)
+    search_run.need_monotone("samarati")
+    run = _Samarati(problem, search_run)
     found = run.run()
-    return course.result(complete=found is not None, bound=0.0, among=found, statistics=run.properties.statistics())
+    return search_run.result(complete=found is not None, bound=0.0, among=found, statistics=run.properties.statistics())

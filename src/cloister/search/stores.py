@@ -28,7 +28,7 @@ from cloister.kernels.antichain import (
     covers,
     insert,
     make_antichain,
-    policies_in,
+    transformations_in,
 )
 from cloister.results import PropertyStatistics
 
@@ -82,7 +82,7 @@ class CompiledStore:
 
     def transformations(self) -> list[tuple[int, ...]]:
         """Transformations held."""
-        return [tuple(levels) for levels in policies_in(self.antichain).tolist()]
+        return [tuple(levels) for levels in transformations_in(self.antichain).tolist()]
 
     def branches(self) -> list[tuple[tuple[int, ...], int]]:
         """Nodes of a tree: levels from the root to the node, and the least rank below it; empty for lists."""

@@ -3,24 +3,22 @@
 import numpy as np
 
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.classes import class_sizes, distinct_rows, group, leaves_lost
+from cloister.kernels.classes import class_sizes, distinct_rows
 from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, make_task
 
-from .bfs import bfs
-from .flash import flash
-from .ola import ola
-from .optimal import optimal
+from . import search as run
 from .problem import SearchProblem
 
-
-def must_compile() -> bool:
-    """Whether loading the kernels takes long this time: some twenty seconds, once on each machine."""
-    return not is_compiled("boxes._search")
+OPTIMAL = "optimal"
 
 
-def load_kernels() -> None:
-    """Run the kernels of the default search on two records; where they must be compiled, those of all searches."""
-    is_first = must_compile()
+def must_compile(search: str = OPTIMAL) -> bool:
+    """Whether loading the kernels of a search takes long this time: some ten seconds, once on each machine."""
+    return not is_compiled("boxes._search" if search == OPTIMAL else "classes._roll_up")
+
+
+def load_kernels(search: str = OPTIMAL) -> None:
+    """Run a search on two records; what only other searches and rules need is compiled once they are asked for."""
     codes = np.array([[0, 1]], dtype=CODE)
     ladders = Ladders(
         up=np.array([0, 1, 0, 0, 0], dtype=CODE),
@@ -44,10 +42,4 @@ def load_kernels() -> None:
     class_sizes(distinct.rows, ladders, np.array([1], dtype=np.int64))
     task = make_task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
     bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
-    problem = SearchProblem(("any",), task, sum, *bounds, distinct.labels)
-    optimal(problem)
-    if is_first:
-        group(task.rows, ladders, bounds[1])
-        leaves_lost(task.rows, ladders, costs, bounds[1], np.ones(2, dtype=np.bool_))
-        for search in (flash, bfs, ola):
-            search(problem)
+    run(search, SearchProblem(("any",), task, sum, *bounds, distinct.labels))

@@ -11,7 +11,7 @@ from cloister.codesets.policy import UtilityPolicy, is_built, parse_policy
 from cloister.codesets.policy_words import as_told
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
-from cloister.kernels.sequences import take_sequences
+from cloister.kernels.canonical_order import take_sequences
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.recoding.merging import RecordCodes
 

@@ -8,7 +8,7 @@ from tests.tables import cases
 
 from cloister.kernels.bounds import TOLERANCE, reference
 from cloister.kernels.boxes import Box, explore
-from cloister.kernels.workspace import Workspace
+from cloister.kernels.segments import Workspace
 
 
 def whole(problem):

@@ -10,8 +10,7 @@ from tests.oracles import recodings as oracle
 from tests.recoded import recoding
 from tests.tables import cases
 
-from cloister.kernels.ancestors import common_levels
-from cloister.kernels.clusters import Clusters, furthest, grow, join, nearest, single_clusters
+from cloister.kernels.shared_labels import Clusters, common_levels, furthest, grow, join, nearest, single_clusters
 from cloister.tabular.recoding.clustering import prices_of
 
 

@@ -1,10 +1,14 @@
 """Compiled once on a machine, and known to be."""
 
 import importlib
+import os
+import shutil
 import subprocess
 import sys
 
 import pytest
+
+from cloister.kernels import _jit
 
 
 @pytest.mark.parametrize("room", ["cloister.search.warm", "cloister.codesets.disassociation.protect"])
@@ -16,16 +20,55 @@ def test_what_was_compiled_is_known_to_be(room):
     assert not warm.must_compile()
 
 
-def test_kernels_of_other_sources_are_not_taken():
-    """Compiled kernels lie in a folder named after all their sources, also where a process above chose it."""
+def compile_in(folder, sources):
+    """Load kernels from a copy of the sources in a process of its own; the files of the cache."""
     program = (
-        "import os, subprocess, sys\n"
-        "from cloister.kernels import _jit\n"
-        "print(os.environ['NUMBA_CACHE_DIR'], _jit._edition())\n"
-        "if len(sys.argv) < 2: subprocess.run([sys.executable, '-c', sys.orig_argv[2], 'below'])"
+        "import numpy as np\n"
+        "from cloister.kernels import _jit, horpart\n"
+        "assert _jit.is_compiled('horpart._spans') == bool(len(_jit.sys.argv) > 1)\n"
+        "horpart.make_tree(np.array([0, 1], dtype=np.int32))\n"
+        "assert _jit.is_compiled('horpart._spans')\n"
+        "print(_jit.CACHE)"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    above, below = sorted(run.stdout.splitlines())
+    environment = os.environ | {"PYTHONPATH": str(sources), "NUMBA_CACHE_DIR": str(folder)}
 
-    assert above == below
-    assert above.split()[0].endswith(f"/{above.split()[1]}")
+    def run(*words):
+        command = [sys.executable, "-c", program, *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=folder.parent)
+        return {file.name for file in _jit.Path(done.stdout.strip()).iterdir()}
+
+    return run
+
+
+def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
+    """A kernel is compiled anew when a file changed that it imports, not when another did; earlier editions go."""
+    kernels = tmp_path / "sources" / "cloister" / "kernels"
+    shutil.copytree(_jit.SOURCES, kernels)
+    (kernels.parent / "__init__.py").touch()
+    run = compile_in(tmp_path / "cache", tmp_path / "sources")
+    first = run()
+    assert run("compiled") == first
+    (kernels / "alignment.py").write_text("")
+    assert run("compiled") == first
+    source = (kernels / "_jit.py").read_text()
+    (kernels / "_jit.py").write_text(source + "\n")
+    second = run()
+
+    assert len(first) == len(second) > 0
+    assert not first & second
+
+
+def test_the_cache_is_where_the_interpreter_is(tmp_path, monkeypatch):
+    """Who calls, and from where, makes no difference; a folder that others can write to is not used."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.setattr(_jit.sys, "prefix", str(tmp_path / "environment"))
+    environment = tmp_path / "environment" / "cache" / "kernels"
+    assert _jit._cache_folder().parent == environment
+    assert environment.stat().st_mode & 0o777 == 0o700
+
+    environment.chmod(0o770)
+    assert _jit._cache_folder().parent == tmp_path / "user" / "cloister" / "kernels"
+
+    monkeypatch.setattr(_jit.sys, "prefix", _jit.sys.base_prefix)
+    assert _jit._cache_folder().parent == tmp_path / "user" / "cloister" / "kernels"

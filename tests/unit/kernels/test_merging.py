@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloister.kernels.merging import Classes, merge_prices
+from cloister.kernels.shared_labels import Classes, merge_prices
 
 
 @st.composite

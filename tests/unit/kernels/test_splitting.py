@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloister.kernels.splitting import Records, split_records
+from cloister.kernels.horpart import Records, split_records
 
 RECORDS = Records(
     np.array([0, 1, 2, 3, 4], dtype=np.int64),

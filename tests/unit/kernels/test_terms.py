@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloister.kernels.covering import covered_sets
+from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import Groups, Terms, Waiting, cheapest_pair, first_below, most_held_below, supports
 
 N_CODES = 6

@@ -86,7 +86,7 @@ def test_rules_must_be_monotone_where_the_search_needs_it(search):
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_watched_search_reports(search, monkeypatch):
     """Whoever watches is told of the policies measured so far, and of losses that only fall."""
-    monkeypatch.setattr("cloister.search.course.REPORT_EVERY", 2)
+    monkeypatch.setattr("cloister.search.search_run.REPORT_EVERY", 2)
     seen = []
     found = search(problem_of(5, many_records()), report=seen.append)
 

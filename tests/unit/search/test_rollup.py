@@ -8,10 +8,10 @@ from tests.oracles.full_domain import at_least, carry_out
 from tests.tables import cases
 from tests.unit.search.tables import problem_of
 
+from cloister.kernels.classes import Grouped, measure_grouped, roll_up
 from cloister.kernels.layout import Rows
-from cloister.kernels.rollup import Grouped, measure_grouped, roll_up
-from cloister.search import course
-from cloister.search.course import RollUp
+from cloister.search import search_run
+from cloister.search.search_run import RollUp
 
 
 @settings(max_examples=60)
@@ -20,8 +20,8 @@ def test_candidates_are_the_same_in_any_order(case, data, most, n_bytes):
     """Whatever was measured before, and however few groupings are kept, every number is exactly the same."""
     problem = case.problem()
     asked = data.draw(st.lists(st.sampled_from(list(problem.transformations())), max_size=15))
-    kept_before = course.MOST_GROUPINGS, course.MOST_BYTES, course.WORTH_KEEPING
-    course.MOST_GROUPINGS, course.MOST_BYTES, course.WORTH_KEEPING = most, n_bytes, 1.0
+    kept_before = search_run.MOST_GROUPINGS, search_run.MOST_BYTES, search_run.WORTH_KEEPING
+    search_run.MOST_GROUPINGS, search_run.MOST_BYTES, search_run.WORTH_KEEPING = most, n_bytes, 1.0
     try:
         measured = RollUp(problem)
         for levels in asked:
@@ -30,7 +30,7 @@ def test_candidates_are_the_same_in_any_order(case, data, most, n_bytes):
             assert sum(one.rows.codes.nbytes + one.rows.records.nbytes for one in measured._kept) == measured._bytes
             assert measured._bytes <= n_bytes or len(measured._kept) == 1
     finally:
-        course.MOST_GROUPINGS, course.MOST_BYTES, course.WORTH_KEEPING = kept_before
+        search_run.MOST_GROUPINGS, search_run.MOST_BYTES, search_run.WORTH_KEEPING = kept_before
 
 
 @settings(max_examples=60)

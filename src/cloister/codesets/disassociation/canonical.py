@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import Codes, Integers
-from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK
-from cloister.kernels.nesting import Nest, nest, written
+from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
+from cloister.kernels.subrecords import Nest, nest, written
 from cloister.kernels.parts import Entries
-from cloister.kernels.sequences import sequence_classes, sequence_order, take_sequences
-from cloister.kernels.splitting import Split
+from cloister.kernels.canonical_order import sequence_classes, sequence_order, take_sequences
+from cloister.kernels.horpart import Split
 from cloister.kernels.subrecords import Filled
-from cloister.kernels.tree import Tree
+from cloister.kernels.horpart import Tree
 
 from .data import Chunks, Disassociation, lay_out
 

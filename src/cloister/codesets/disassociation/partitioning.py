@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import MARK, occurrence
 from cloister.errors import InputError, NoSafeRelease
-from cloister.kernels.chunking import Rule
+from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records
 from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
-from cloister.kernels.splitting import Records, Split, split_records
-from cloister.kernels.tree import Tree, make_tree
+from cloister.kernels.verpart import Rule
 
 from .data import DisassociationRequest, Policy, RecordClasses
 

@@ -25,14 +25,15 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.chunking import ITEM_CHUNK, KEPT_BACK, Rule
-from cloister.kernels.joining import Pieces, Pool, join
+from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, Rule
+from cloister.kernels.shared_chunks import Pool, join
+from cloister.kernels.shared_chunks import Pieces
 from cloister.kernels.parts import Entries
-from cloister.kernels.pooling import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
-from cloister.kernels.sequences import take_sequences
-from cloister.kernels.splitting import Split
+from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
+from cloister.kernels.canonical_order import take_sequences
+from cloister.kernels.horpart import Split
 from cloister.kernels.subrecords import record_chunks, shared_chunks
-from cloister.kernels.tree import Tree, make_tree
+from cloister.kernels.horpart import Tree, make_tree
 
 from .canonical import arrange
 from .data import (
@@ -289,7 +290,7 @@ RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], [
 
 def must_compile() -> bool:
     """Whether loading the kernels takes long this time: half a minute, once on each machine."""
-    return not is_compiled("joining._group_all")
+    return not is_compiled("shared_chunks._group_all")
 
 
 def load_kernels() -> None:

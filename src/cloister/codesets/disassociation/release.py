@@ -19,7 +19,8 @@ from cloister.codesets.encode import occurrence
 from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
-from cloister.kernels.placing import (
+from cloister.kernels.canonical_order import take_sequences
+from cloister.kernels.reconstruction import (
     ANY_NUMBER,
     BELOW_K,
     ONE_ROW,
@@ -31,7 +32,6 @@ from cloister.kernels.placing import (
     place_records,
     place_shared,
 )
-from cloister.kernels.sequences import take_sequences
 from cloister.release import Release
 from cloister.release_folder import CLUSTERS, DATA, read_data
 from cloister.results import Verdict

@@ -20,7 +20,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import MARK, occurrence
 from cloister.codesets.request import VisitsFile
 from cloister.errors import InputError
-from cloister.kernels.covering import covered_sets
+from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
 
 from .data import ALL, RECORDS, VISITS, Integers, Numbers, PrivacySets, Sets

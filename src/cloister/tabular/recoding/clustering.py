@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.clusters import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 from cloister.kernels.layout import Rows
+from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 
 from .mondrian import blocks
 from .partition import SUPPRESSED, Partition, classes_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.merging import Classes, merge_prices
+from cloister.kernels.shared_labels import Classes, merge_prices
 from cloister.utility import AttributeLoss
 
 from .partition import SUPPRESSED, Partition

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
-from cloister.kernels.ancestors import common_levels
+from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Loss
 

@@ -23,7 +23,7 @@ from cloister.errors import InputError, NoSafeRelease
 from cloister.flow.codes import protect_codes
 from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 from cloister.io import CodeColumns
-from cloister.kernels.splitting import Records, split_records
+from cloister.kernels.horpart import Records, split_records
 from cloister.recheck import verify_folder
 
 SAME = ("clusters.json", "data.csv", "codebook.csv")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 DENSE = 64
 """A list of more than one in so many patients is kept as a bit set as well, at most twice its own size."""
@@ -70,6 +70,7 @@ def _fill(starts, values, labels, first, ends, members, cap):
             label = labels[values[at]]
             count = count + 1 if label == last else 1
             last = label
+            # Values of one label are neighbours, so that a run tells how often this patient has it.
             if count <= cap:
                 one = first[label] + count - 1
                 members[ends[one]] = i
@@ -86,7 +87,7 @@ def _set_bits(starts, members, dense, bits):
                 bits[dense[one], member >> 6] |= np.uint64(1) << np.uint64(member & 63)
 
 
-@jit
+@inner
 def has(postings, one, patient):
     """Whether a patient stands in a list."""
     if postings.dense[one] >= 0:
@@ -110,13 +111,7 @@ def with_bits(
     n_patients: int,
     dense_from: int = DENSE,
 ) -> Postings:
-    """Add bit sets to long lists, those of more than one in ``dense_from`` patients.
-
-    Raises
-    ------
-    ValueError
-        The lists are not one after the other.
-    """
+    """Add bit sets to long lists, those of more than one in ``dense_from`` patients."""
     if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
         raise ValueError("starts must rise from 0 to the number of members")
     long = np.diff(starts) * dense_from > n_patients
@@ -135,11 +130,6 @@ def make_postings(
     ----------
     starts, values : base values of patient i are ``values[starts[i]:starts[i + 1]]``, sorted
     labels : label of each base value; the values of one label are neighbours
-
-    Raises
-    ------
-    ValueError
-        A value or a label is out of range, or a label's values are not neighbours.
     """
     n_values = labels.size
     if values.size and not 0 <= values.min() <= values.max() < n_values:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
+from .words import bits_set, hashed
 
 MOST_SETS = 1 << 16
 """Sets of records, shared by codes of one chunk, that may be looked at for it; their number can grow exponentially."""
@@ -24,23 +25,12 @@ WAITING = -3
 BARRED = -2
 """Constraint of a code that may be in no chunk."""
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
-ODD_BITS = np.uint64(0x5555555555555555)
-PAIRS = np.uint64(0x3333333333333333)
-NIBBLES = np.uint64(0x0F0F0F0F0F0F0F0F)
-BYTES = np.uint64(0x0101010101010101)
 ONE = np.uint64(1)
-TWO = np.uint64(2)
-FOUR = np.uint64(4)
-TOP_BYTE = np.uint64(56)
-HALF = np.uint64(32)
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Table(NamedTuple):
     """Records of a group by row and by code.
 
-    Attributes
-    ----------
     row_start, row_codes : the codes of each row
     code_start, code_rows : the rows of each code
     unit : smallest code of the unit that each code is in
@@ -63,22 +53,12 @@ class Rule(NamedTuple):
     threshold: float
 
 
-@jit
-def _bits(word):
-    """How many bits are set."""
-    word = word - ((word >> ONE) & ODD_BITS)
-    word = (word & PAIRS) + ((word >> TWO) & PAIRS)
-    word = (word + (word >> FOUR)) & NIBBLES
-    return np.int64((word * BYTES) >> TOP_BYTE)
-
-
-@jit
+@inner
 def _place_of(masks, places, mask):
     """Where a set of rows stands in the hash table, or could be put."""
     key = ONE
     for w in range(mask.shape[0]):
-        key = (key ^ mask[w]) * SPREAD
-        key ^= key >> HALF
+        key = hashed(key, mask[w])
     at = np.int64(key & np.uint64(places.shape[0] - 1))
     while places[at] >= 0:
         same = True
@@ -90,7 +70,7 @@ def _place_of(masks, places, mask):
     return at
 
 
-@jit
+@inner
 def _enlarged(masks, depth, size):
     """Twice the room for sets of rows, and a hash table of those there are."""
     longer = np.empty((2 * size, masks.shape[1]), dtype=np.uint64)
@@ -101,7 +81,7 @@ def _enlarged(masks, depth, size):
     return longer, np.append(depth, np.zeros(size, dtype=np.int64)), places
 
 
-@jit
+@inner
 def _sets_hold(columns, k, most, allowed):
     """How many sets of rows up to ``most`` columns share; NOT_HELD if one has 1 to k - 1 rows, TOO_MANY if more."""
     words = columns.shape[1]
@@ -120,7 +100,7 @@ def _sets_hold(columns, k, most, allowed):
             same = True
             for w in range(words):
                 mask[w] = masks[e, w] & columns[j, w]
-                count += _bits(mask[w])
+                count += bits_set(mask[w])
                 same = same and mask[w] == masks[e, w]
             if count == 0 or same:
                 continue
@@ -143,7 +123,7 @@ def _sets_hold(columns, k, most, allowed):
     return size
 
 
-@jit
+@inner
 def _columns(table, code, slot, found):
     """Rows of the new code that each code met there has, as bits, shape (found, words)."""
     first = table.code_start[code]
@@ -158,7 +138,7 @@ def _columns(table, code, slot, found):
     return columns
 
 
-@jit
+@inner
 def _fits(table, rule, inside, slot, met, counts, spent, code):
     """Whether a chunk stays k^m-anonymous, and without ties, when a code is added; ``slot`` is -1 before and after.
 
@@ -177,6 +157,7 @@ def _fits(table, rule, inside, slot, met, counts, spent, code):
                     found += 1
                 counts[slot[other]] += 1
     support = table.code_start[code + 1] - table.code_start[code]
+    # Sets without the new code were tested when their last code came in; those with it lie in its own rows.
     holds = support >= rule.k
     for j in range(found):
         other = met[j]
@@ -188,13 +169,14 @@ def _fits(table, rule, inside, slot, met, counts, spent, code):
     if holds and rule.m >= 3 and found >= 2:
         sets = _sets_hold(_columns(table, code, slot, found), rule.k, rule.m - 1, MOST_SETS - spent[0])
         holds = sets > 0
+        # What takes too long counts as unfit: fewer codes in the chunk, never a chunk that is not k^m-anonymous.
         spent[0] += max(0, sets)
     for j in range(found):
         slot[met[j]] = -1
     return holds
 
 
-@jit
+@inner
 def _in_order(table, n_codes, k):
     """Codes whose unit is frequent throughout: by constraint, then support, then number; units stand together."""
     top = np.zeros(n_codes, dtype=np.int64)
@@ -222,7 +204,7 @@ def _in_order(table, n_codes, k):
     return chosen[:kept]
 
 
-@jit
+@inner
 def _by_group(table, chosen, keys):
     """Keys that bring the codes of a constraint to where its first code stands."""
     kept = chosen.shape[0]
@@ -238,7 +220,7 @@ def _by_group(table, chosen, keys):
         keys[i] = group[i] * kept + i
 
 
-@jit
+@inner
 def _conflicts(table, rule, place):
     """For each waiting code the other waiting codes that may not be in one chunk with it, as starts and codes."""
     n_codes = place.shape[0]
@@ -275,7 +257,7 @@ def _conflicts(table, rule, place):
     return starts, found
 
 
-@jit
+@inner
 def _joins(table, rule, members, inside, blocked, round_number, scratch):
     """Put a unit into the chunk if it fits; whether it does."""
     for j in range(members.shape[0]):
@@ -291,7 +273,7 @@ def _joins(table, rule, members, inside, blocked, round_number, scratch):
     return True
 
 
-@jit
+@inner
 def _gather(table, rule, order, place, inside, blocking, round_number, scratch):
     """Put into the next chunk each waiting unit, in order, that fits; those refused are passed over (line 10)."""
     starts, conflicts, blocked = blocking
@@ -308,7 +290,7 @@ def _gather(table, rule, order, place, inside, blocking, round_number, scratch):
         i = end
 
 
-@jit
+@inner
 def _release_partial(table, order, place, inside):
     """Take out the codes of other constraints than the first code's that are not all in (lines 15 to 17)."""
     first = -1
@@ -375,13 +357,7 @@ def _checked(table: Table, rule: Rule) -> int:
 
 
 def partition(table: Table, rule: Rule) -> NDArray[np.int32]:
-    """Number of the chunk of each code of one table, ITEM_CHUNK where it is in none.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
-    """
+    """Number of the chunk of each code of one table, ITEM_CHUNK where it is in none."""
     n_codes = _checked(table, rule)
     place = np.empty(n_codes, dtype=np.int32)
     _partition(table, rule, n_codes, place)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-from .classes import GOLDEN
+from ._jit import inner, jit
+from .words import hashed, number_rows
 
 ROOMY = 4
 """Tables of totals are addressed directly while they have at most so many places for each row."""
@@ -46,42 +46,18 @@ class Separated(NamedTuple):
 
 
 @jit
-def _alike(values, columns, one, other):
-    """Whether two rows have the same values in these columns."""
-    for j in columns:
-        if values[j, one] != values[j, other]:
-            return False
-    return True
-
-
-@jit
 def _label(values, columns, rows, labels, first):
     """Number the classes of some rows by these columns; returns how many there are."""
-    bits = 4
-    while (1 << bits) < 2 * rows.shape[0]:
-        bits += 1
-    mask = (1 << bits) - 1
-    shift = np.uint64(64 - bits)
-    slots = np.full(1 << bits, -1, dtype=np.int32)
-    found = 0
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        key = np.uint64(0)
-        for j in columns:
-            key = (key ^ np.uint64(values[j, row])) * GOLDEN
-            key ^= key >> np.uint64(29)
-        slot = np.int64((key * GOLDEN) >> shift)
-        while slots[slot] >= 0 and not _alike(values, columns, first[slots[slot]], row):
-            slot = (slot + 1) & mask
-        if slots[slot] < 0:
-            slots[slot] = found
-            first[found] = row
-            found += 1
-        labels[i] = slots[slot]
-    return found
+    keys = np.zeros(rows.shape[0], dtype=np.int64)
+    codes = np.empty((columns.shape[0], rows.shape[0]), dtype=np.uint32)
+    for j in range(columns.shape[0]):
+        for i in range(rows.shape[0]):
+            codes[j, i] = values[columns[j], rows[i]]
+            keys[i] = np.int64(hashed(np.uint64(keys[i]), np.uint64(codes[j, i])))
+    return number_rows(keys, codes, False, labels, first)
 
 
-@jit
+@inner
 def _address(values, widths, columns, rows, labels):
     """Number each of some rows by its values, without gaps closed: the number is an address."""
     for i in range(rows.shape[0]):
@@ -91,7 +67,7 @@ def _address(values, widths, columns, rows, labels):
         labels[i] = key
 
 
-@jit
+@inner
 def _outside(covered):
     """Rows that are not covered, ascending."""
     n = 0
@@ -124,6 +100,7 @@ def _stand_out(cells, columns, covered, alone):
     totals = np.zeros(n_places, dtype=np.int64)
     for i in range(n):
         totals[labels[i]] += cells.records[rows[i]]
+    # A row that stands alone by fewer columns stands alone by more: covered rows are classes of one.
     n_classes = covered.shape[0] - n
     pairs = 0
     for total in totals:
@@ -145,11 +122,6 @@ def cells_of(values: NDArray[np.uint32], widths: NDArray[np.int64], records: NDA
     values : (n_columns, n_rows)
     widths : (n_columns,), above every value of the column
     records : (n_rows,), how often each row occurs; once if not given
-
-    Raises
-    ------
-    ValueError
-        Shapes do not fit, a value is not below its width, or a row occurs less than once.
     """
     values = np.ascontiguousarray(values, dtype=np.uint32)
     widths = np.ascontiguousarray(widths, dtype=np.int64)
@@ -162,13 +134,7 @@ def cells_of(values: NDArray[np.uint32], widths: NDArray[np.int64], records: NDA
 
 
 def classes(cells: Cells, columns: NDArray[np.int64]) -> Classes:
-    """Return the classes of all rows by these columns.
-
-    Raises
-    ------
-    ValueError
-        A column does not exist.
-    """
+    """Return the classes of all rows by these columns."""
     n = cells.records.shape[0]
     labels, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     found = int(_label(cells.values, _checked(cells, columns), np.arange(n), labels, first))
@@ -186,11 +152,6 @@ def stand_out(
     columns : some columns
     covered : (n_rows,) rows known to stand alone by fewer of the columns; they are classes of their own
     alone : (n_rows,) is overwritten: rows of one record that stand alone, but for those covered
-
-    Raises
-    ------
-    ValueError
-        A column does not exist, or an array is not one truth value a row.
     """
     for array in (covered, alone):
         if array.shape != cells.records.shape or array.dtype != np.bool_:

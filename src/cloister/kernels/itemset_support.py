@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-from .classes import GOLDEN
+from ._jit import inner, jit
+from .words import hashed, table_size
 
 AT_ONCE = 1 << 18
 """Sets that are counted in one table, so that it stays in the cache."""
@@ -58,27 +58,20 @@ class Tallies(NamedTuple):
     distinct: NDArray[np.int64]
 
 
-@jit
-def _place(keys, shift, key):
-    """Where a key is in the table, or belongs."""
+@inner
+def _visit(keys, counts, key, counting):
+    """Count a key, or return how often it was counted."""
     mask = keys.shape[0] - 1
-    slot = np.int64((np.uint64(key) * GOLDEN) >> shift)
+    slot = np.int64(hashed(np.uint64(0), np.uint64(key))) & mask
     while keys[slot] >= 0 and keys[slot] != key:
         slot = (slot + 1) & mask
-    return slot
-
-
-@jit
-def _visit(keys, counts, shift, key, counting):
-    """Count a key, or return how often it was counted."""
-    slot = _place(keys, shift, key)
     if counting:
         keys[slot] = key
         counts[slot] += 1
     return counts[slot]
 
 
-@jit
+@inner
 def _note(tallies, record, found, k):
     """Add one set of a record, which so many records hold."""
     if tallies.least[record] == 0 or found < tallies.least[record]:
@@ -89,10 +82,10 @@ def _note(tallies, record, found, k):
         tallies.few[record] += 1
 
 
-@jit
+@inner
 def _pass(sets, starts, span, size, table, tallies, k):
     """Go through the sets that begin with some occurrences: count them, or with k above 0 tell what was counted."""
-    keys, counts, shift, width = table
+    keys, counts, width = table
     for number in range(span[0], span[1]):
         record = starts.records[number]
         place = starts.places[number]
@@ -100,12 +93,12 @@ def _pass(sets, starts, span, size, table, tallies, k):
         for second in range(place + 1, end):
             key = np.int64(sets.items[place]) * width + sets.items[second]
             if size == 2:
-                found = _visit(keys, counts, shift, key, k == 0)
+                found = _visit(keys, counts, key, k == 0)
                 if k > 0:
                     _note(tallies, record, found, k)
                 continue
             for third in range(second + 1, end):
-                found = _visit(keys, counts, shift, key * width + sets.items[third], k == 0)
+                found = _visit(keys, counts, key * width + sets.items[third], k == 0)
                 if k > 0:
                     _note(tallies, record, found, k)
 
@@ -113,12 +106,9 @@ def _pass(sets, starts, span, size, table, tallies, k):
 @jit
 def _count_span(sets, starts, span, size, width, tallies, k, n_sets):
     """Count the sets that begin with some occurrences, which are all of their items, and tell."""
-    bits = 8
-    while (1 << bits) < 2 * n_sets:
-        bits += 1
-    keys = np.full(1 << bits, -1, dtype=np.int64)
-    counts = np.zeros(1 << bits, dtype=np.int32)
-    table = (keys, counts, np.uint64(64 - bits), np.int64(width))
+    keys = np.full(table_size(n_sets), -1, dtype=np.int64)
+    counts = np.zeros(keys.shape[0], dtype=np.int32)
+    table = (keys, counts, np.int64(width))
     _pass(sets, starts, span, size, table, tallies, 0)
     _pass(sets, starts, span, size, table, tallies, k)
     for count in counts:
@@ -128,7 +118,7 @@ def _count_span(sets, starts, span, size, width, tallies, k, n_sets):
             tallies.distinct[2] += count < k
 
 
-@jit
+@inner
 def _holds(sets, record, item):
     """Whether a record holds an item."""
     low = sets.offsets[record]
@@ -215,13 +205,7 @@ def _least_of(sets, holders, items, size, enough, work):
 
 
 def item_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> ItemSets:
-    """Return records as sets of items, checked.
-
-    Raises
-    ------
-    ValueError
-        The offsets do not divide the items, an item is negative, or a record's items are not ascending.
-    """
+    """Return records as sets of items, checked."""
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     items = np.ascontiguousarray(items, dtype=np.int32)
     if offsets.ndim != 1 or offsets[0] != 0 or offsets[-1] != items.size or np.any(np.diff(offsets) < 0):
@@ -241,13 +225,7 @@ def holders_of(sets: ItemSets, n_items: int) -> Holders:
 
 
 def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
-    """Count all sets of two or three items.
-
-    Raises
-    ------
-    ValueError
-        The size is no such number, k is below 1, or there are too many items for keys of 63 bits.
-    """
+    """Count all sets of two or three items."""
     width = int(sets.items.max(initial=0)) + 1
     if size not in range(2, LARGEST + 1) or k < 1 or width > WIDEST:
         raise ValueError(f"sets of 2 or {LARGEST} items below {WIDEST} are counted, with k of at least 1")
@@ -262,6 +240,7 @@ def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
     ends = np.flatnonzero(np.diff(sets.items[places], append=-1)) + 1  # of the occurrences of one item
     low = 0
     for high, following in zip(ends, [*ends[1:], 0], strict=True):
+        # Sets that begin with one item are counted in one table, so that no set is spread over two.
         if following and n_sets[following] - n_sets[low] <= AT_ONCE:
             continue
         _count_span(sets, starts, (low, int(high)), size, width, tallies, k, n_sets[high] - n_sets[low])
@@ -278,11 +257,6 @@ def supports(
     ----------
     offsets : (n_wanted + 1,) where each set begins in ``wanted``; none is empty
     wanted : items
-
-    Raises
-    ------
-    ValueError
-        A set is empty or an item does not exist.
     """
     if np.any(np.diff(offsets) < 1) or (
         wanted.size and not 0 <= wanted.min() <= wanted.max() < holders.offsets.size - 1
@@ -307,11 +281,6 @@ def least_of(sets: ItemSets, holders: Holders, record: int, size: int, enough: i
     ----------
     size : of the sets, from 1 to the items of the record
     work : records that may be looked at before giving up with what was found by then
-
-    Raises
-    ------
-    ValueError
-        The record does not exist, or has fewer items.
     """
     if not 0 <= record < sets.offsets.size - 1 or not 1 <= size <= sets.offsets[record + 1] - sets.offsets[record]:
         raise ValueError("the record must exist, and have as many items as the sets")
@@ -319,3 +288,59 @@ def least_of(sets: ItemSets, holders: Holders, record: int, size: int, enough: i
     rarest_first = items[np.argsort(np.diff(holders.offsets)[items], kind="stable")]
     found = int(_least_of(sets, holders, rarest_first, size, enough, work))
     return Least(found, True) if found >= 0 else Least(-1 - found, False)
+
+
+@inner
+def _lies_in(items, first, last, other, end):
+    """Whether an ascending run of items is part of another."""
+    for i in range(first, last):
+        while other < end and items[other] < items[i]:
+            other += 1
+        if other == end or items[other] != items[i]:
+            return False
+    return True
+
+
+@jit
+def _mark_covered(offsets, items, starts, holders, covered):
+    """Mark sets that lie in a larger one, looked for among the sets that hold the rarest of their items."""
+    largest = 0
+    for s in range(offsets.shape[0] - 1):
+        largest = max(largest, offsets[s + 1] - offsets[s])
+    for s in range(offsets.shape[0] - 1):
+        first, last = offsets[s], offsets[s + 1]
+        if last - first == largest:
+            continue
+        if last == first:
+            covered[s] = True
+            continue
+        rarest = items[first]
+        for i in range(first, last):
+            if starts[items[i] + 1] - starts[items[i]] < starts[rarest + 1] - starts[rarest]:
+                rarest = items[i]
+        for at in range(starts[rarest], starts[rarest + 1]):
+            other = holders[at]
+            # Only a larger set counts: of two equal ones neither is part of the other.
+            if offsets[other + 1] - offsets[other] <= last - first:
+                continue
+            if _lies_in(items, first, last, offsets[other], offsets[other + 1]):
+                covered[s] = True
+                break
+
+
+def covered_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which sets are part of a larger one, shape (n_sets,); the empty set is part of any other.
+
+    Parameters
+    ----------
+    offsets : (n_sets + 1,) where each set begins
+    items : item numbers from 0, ascending within a set
+    """
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != items.size or (items.size and items.min() < 0):
+        raise ValueError("offsets must span the items, and items be numbers from 0 on")
+    starts = np.zeros(int(items.max(initial=-1)) + 2, dtype=np.int64)
+    np.cumsum(np.bincount(items), out=starts[1:]) if items.size else None
+    holders = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[np.argsort(items, kind="stable")]
+    covered = np.zeros(offsets.size - 1, dtype=np.bool_)
+    _mark_covered(offsets, items, starts, holders, covered)
+    return covered

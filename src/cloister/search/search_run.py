@@ -1,4 +1,4 @@
-"""The course of a search that measures one transformation at a time: what may win, and the time it took.
+"""The run of a search that measures one transformation at a time: what may win, and the time it took.
 
 Transformations are measured from rows that are already grouped at a finer transformation (rollup). Groupings of
 transformations measured before are kept, those used last. Of the ones at or below a transformation the one with fewest
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.kernels.bounds import NOISE, TOLERANCE
-from cloister.kernels.rollup import Grouped, measure_grouped, roll_up
+from cloister.kernels.classes import Grouped, measure_grouped, roll_up
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 from .exhaustive import no_safe_transformation
@@ -106,7 +106,7 @@ REPORT_EVERY = 64
 """Transformations measured between two reports of progress."""
 
 
-class Course:
+class SearchRun:
     """Measures transformations for a search, and keeps those that may win.
 
     Parameters

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-from .chunking import Rule, Table, _partition
-from .tree import Tree, _meeting
+from ._jit import inner, jit
+from .horpart import Tree, _meeting
+from .verpart import Rule, Table, _partition
 
 LEVEL = 40
 COUNT = (1 << LEVEL) - 1
@@ -23,8 +23,6 @@ COUNT = (1 << LEVEL) - 1
 class Pool(NamedTuple):
     """What the parts hold in their item chunks and may give away.
 
-    Attributes
-    ----------
     start : (n_codes + 1,) int64, where each unit's entries begin; a unit has the number of its first code
     part : (n_entries,) int32, ascending within a unit
     state : (n_entries,) int64
@@ -69,9 +67,10 @@ class Pieces(NamedTuple):
     link: NDArray[np.int32]
 
 
-@jit
+@inner
 def _sum(state, other):
     """The state of two sets of records together."""
+    # Of two highest occurrences the higher is the rarer one and decides; of equal ones the records add up.
     if (state >> LEVEL) == (other >> LEVEL):
         return state + (other & COUNT)
     return max(state, other)
@@ -112,7 +111,7 @@ def _by_rank(rank, node, left, found, start, sorted_left):
     start[0] = 0
 
 
-@jit
+@inner
 def _unite(ranges, pieces, entry):
     """Unite the range that ends with an entry and the range behind it; return the first entry."""
     first = ranges.first[entry]
@@ -130,7 +129,7 @@ def _unite(ranges, pieces, entry):
     return first
 
 
-@jit
+@inner
 def _is_foreign(fixed, unit, low, high):
     """Whether a part from ``low`` to ``high`` holds the unit in a record chunk or keeps it back."""
     begin = fixed.start[unit]
@@ -139,7 +138,7 @@ def _is_foreign(fixed, unit, low, high):
     return at < end and fixed.part[at] <= high
 
 
-@jit
+@inner
 def _table(pool, fixed, pieces, chosen, local):
     """The records that have units of the chosen pieces, as a table; the codes, ascending."""
     n = 0
@@ -178,7 +177,7 @@ def _table(pool, fixed, pieces, chosen, local):
     return Table(row_start[: rows + 2], row_codes, code_start, code_rows, unit, constraint), codes
 
 
-@jit
+@inner
 def _by_code(row_codes, rows, code_start):
     """Rows of each code; turns the counts in ``code_start`` into where each code begins."""
     for j in range(1, code_start.shape[0]):
@@ -191,7 +190,7 @@ def _by_code(row_codes, rows, code_start):
     return code_rows
 
 
-@jit
+@inner
 def _settle(ranges, pieces, k, first, node, used):
     """Bring a range to a shared chunk at a node if it can go there; return how many pieces were made so far."""
     piece = ranges.piece[first]
@@ -204,6 +203,7 @@ def _settle(ranges, pieces, k, first, node, used):
         piece = used
         used += 1
     other = piece if ranges.piece[first] < 0 else pieces.link[piece]
+    # A range goes to one node as a whole: pieces that stood further down are taken back into this one.
     while other >= 0 and other != piece:
         pieces.node[other] = -1
         other = pieces.link[other]
@@ -228,7 +228,7 @@ def _climb(ranges, pieces, k, nodes, start, lefts):
     return used
 
 
-@jit
+@inner
 def _group(pool, fixed, pieces, rule, chosen, local):
     """Put pieces of a node into chunks by vertical partitioning: each is linked to the next of its chunk."""
     table, codes = _table(pool, fixed, pieces, chosen, local)
@@ -276,13 +276,7 @@ def _checked(tree: Tree, pool: Pool, fixed: Fixed) -> int:
 
 
 def join(tree: Tree, pool: Pool, fixed: Fixed, rule: Rule) -> Pieces:
-    """Pieces of shared chunks, and the nodes at which they stand.
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
-    """
+    """Pieces of shared chunks, and the nodes at which they stand."""
     _checked(tree, pool, fixed)
     n = pool.part.size
     node, left = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)

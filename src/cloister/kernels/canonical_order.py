@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 
-@jit
+@inner
 def _before(starts, values, one, other):
     """Whether one sequence comes strictly before another; a shorter one before its continuations."""
     a = starts[one]
@@ -18,7 +18,7 @@ def _before(starts, values, one, other):
     return starts[one + 1] - a < starts[other + 1] - b
 
 
-@jit
+@inner
 def _sort_range(starts, values, order, spare, low, high):
     """Sort the sequences numbered in ``order[low:high]``, keeping equal ones as they stand."""
     for i in range(low + 1, high if high - low <= 16 else low):
@@ -38,6 +38,7 @@ def _sort_range(starts, values, order, spare, low, high):
             i = left
             j = middle
             for at in range(left, end):
+                # The right one goes first only if it is strictly before the left: equal ones stay as they stand.
                 if i < middle and (j >= end or not _before(starts, values, order[j], order[i])):
                     spare[at] = order[i]
                     i += 1

@@ -1,12 +1,51 @@
-"""Growing clusters of rows whose least common labels lose little."""
+"""What labels cost that several rows share: growing clusters, merging classes, the least common labels."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 from .layout import Ladders, Rows
+
+
+@jit
+def _common_levels(rows, ladders, members, start, lowest, levels):
+    """Fill ``levels``, (n_classes, n_attributes), with the lowest level from ``lowest`` on that a class shares."""
+    for one in range(levels.shape[0]):
+        for j in range(levels.shape[1]):
+            level = lowest[j]
+            first = rows.codes[j, members[start[one]]]
+            for i in range(start[one] + 1, start[one + 1]):
+                other = rows.codes[j, members[i]]
+                while (
+                    ladders.up[ladders.start[j, 0, level] + first] != ladders.up[ladders.start[j, 0, level] + other]
+                    and level + 1 < ladders.heights[j]
+                ):
+                    level += 1
+            levels[one, j] = level
+
+
+def common_levels(
+    rows: Rows, ladders: Ladders, members: NDArray[np.int64], start: NDArray[np.int64], lowest: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the lowest levels at which all members of each class have one label, shape (n_classes, n_attributes).
+
+    Parameters
+    ----------
+    members : (n_members,) int64, rows, class after class
+    start : (n_classes + 1,) int64, where each class begins in ``members``; no class is empty
+    lowest : (n_attributes,) int64, levels below which nothing is looked for
+    """
+    if members.size and not 0 <= int(members.min()) <= int(members.max()) < rows.records.shape[0]:
+        raise ValueError("members must be numbers of rows")
+    if start[0] != 0 or start[-1] != members.size or np.any(np.diff(start) < 1):
+        raise ValueError("classes must follow each other, and none may be empty")
+    if lowest.shape != ladders.heights.shape or np.any(lowest < 0) or np.any(lowest >= ladders.heights):
+        raise ValueError(f"levels must be one per attribute, each below {ladders.heights.tolist()}")
+    levels = np.empty((start.size - 1, lowest.size), dtype=np.int64)
+    _common_levels(rows, ladders, members, start, lowest, levels)
+    return levels
 
 
 class Prices(NamedTuple):
@@ -35,7 +74,7 @@ class Clusters(NamedTuple):
     sizes: NDArray[np.int64]
 
 
-@jit
+@inner
 def _joint_price(ladders, prices, clusters, one, other, most):
     """What a record of two clusters costs at their least common labels; infinite where these are not allowed."""
     total = 0.0
@@ -57,6 +96,7 @@ def _joint_price(ladders, prices, clusters, one, other, most):
         if code != goal:
             return np.inf
         total += prices.price[prices.start[j, level] + code]
+        # Prices are not negative: what is too dear by some attributes is too dear by all.
         if total > most:
             break
     return total
@@ -130,13 +170,7 @@ def _nearest(ladders, prices, clusters, one):
 
 
 def single_clusters(rows: Rows, ladders: Ladders, lowest: NDArray[np.int64], spare: int = 0) -> Clusters:
-    """Return each row as a cluster of its own at the lowest levels, and empty ones after them.
-
-    Raises
-    ------
-    ValueError
-        A level does not exist.
-    """
+    """Return each row as a cluster of its own at the lowest levels, and empty ones after them."""
     if lowest.shape != ladders.heights.shape or np.any(lowest < 0) or np.any(lowest >= ladders.heights):
         raise ValueError(f"levels must be one per attribute, each below {ladders.heights.tolist()}")
     n_rows = rows.records.shape[0]
@@ -164,11 +198,6 @@ def grow(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int
     owner : (n_rows,) int64, cluster of each row, -1 where it is free; changed in place
     one : number of the cluster in the pool, beyond the rows
     least : records wanted
-
-    Raises
-    ------
-    ValueError
-        There is no such cluster, or it is a row.
     """
     _checked(pool, one)
     if one < owner.shape[0]:
@@ -177,36 +206,89 @@ def grow(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int
 
 
 def furthest(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int) -> int:
-    """Return the free row that costs most together with row ``one``, the first of equal ones; -1 if none is free.
-
-    Raises
-    ------
-    ValueError
-        There is no such row.
-    """
+    """Return the free row that costs most together with row ``one``, the first of equal ones; -1 if none is free."""
     _checked(pool, one, *([owner.shape[0] - 1] if owner.shape[0] else []))
     return int(_furthest(ladders, prices, pool, owner, one))
 
 
 def nearest(ladders: Ladders, prices: Prices, clusters: Clusters, one: int) -> int:
-    """Return the cluster whose joining with ``one`` adds least to the loss of their records; -1 if none may be joined.
-
-    Raises
-    ------
-    ValueError
-        There is no such cluster.
-    """
+    """Return the cluster that adds least to the loss when it joins ``one``; -1 if none may be joined."""
     _checked(clusters, one)
     return int(_nearest(ladders, prices, clusters, one))
 
 
 def join(ladders: Ladders, clusters: Clusters, one: int, other: int) -> None:
-    """Raise the labels of a cluster until they cover another one, and add its records; the other is left as it is.
-
-    Raises
-    ------
-    ValueError
-        There is no such cluster.
-    """
+    """Raise the labels of a cluster until they cover another one, and add its records; the other is left as it is."""
     _checked(clusters, one, other)
     _join(ladders, clusters, one, other)
+
+
+class Classes(NamedTuple):
+    """Classes of a table, each by its first row.
+
+    codes : (n_attributes, n_levels, n) int64, label of the row at each level; levels beyond the top repeat it
+    costs : (n_attributes, n_levels, n) float64, loss of that label, in [0, 1]
+    levels : (n_attributes, n) int64, level of each class now
+    sizes : (n,) int64, records
+    is_there : (n,) bool, whether the class was not merged into another
+    """
+
+    codes: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    levels: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    is_there: NDArray[np.bool_]
+
+
+@inner
+def _common_level(classes, attribute, one, other):
+    """The lowest level, not below that of either class, at which both have one label."""
+    level = max(classes.levels[attribute, one], classes.levels[attribute, other])
+    while classes.codes[attribute, level, one] != classes.codes[attribute, level, other]:
+        level += 1
+    return level
+
+
+@jit
+def _prices(classes, one, weights, highest, prices):
+    for other in range(classes.sizes.shape[0]):
+        prices[other] = np.inf
+        if other == one or not classes.is_there[other]:
+            continue
+        price = 0.0
+        for j in range(weights.shape[0]):
+            level = _common_level(classes, j, one, other)
+            if level > highest[j]:
+                price = np.inf
+                break
+            mine = classes.costs[j, level, one] - classes.costs[j, classes.levels[j, one], one]
+            theirs = classes.costs[j, level, one] - classes.costs[j, classes.levels[j, other], other]
+            price += weights[j] * (mine * classes.sizes[one] + theirs * classes.sizes[other])
+        prices[other] = price
+
+
+def merge_prices(
+    classes: Classes, one: int, weights: NDArray[np.float64], highest: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return what merging a class with each other one adds to the weighted loss of records.
+
+    Parameters
+    ----------
+    weights, highest : (n_attributes,) weight, and highest level allowed
+
+    Returns
+    -------
+    prices : (n,) float64; infinite where classes are gone or may not be merged
+    """
+    attributes, _, n = classes.codes.shape
+    if classes.costs.shape != classes.codes.shape or classes.levels.shape != (attributes, n):
+        raise ValueError("codes, costs and levels must have the same attributes and classes")
+    if not (classes.sizes.shape == classes.is_there.shape == (n,)) or not 0 <= one < n:
+        raise ValueError("sizes and is_there must have one entry a class, and the class be one of them")
+    if weights.shape != (attributes,) or highest.shape != (attributes,):
+        raise ValueError("weights and highest must have one entry an attribute")
+    if n and np.any(classes.codes[:, -1] != classes.codes[:, -1, :1]):
+        raise ValueError("all classes must have one label at the last level")
+    prices = np.empty(n, dtype=np.float64)
+    _prices(classes, one, weights, highest, prices)
+    return prices

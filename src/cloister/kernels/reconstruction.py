@@ -1,7 +1,7 @@
 """Putting the pieces of a release together at random: which row each subrecord and each code goes to.
 
 Rows stand by cluster, the clusters in an order in which those of a joint cluster are neighbours. Random numbers come
-from a counter that the caller starts (splitmix64), so the same start gives the same rows.
+from a counter that the caller starts, so the same start gives the same rows.
 """
 
 from typing import NamedTuple
@@ -9,14 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
-
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
-SHIFT_30 = np.uint64(30)
-SHIFT_27 = np.uint64(27)
-SHIFT_31 = np.uint64(31)
+from ._jit import inner, jit
+from .words import GOLDEN, scrambled
 
 ONE_ROW, BELOW_K, ANY_NUMBER = 0, 1, 2
 """How many rows a code of an item chunk goes to: one, up to k - 1, or up to all of the cluster's."""
@@ -25,8 +19,6 @@ ONE_ROW, BELOW_K, ANY_NUMBER = 0, 1, 2
 class Rows(NamedTuple):
     """Rows by position of the cluster, and what each holds so far.
 
-    Attributes
-    ----------
     starts : (n_clusters + 1,) int64, first row of the cluster at each position
     filled : (n_rows,) int32, subrecords and codes in each row
     stamp : (n_rows,) int64, the last chunk that used each row
@@ -55,17 +47,14 @@ class Items(NamedTuple):
     continues: NDArray[np.bool_]
 
 
-@jit
+@inner
 def _draw(counter, below):
     """A number from 0 to below - 1."""
-    counter[0] += STEP
-    word = counter[0]
-    word = (word ^ (word >> SHIFT_30)) * MIX_1
-    word = (word ^ (word >> SHIFT_27)) * MIX_2
-    return np.int64((word ^ (word >> SHIFT_31)) % np.uint64(below))
+    counter[0] += GOLDEN
+    return np.int64(scrambled(counter[0]) % np.uint64(below))
 
 
-@jit
+@inner
 def _shuffle(values, n, wanted, counter):
     """Bring a random choice of ``wanted`` of the first n values to the front."""
     for i in range(min(wanted, n - 1)):
@@ -105,7 +94,7 @@ def _fill_bare(rows, chunk_starts, subrecord_starts, has_items, row_of):
                 row_of[s] = empty
 
 
-@jit
+@inner
 def _free_before(rows, shared, chunk):
     """For each position that holds the chunk's code elsewhere, the free rows before it; at the end, all free rows."""
     begin = shared.held_starts[chunk]
@@ -120,7 +109,7 @@ def _free_before(rows, shared, chunk):
     return free
 
 
-@jit
+@inner
 def _free_row(rows, shared, chunk, free, number):
     """The row with the given number among the free ones."""
     held = np.searchsorted(free[:-1], number + 1)
@@ -147,6 +136,7 @@ def _place_shared(rows, shared, row_of, counter):
             _shuffle(choice, available, n, counter)
         for i in range(n):
             row = _free_row(rows, shared, chunk, free, choice[i] if dense else _draw(counter, available))
+            # Rows must differ within a chunk. Drawing again is quick here: at least half of the free rows are unused.
             while rows.stamp[row] == chunk:
                 row = _free_row(rows, shared, chunk, free, _draw(counter, available))
             rows.stamp[row] = chunk
@@ -155,7 +145,7 @@ def _place_shared(rows, shared, row_of, counter):
     return True
 
 
-@jit
+@inner
 def _number_of_rows(size, before, k, support, counter):
     """On how many rows a code goes, at most on as many as the occurrence before it."""
     if support == ONE_ROW:
@@ -190,6 +180,7 @@ def _place_items(rows, items, k, support, counter, row_of, code_of):
             for i in range(n):
                 row = first + choice[(begin + i) % size]
                 rows.filled[row] += 1
+                # The first of two equal runs only counts, with no room to write.
                 if found < row_of.shape[0]:
                     row_of[found] = row
                     code_of[found] = items.codes[at]
@@ -198,7 +189,7 @@ def _place_items(rows, items, k, support, counter, row_of, code_of):
     return found
 
 
-@jit
+@inner
 def _place_spare(rows, items, position, counter, row_of, code_of, found):
     """Give rows that are still empty some code of the item chunk."""
     begin = items.starts[position]
@@ -263,13 +254,7 @@ def place_records(
 
 
 def place_shared(rows: Rows, shared: Shared, counter: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Rows of the subrecords of shared chunks.
-
-    Raises
-    ------
-    ValueError
-        A chunk has more subrecords than rows that may hold them.
-    """
+    """Rows of the subrecords of shared chunks."""
     row_of = np.empty(int(shared.starts[-1]), dtype=np.int64)
     if not _place_shared(rows, shared, row_of, counter):
         raise ValueError("a shared chunk has more subrecords than there are rows for them")

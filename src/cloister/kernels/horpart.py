@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import jit
+from ._jit import inner, jit
 
 
 class Records(NamedTuple):
@@ -27,8 +27,6 @@ class Records(NamedTuple):
 class Split(NamedTuple):
     """Parts of a horizontal partitioning, in the order of the split tree.
 
-    Attributes
-    ----------
     order : (n_records,) int32, the record at each place
     starts : (n_parts + 1,) int64, the place at which each part begins
     depths : (n_parts - 1,) int32, depth of the split between each part and the next, -1 between classes; they determine
@@ -51,7 +49,7 @@ class Bench(NamedTuple):
     moved: NDArray[np.int32]
 
 
-@jit
+@inner
 def _take_stock(records, bench, order, low, high):
     """Count the codes of a frame and list the places of each; return how many codes are present."""
     found = 0
@@ -77,7 +75,7 @@ def _take_stock(records, bench, order, low, high):
     return found
 
 
-@jit
+@inner
 def _choose(records, bench, found, left, k, constraint):
     """Code to split the ``left`` records on: of the constraint, of any, or any; the most frequent; -1 for none."""
     best = -1
@@ -99,7 +97,7 @@ def _choose(records, bench, found, left, k, constraint):
     return best
 
 
-@jit
+@inner
 def _peel(records, bench, order, code, end, link):
     """Take the records with a code out of a frame, as its next link; return how many they are."""
     peeled = 0
@@ -113,7 +111,7 @@ def _peel(records, bench, order, code, end, link):
     return peeled
 
 
-@jit
+@inner
 def _regroup(bench, order, low, high, begins, links):
     """Bring the records of a frame into the order of its links, ``begins`` being where each begins."""
     for place in range(low, high):
@@ -124,7 +122,7 @@ def _regroup(bench, order, low, high, begins, links):
         order[place] = bench.moved[place]
 
 
-@jit
+@inner
 def _extended(array, wanted):
     """The array, twice as long if it is shorter than wanted."""
     if wanted < array.shape[0]:
@@ -134,7 +132,7 @@ def _extended(array, wanted):
     return longer
 
 
-@jit
+@inner
 def _whole_classes(class_starts, limit):
     """The stack of work at the beginning: the classes that are to be split; and how many they are."""
     stack = np.zeros((64 + class_starts.shape[0], 4), dtype=np.int64)
@@ -175,7 +173,9 @@ def _split(records, bench, order, class_starts, border, k, limit):
             for j in range(found):
                 if bench.present[j] == code:
                     end = ends[j]
+            # Peeling changes counts, so that the list of a code ends where it ended before.
             at += _peel(records, bench, order, code, end, links)
+            # What is left has not the code that was split on, and goes on without its constraint.
             constraint = -1
             links += 1
         begins[links] = at
@@ -187,7 +187,7 @@ def _split(records, bench, order, class_starts, border, k, limit):
         _regroup(bench, order, low, high, begins, links)
 
 
-@jit
+@inner
 def _descend(records, border, frame, begins, codes, links, stack, waiting):
     """Note the borders of a frame's links, and put those that are still large on the stack."""
     depth, limit = frame
@@ -226,11 +226,6 @@ def split_records(records: Records, k: int, limit: int, classes: NDArray[np.int6
     limit : parts of fewer records are not split
     classes : (n_records,) class of each record, numbered from 0, all of which occur; no part has records of two, and
         parts stand by class. None: all records are one class
-
-    Raises
-    ------
-    ValueError
-        The arrays do not fit together.
     """
     n_codes = _checked(records)
     n = records.offsets.size - 1
@@ -263,3 +258,77 @@ def _by_class(classes: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int
         raise ValueError("every class must have records")
     order = np.argsort(classes, kind="stable").astype(np.int32)
     return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+class Tree(NamedTuple):
+    """Inner nodes of a binary forest over parts; node i stands between part i and part i + 1.
+
+    depth : (n_nodes,) int32, depth of each node; -1 where the parts on its sides are in different trees
+    low, high : (n_nodes,) int32, first and last part below each node
+    highest : (n_steps, n_nodes) int32, the node of least depth among 2**step nodes from each on
+    """
+
+    depth: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    highest: NDArray[np.int32]
+
+
+@jit
+def _spans(depth, low, high):
+    """First and last part below each node: it reaches as far as nodes are deeper."""
+    n = depth.shape[0]
+    stack = np.empty(n, dtype=np.int64)
+    waiting = 0
+    for node in range(n):
+        low[node] = node
+        # Depths on the stack rise: a node ends the reach of all deeper ones before it.
+        while waiting > 0 and depth[stack[waiting - 1]] > depth[node]:
+            waiting -= 1
+            high[stack[waiting]] = node
+            low[node] = low[stack[waiting]]
+        stack[waiting] = node
+        waiting += 1
+    for i in range(waiting):
+        high[stack[i]] = n
+
+
+@jit
+def _fill_highest(depth, highest):
+    """Fill the table of least depths, each step from the one before."""
+    n = depth.shape[0]
+    for node in range(n):
+        highest[0, node] = node
+    for step in range(1, highest.shape[0]):
+        half = 1 << (step - 1)
+        for node in range(n):
+            highest[step, node] = highest[step - 1, node]
+            if node + half < n:
+                other = highest[step - 1, node + half]
+                if depth[other] < depth[highest[step, node]]:
+                    highest[step, node] = other
+
+
+@inner
+def _meeting(tree, part, other):
+    """The lowest node above two parts, ``part`` standing before ``other``."""
+    step = 0
+    while (2 << step) <= other - part:
+        step += 1
+    left = tree.highest[step, part]
+    right = tree.highest[step, other - (1 << step)]
+    return left if tree.depth[left] <= tree.depth[right] else right
+
+
+def make_tree(depth: NDArray[np.int32]) -> Tree:
+    """Make a tree of the depths of its nodes in their order."""
+    depth = np.ascontiguousarray(depth, dtype=np.int32)
+    n = depth.size
+    low, high = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    _spans(depth, low, high)
+    steps = max(1, int(n).bit_length())
+    highest = np.empty((steps, n), dtype=np.int32)
+    _fill_highest(depth, highest)
+    if np.any((depth[1:] == depth[:-1]) & (depth[1:] >= 0)):
+        raise ValueError("neighbouring nodes must differ in depth")
+    return Tree(depth, low, high, highest)

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import jit
-from .chunking import ITEM_CHUNK, KEPT_BACK
-from .joining import LEVEL, Fixed, Pieces, Pool
+from .horpart import Records, Split
 from .parts import Entries
-from .splitting import Records, Split
+from .shared_chunks import LEVEL, Fixed, Pieces, Pool
+from .verpart import ITEM_CHUNK, KEPT_BACK
 
 SHARED = -4
 """Place of a code that went to a shared chunk."""
