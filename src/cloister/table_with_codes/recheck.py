@@ -78,11 +78,6 @@ def recheck_with_codes(
     original : the table it was made from, codes and all; of codes it is checked class by class whether the original
         is a data set that the clusters may stand for, as far as counts of single codes tell
     missing : texts in the original that stand for a missing code
-
-    Raises
-    ------
-    InputError
-        What is expected of the release, or given of its original, does not fit it.
     """
     failures = check_files(folder, manifest)
     try:

@@ -93,11 +93,6 @@ def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss:
     ----------
     rows : distinct rows at level 0, with how many records have each
     weights : (n_attributes,) positive
-
-    Raises
-    ------
-    InputError
-        A domain is too large to add up.
     """
     n_records = int(rows.records.sum())
     n_levels = max(len(c.codes) for c in coded)

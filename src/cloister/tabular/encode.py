@@ -32,11 +32,6 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     ----------
     frame : one row a patient; or their tally
     file : name of the source, for messages
-
-    Raises
-    ------
-    InputError
-        Columns, roles, values or settings do not fit together.
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
@@ -55,11 +50,6 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     Parameters
     ----------
     frame : the quasi-identifiers and sensitive columns at least
-
-    Raises
-    ------
-    InputError
-        Values or settings do not fit together.
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
     texts = {column: as_text(frame[column]) for column in columns}
@@ -88,13 +78,7 @@ class IdCounts:
 
 
 def check_ids(counts: IdCounts, column: str, file: str) -> None:
-    """Refuse a table that has several rows of a patient, or some of nobody.
-
-    Raises
-    ------
-    InputError
-        Ids repeat, or records have none.
-    """
+    """Refuse a table that has several rows of a patient, or some of nobody."""
     if counts.missing:
         raise InputError(
             f"Column {column!r} identifies patients, but {counts.missing} records of {file} have none.",
@@ -173,13 +157,7 @@ def _judged(problem: SearchProblem, judge: Judge, coded: Mapping[str, Coded], re
 
 
 def _coded(ladder: Ladder, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]) -> Coded:
-    """Number the labels of a column; those of population tables as well.
-
-    Raises
-    ------
-    InputError
-        A population has values that the hierarchy does not cover.
-    """
+    """Number the labels of a column; those of population tables as well."""
     if not populations:
         return Coded(ladder, ladder)
     hierarchy = request.quasi_identifiers[ladder.column].hierarchy

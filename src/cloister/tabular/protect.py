@@ -33,11 +33,6 @@ def protect(
     Parameters
     ----------
     codes : of all records, where classes are to be merged for their sake
-
-    Raises
-    ------
-    NoSafeRelease
-        The rules cannot be satisfied within the suppression limit, or rows of ``*`` would tell a small number.
     """
     for column in request.microaggregate:
         check_numbers(as_text(table.frame[column]))
@@ -57,13 +52,7 @@ def protect(
 
 
 def _check_alike(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> None:
-    """Refuse classes that came to look alike by averaging and violate the rules together.
-
-    Raises
-    ------
-    NoSafeRelease
-        There are some.
-    """
+    """Refuse classes that came to look alike by averaging and violate the rules together."""
     if not is_safe(table, shown, originals):
         raise NoSafeRelease(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "

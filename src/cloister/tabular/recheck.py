@@ -62,11 +62,6 @@ def recheck_table(
     Parameters
     ----------
     counted : gives the tally of a protected table that is in a database
-
-    Raises
-    ------
-    InputError
-        What is expected of the release, or given of its original, does not fit it.
     """
     failures = check_files(folder, manifest)
     try:
@@ -121,13 +116,7 @@ def is_complete(folder: Path, stated: TableManifest) -> bool:
 
 
 def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
-    """Return the records of the data file; runs of them where there are many.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    """
+    """Return the records of the data file; runs of them where there are many."""
     path = folder / (stated.data_file or "")
     delimiter, promise = delimiter_of(path, stated), promise_of(stated)
     if is_large(path):
@@ -238,13 +227,7 @@ def codebook_failures(folder: Path, expected: pl.DataFrame, stated: TableManifes
 
 
 def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
-    """Return a table as that which a release was made from, its hierarchies bound to its values.
-
-    Raises
-    ------
-    InputError
-        It lacks a column, or a hierarchy is missing or does not cover it.
-    """
+    """Return a table as that which a release was made from, its hierarchies bound to its values."""
     promise = promise_of(stated)
     check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
     groups = {}

@@ -81,13 +81,7 @@ BY_COLUMN: dict[str, tuple[Kind, str]] = {
 
 
 def check_kinds(settings: Mapping[str, Any]) -> None:
-    """Refuse settings of a kind that they cannot have; what they say is not judged here.
-
-    Raises
-    ------
-    InputError
-        A text stands where a list is asked for, a class in place of an object, or the like.
-    """
+    """Refuse settings of a kind that they cannot have; what they say is not judged here."""
     for name, value in settings.items():
         if name in SINGLE and not SINGLE[name][0](value):
             raise _refused(name, SINGLE[name][1], value)

@@ -26,13 +26,7 @@ def available_cores() -> int:
 
 
 def suppression_share(share: float | str | Decimal) -> Decimal:
-    """Return a suppression limit as an exact decimal.
-
-    Raises
-    ------
-    InputError
-        It is not a share in [0, 1].
-    """
+    """Return a suppression limit as an exact decimal."""
     try:
         exact = Decimal(str(share))
     except ArithmeticError:
@@ -57,11 +51,6 @@ def requested(told: Mapping[str, Any]) -> TableRequest:
     Parameters
     ----------
     told : as Python or a job has them, quasi-identifiers and rules looked up
-
-    Raises
-    ------
-    InputError
-        One is not what it may be.
     """
     given = {one.name: told[one.name] for one in fields(TableRequest) if one.name in told}
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep")}

@@ -23,13 +23,7 @@ def in_sample(rule: PrivacyRule, n_records: int) -> PrivacyRule:
 
 
 def population_frame(rule: PrivacyRule) -> pl.DataFrame:
-    """Return the population table of a rule.
-
-    Raises
-    ------
-    InputError
-        It was never given.
-    """
+    """Return the population table of a rule."""
     population: Any = getattr(rule, "population", None)
     if population is None:
         raise InputError(f"The rule {rule.words()} compares with a population table, but none was given.")
@@ -37,13 +31,7 @@ def population_frame(rule: PrivacyRule) -> pl.DataFrame:
 
 
 def population_texts(rule: PrivacyRule, columns: Sequence[str]) -> dict[str, pl.Series]:
-    """Return the quasi-identifiers of the population of a rule, as text.
-
-    Raises
-    ------
-    InputError
-        A quasi-identifier is not among its columns.
-    """
+    """Return the quasi-identifiers of the population of a rule, as text."""
     frame = population_frame(rule)
     absent = [column for column in columns if column not in frame.columns]
     if absent:

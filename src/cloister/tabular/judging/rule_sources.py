@@ -23,11 +23,6 @@ def read_rule(
     ----------
     missing_as : how hierarchy files write a missing value
     missing, encoding, delimiter : how population tables are read, as the table itself
-
-    Raises
-    ------
-    InputError
-        The rule is not written as rules are, or what it names cannot be read.
     """
     rule: Any = parse_rule(text)
     source = getattr(rule, "source", None)

@@ -60,11 +60,6 @@ def choose(
     ----------
     codes : of all records, where classes are to be merged
 
-    Raises
-    ------
-    NoSafeRelease
-        The rules cannot be satisfied within the suppression limit.
-
     References
     ----------
     Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
@@ -173,13 +168,7 @@ def choose_policy(problem: SearchProblem, request: TableRequest, report: Report 
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
-    """Refuse a policy that is none of the lattice.
-
-    Raises
-    ------
-    InputError
-        A quasi-identifier is not named, something else is, or a hierarchy has no such level.
-    """
+    """Refuse a policy that is none of the lattice."""
     unknown = sorted(set(levels) - set(problem.names))
     absent = sorted(set(problem.names) - set(levels))
     if unknown or absent:

@@ -37,11 +37,6 @@ def mondrian(recoding: Recoding) -> Partition:
     of different classes exclude each other (an age of [40-44] stands beside [40-49], and the latter may hold a patient
     of 42). Cost: rows x attributes x depth of the tree.
 
-    Raises
-    ------
-    NoSafeRelease
-        Not even the coarsest classes satisfy the rules.
-
     References
     ----------
     LeFevre, DeWitt, Ramakrishnan (2006), "Mondrian multidimensional k-anonymity". Deviations: a split follows the

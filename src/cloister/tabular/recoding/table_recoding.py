@@ -165,13 +165,7 @@ class Recoding:
         return np.bincount(codes, self.problem.task.rows.records).astype(np.int64)[codes]
 
     def check(self, partition: Partition) -> None:
-        """Refuse a partition that breaks its own terms.
-
-        Raises
-        ------
-        InternalError
-            A level is not allowed, or members of a class do not share its label.
-        """
+        """Refuse a partition that breaks its own terms."""
         rows = np.flatnonzero(partition.is_released)
         classes = partition.class_of_row[rows]
         used = partition.levels[np.unique(classes)]

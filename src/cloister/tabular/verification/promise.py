@@ -79,13 +79,7 @@ class Population:
 
 
 def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Ladder]:
-    """Return the ladder of each of these columns, bound to the values of a table.
-
-    Raises
-    ------
-    InputError
-        A hierarchy does not cover a value.
-    """
+    """Return the ladder of each of these columns, bound to the values of a table."""
     return {
         column: hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
         for column, hierarchy in hierarchies.items()

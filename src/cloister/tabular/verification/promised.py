@@ -41,13 +41,7 @@ def promise_for(table: EncodedTable, protected: ProtectedTable, request: TableRe
 
 
 def original_of(table: EncodedTable, request: TableRequest) -> Original:
-    """Return the table as read, and the ladders that it and the values that rules group are generalized by.
-
-    Raises
-    ------
-    InputError
-        Different hierarchies of a column have one name, so that a recipient could not tell which is meant.
-    """
+    """Return the table as read, and the ladders that it and the values that rules group are generalized by."""
     groups: dict[tuple[str, str], Ladder] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:
@@ -62,13 +56,7 @@ def original_of(table: EncodedTable, request: TableRequest) -> Original:
 
 
 def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Population]:
-    """Return the population tables that rules compare with, by the name that the rules call them.
-
-    Raises
-    ------
-    InputError
-        Different tables have one name.
-    """
+    """Return the population tables that rules compare with, by the name that the rules call them."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.ladders}
     found: dict[str, Population] = {}
     for rule in request.rules:
