@@ -24,7 +24,6 @@ from cloister.io import as_text
 from cloister.release_folder import CLUSTERS, check_files
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
-from cloister.tabular.codebook import codebook
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import (
     Expectation,
@@ -37,6 +36,7 @@ from cloister.tabular.recheck import (
     shown_of_release,
     source_of,
 )
+from cloister.tabular.shown import codebook
 from cloister.tabular.verify import generalized
 
 from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes, patients_of

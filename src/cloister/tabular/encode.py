@@ -18,9 +18,8 @@ from cloister.utility import IYENGAR, AttributeLoss
 
 from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .judging.evaluate import PolicyEvaluator
-from .judging.judge import Judge
-from .judging.population import has_population, in_sample, population_texts
+from .judging.judge import Judge, PolicyEvaluator
+from .judging.rule_sources import has_population, in_sample, population_texts
 from .judging.sensitive import Numbering
 from .roles import resolve_roles, unique_share_in
 

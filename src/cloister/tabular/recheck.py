@@ -16,11 +16,10 @@ from cloister.release_folder import CODEBOOK, check_files, read_data
 from cloister.report_figures import Shown, report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
 from .facts import class_sizes, facts_of
 from .manifest import TableManifest, promise_of
 from .roles import check_columns
-from .shown import shown_of_records
+from .shown import codebook, shown_of_records
 from .verification.promise import Original, Population, Promise, bound_ladders
 from .verify import OTHERS_AS_RECORDED, released_texts, verify
 from .verify_figures import differing_losses

@@ -14,8 +14,7 @@ from cloister.hierarchy import ROOT, Ladder
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
-from .verification.classes import COUNT, Classes, Reference, natural_order
-from .verification.promise import Description, Original, Population, Promise
+from .verification.promise import COUNT, Classes, Description, Original, Population, Promise, Reference, natural_order
 from .verification.recodings import by_labels, not_compared, record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 

@@ -15,7 +15,7 @@ from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
 from ..coding import costs_of
-from ..judging.evaluate import PolicyEvaluator
+from ..judging.judge import PolicyEvaluator
 from .partition import Partition
 from .table_recoding import Recoding
 

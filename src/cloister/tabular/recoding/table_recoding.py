@@ -14,8 +14,7 @@ from cloister.utility import AttributeLoss, Generalized, Loss
 from ..coding import Coded
 from ..data import EncodedTable, TableRequest
 from ..judging.judge import Judge
-from .labels import numbered_labels
-from .partition import SUPPRESSED, Partition, Released, classes_of
+from .partition import SUPPRESSED, Partition, Released, classes_of, numbered_labels
 
 
 class Recoding:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import Ladder
 
-from .classes import COUNT, Classes
-from .promise import Original, Promise
+from .promise import COUNT, Classes, Original, Promise
 
 ROUNDING = Fraction(1, 200)
 """How far an average may be from the exact one: half of a hundredth."""
