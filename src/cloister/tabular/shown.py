@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from cloister.hierarchy import ROOT, Ladder
+from cloister.hierarchy import ROOT
 from cloister.io import as_text, records_of, table_columns, with_records_of
 from cloister.report_figures import Counted, Counts, Shown, label_counts
 
@@ -29,13 +29,10 @@ def shown_of(
     released = protected.frame.filter(protected.originals.is_not_null())
     skipped = {without, *request.microaggregate}
     shown = shown_of_records(released, list(table.ladders), skipped, request.k, {request.numbered_id, without})
-    columns = tuple(
-        replace(column, before=partial(_before, table, protected, column.column)) for column in shown.columns
-    )
-    has_before = request.has_one_policy and not request.microaggregate
-    return replace(
-        shown, columns=columns if has_before else shown.columns, sizes_before=lambda: _sizes_as_recorded(table)
-    )
+    columns = shown.columns
+    if request.has_one_policy and not request.microaggregate:
+        columns = tuple(replace(one, before=partial(_before, table, protected, one.column)) for one in columns)
+    return replace(shown, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.ladders)))
 
 
 def shown_of_records(
@@ -68,27 +65,17 @@ def shown_of_records(
 def _before(table: EncodedTable, protected: ProtectedTable, column: str) -> Counts:
     """Labels of all records at the released level."""
     (level,) = protected.levels[column]
-    return labelled(_counts(table.frame, column), table.ladders[column], level)
+    ladder = table.ladders[column]
+    label_of: Mapping[str | None, str | None] = dict(zip(ladder.values, ladder.labels[level], strict=True))
+    found: dict[str | None, int] = {}
+    for value, count in _counts(table.frame, column).items():
+        found[label_of[value]] = found.get(label_of[value], 0) + count
+    return found
 
 
 def _counts(frame: pl.DataFrame, column: str) -> Counts:
     """How many records have each text of a column."""
     return label_counts(as_text(frame[column]), records_of(frame))
-
-
-def labelled(counts: Counts, ladder: Ladder, level: int) -> dict[str | None, int]:
-    """Return how many have each label of a level, from how many have each value."""
-    label_of: Mapping[str | None, str | None] = dict(zip(ladder.values, ladder.labels[level], strict=True))
-    found: dict[str | None, int] = {}
-    for value, count in counts.items():
-        label = label_of[value]
-        found[label] = found.get(label, 0) + count
-    return found
-
-
-def _sizes_as_recorded(table: EncodedTable) -> pl.Series:
-    texts = pl.DataFrame([as_text(table.frame[column]).alias(column) for column in table.ladders])
-    return class_sizes(with_records_of(texts, table.frame), list(table.ladders))
 
 
 Row = tuple[str, str, str | None, str | None, str | None, str]

@@ -68,7 +68,10 @@ def verify(
     _check_counts(shown, promise, checks)
     if not shown.height:
         return _verdict(checks, original)
-    source = None if original is None else _original_by_place(original, places)
+    source = None
+    if original is not None:
+        ladders = _ladders_by_place(original.ladders, places)
+        source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
     reference = _reference(n_records(shown), promise, places, original, source, populations or {})
     classes = Classes(shown, list(promise.levels), places)
     _check_rules(classes, promise, reference, checks, every_rule=every_rule)
@@ -125,11 +128,6 @@ def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
         averaged={places[column]: how for column, how in promise.averaged.items()},
         id=None if promise.id is None else places[promise.id],
     )
-
-
-def _original_by_place(original: Original, places: Mapping[str, str]) -> Original:
-    ladders = _ladders_by_place(original.ladders, places)
-    return Original(_placed(original.frame, places), ladders, original.groups, original.records)
 
 
 def _ladders_by_place(ladders: Mapping[str, Ladder], places: Mapping[str, str]) -> dict[str, Ladder]:

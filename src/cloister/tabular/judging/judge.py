@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -69,15 +69,11 @@ class Judge:
         for rule in (*self._size_rules, *self._class_rules):
             is_kept &= rule.holds(classes)
         if self._table_rules:
-            self._leave_out_smallest(grouping, levels, is_kept)
+            ordered = self._smallest_first(grouping, levels, np.flatnonzero(is_kept))
+            is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
         if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
             is_kept[:] = False
         return is_kept
-
-    def _leave_out_smallest(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> None:
-        """Suppress the smallest classes until every rule about the table holds."""
-        ordered = self._smallest_first(grouping, levels, np.flatnonzero(is_kept))
-        is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
 
     def _smallest_first(
         self, grouping: Grouping, levels: Sequence[int], classes: NDArray[np.int64]
@@ -274,7 +270,10 @@ class PolicyEvaluator:
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
         if isinstance(self._loss, AttributeLoss):
-            losses = self._attribute_losses(levels, is_kept[grouping.labels], suppressed)
+            task = self._task
+            at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
+            lost = leaves_lost(task.rows, task.ladders, task.costs, at, kept)
+            losses = attribute_losses(task, lost.tolist(), suppressed)
             loss = self._aggregate(losses)
             bound = self._aggregate(self._task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
@@ -288,13 +287,6 @@ class PolicyEvaluator:
     def _group(self, levels: Sequence[int]) -> Grouping:
         return group(self._task.rows, self._task.ladders, np.array(levels, dtype=np.int64))
 
-    def _attribute_losses(
-        self, levels: Sequence[int], is_kept_row: NDArray[np.bool_], suppressed: int
-    ) -> tuple[float, ...]:
-        task = self._task
-        lost = leaves_lost(task.rows, task.ladders, task.costs, np.array(levels, dtype=np.int64), is_kept_row)
-        return attribute_losses(task, lost.tolist(), suppressed)
-
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
         rows = self._task.rows
         return Generalized(
@@ -302,16 +294,12 @@ class PolicyEvaluator:
             is_kept=is_kept,
             records=rows.records,
             is_kept_row=is_kept[grouping.labels],
-            domains=self._domains,
+            domains=np.array([c.ladder.n_leaves for c in self._coded], dtype=np.int64),
             weights=self._weights,
             log_leaves=lambda: self._of_rows(self._log_leaves, levels),
             log_label_records=lambda: self._of_rows(self._log_records, levels),
             log_value_records=lambda: self._of_rows(self._log_records, [0] * len(levels)),
         )
-
-    @cached_property
-    def _domains(self) -> NDArray[np.int64]:
-        return np.array([c.ladder.n_leaves for c in self._coded], dtype=np.int64)
 
     def _of_rows(self, of_codes: Callable[[int, int], Logarithms], levels: Sequence[int]) -> Logarithms:
         """What each attribute's code at level 0 stands for, by row."""
