@@ -10,7 +10,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import as_text, n_records, table_columns, without_formulas
+from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
 from cloister.release_folder import CODEBOOK, check_files, read_data
 from cloister.report_figures import Shown, report_failures
@@ -21,7 +21,7 @@ from .manifest import TableManifest, promise_of
 from .roles import check_columns
 from .shown import codebook, shown_of_records
 from .verification.promise import Original, Population, Promise, bound_ladders
-from .verify import OTHERS_AS_RECORDED, released_texts, verify
+from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 from .verify_figures import differing_losses
 
 
@@ -288,15 +288,8 @@ def _ladders_of_released(
         return source.ladders
     if promise.recoded or promise.averaged or tuple(table_columns(frame)) != promise.columns:
         return None
-    labels = []
-    for column, level in promise.levels.items():
-        ladder = source.ladders[column]
-        rung = pl.DataFrame(
-            {column: ladder.values, "label": ladder.labels[level]}, schema={column: pl.String, "label": pl.String}
-        )
-        values = as_text(source.frame[column]).alias(column).to_frame()
-        labels.append(values.join(rung, column, "left", nulls_equal=True, maintain_order="left")["label"].alias(column))
+    texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in promise.levels])
+    every = generalized(texts, source.ladders, promise.levels).with_row_index(RECORDS)
     classes = released_texts(frame, promise).select(list(promise.levels)).unique()
-    every = pl.DataFrame(labels).with_row_index("record")
-    rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)["record"]
+    rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)[RECORDS]
     return _ladders(source.frame[rows.sort()], stated, hierarchies)

@@ -147,6 +147,10 @@ def parse_ids(text: str) -> Ids:
 Kind = Callable[[Any], bool]
 
 
+def _or_none(kind: Kind) -> Kind:
+    return lambda value: value is None or kind(value)
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -183,15 +187,15 @@ PLAIN: dict[Any, tuple[Kind, str]] = {bool: (_is_switch, "True or False"), str: 
 SINGLE: dict[str, tuple[Kind, str]] = {
     **{one.name: PLAIN[one.kind] for one in settings_of(TableSettings) if one.kind in PLAIN},
     "loss": (_is_text, "a text"),
-    "search": (lambda value: value is None or _is_text(value), "a text"),
-    "id": (lambda value: value is None or _is_text(value), "a text, the name of a column"),
-    "codes": (lambda value: value is None or _is_text(value), "a text, the name of a column"),
+    "search": (_or_none(_is_text), "a text"),
+    "id": (_or_none(_is_text), "a text, the name of a column"),
+    "codes": (_or_none(_is_text), "a text, the name of a column"),
     "m": (_is_whole, "a whole number"),
-    "max_cluster_size": (lambda value: value is None or _is_whole(value), "a whole number"),
-    "merge_bound": (lambda value: value is None or _is_number(value), "a number from 0 to 1"),
+    "max_cluster_size": (_or_none(_is_whole), "a whole number"),
+    "merge_bound": (_or_none(_is_number), "a number from 0 to 1"),
     "id_key": (lambda value: value is None or isinstance(value, bytes), "bytes, at least 32 of them"),
-    "time_limit": (lambda value: value is None or _is_number(value), "a number of seconds"),
-    "threads": (lambda value: value is None or _is_whole(value), "a whole number"),
+    "time_limit": (_or_none(_is_number), "a number of seconds"),
+    "threads": (_or_none(_is_whole), "a whole number"),
     "seed": (_is_whole, "a whole number"),
 }
 """Settings of one value."""

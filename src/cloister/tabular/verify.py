@@ -15,7 +15,7 @@ from cloister.io import RECORDS, as_text, first_records, n_records, records_of, 
 from cloister.results import Verdict
 
 from .verification.promise import COUNT, Classes, Description, Original, Population, Promise, Reference, natural_order
-from .verification.recodings import by_labels, not_compared, record_by_record
+from .verification.recodings import ancestors, by_labels, not_compared, record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
@@ -376,13 +376,4 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
 
 def generalized(frame: pl.DataFrame, ladders: Mapping[str, Ladder], levels: Mapping[str, int]) -> pl.DataFrame:
     """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
-    return pl.DataFrame([_looked_up(frame[column], ladders[column], level) for column, level in levels.items()])
-
-
-def _looked_up(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
-    """Ancestor of each value at a level, by a join with the ladder's rows."""
-    rungs = pl.DataFrame(
-        {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
-    )
-    joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["label"].alias(text.name)
+    return pl.DataFrame([ancestors(frame[column], ladders[column], level) for column, level in levels.items()])
