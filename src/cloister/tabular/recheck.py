@@ -16,13 +16,12 @@ from cloister.release_folder import CODEBOOK, check_files, read_data
 from cloister.report_figures import Shown, report_failures
 from cloister.results import Manifest, Verdict
 
-from .facts import class_sizes, facts_of
+from .facts import class_sizes, differing_losses, facts_of
 from .manifest import TableManifest, promise_of
 from .roles import check_columns
 from .shown import codebook, shown_of_records
 from .verification.promise import Original, Population, Promise, bound_ladders
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
-from .verify_figures import differing_losses
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from .clustering import cluster
 from .local_recoding import recode_locally, settled
 from .merging import RecordCodes, merge_classes
 from .mondrian import mondrian
-from .partition import Partition
-from .table_recoding import Recoding, recoding_of
+from .table_recoding import Partition, Recoding, recoding_of
 
 
 @dataclass(frozen=True)

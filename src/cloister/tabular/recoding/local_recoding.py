@@ -16,8 +16,7 @@ from cloister.utility import IYENGAR, AttributeLoss
 
 from ..coding import costs_of
 from ..judging.judge import PolicyEvaluator
-from .partition import Partition
-from .table_recoding import Recoding
+from .table_recoding import Partition, Recoding
 
 Search = Callable[[SearchProblem, float | None], SearchResult]
 """Chooses a policy within a number of seconds, or without a limit."""

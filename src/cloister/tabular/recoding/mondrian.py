@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .partition import Partition
-from .table_recoding import Recoding
+from .table_recoding import Partition, Recoding
 
 
 @dataclass(frozen=True)
