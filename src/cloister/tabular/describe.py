@@ -81,32 +81,27 @@ def described(
 def settings_of(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
     """Return what was asked of a table; the delimiter is set where a file is written."""
     search = "fixed" if request.levels is not None else request.search_name
-    return PublishedSettings.model_validate(
-        {
-            "source": source,
-            "k": request.k,
-            "rules": tuple(rule.words() for rule in request.rules),
-            "suppression": float(request.suppression),
-            "loss": request.loss.name,
-            "weights": dict(request.weights),
-            "search": search if request.method == FULL_DOMAIN else None,
-            "local_recoding": request.local_recoding,
-            "merge_bound": request.merge_bound,
-            "microaggregate": dict(request.microaggregate),
-            "time_limit": request.time_limit,
-            "rest": request.rest,
-            "ids": str(request.ids) if request.id is not None else None,
-            "keep_suppressed": request.keep_suppressed,
-            "escape_formulas": request.escape_formulas,
-            "hierarchies": {column: wanted.hierarchy.spec for column, wanted in request.quasi_identifiers.items()},
-            "level_bounds": {
-                column: (wanted.lowest, wanted.highest)
-                for column, wanted in request.quasi_identifiers.items()
-                if wanted.lowest or wanted.highest is not None
-            },
-            "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
-        }
-    )
+    quasi = request.quasi_identifiers
+    as_asked = ("k", "local_recoding", "merge_bound", "time_limit", "rest", "keep_suppressed", "escape_formulas")
+    told: dict[str, Any] = {name: getattr(request, name) for name in as_asked}
+    told |= {
+        "source": source,
+        "rules": tuple(rule.words() for rule in request.rules),
+        "suppression": float(request.suppression),
+        "loss": request.loss.name,
+        "weights": dict(request.weights),
+        "search": search if request.method == FULL_DOMAIN else None,
+        "microaggregate": dict(request.microaggregate),
+        "ids": str(request.ids) if request.id is not None else None,
+        "hierarchies": {column: wanted.hierarchy.spec for column, wanted in quasi.items()},
+        "level_bounds": {
+            column: (wanted.lowest, wanted.highest)
+            for column, wanted in quasi.items()
+            if wanted.lowest or wanted.highest is not None
+        },
+        "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
+    }
+    return PublishedSettings.model_validate(told)
 
 
 def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
