@@ -21,7 +21,7 @@ from cloister.search import optimal
 from cloister.tabular.recoding.clustering import cluster
 from cloister.tabular.recoding.local_recoding import recode_locally, settled
 from cloister.tabular.recoding.mondrian import blocks, mondrian
-from cloister.tabular.recoding.partition import Partition
+from cloister.tabular.recoding.table_recoding import Partition
 from cloister.utility import LOSSES
 
 

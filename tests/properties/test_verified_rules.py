@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.classes import Classes, Reference
-from cloister.tabular.verification.promise import Original, Population, Promise, bound_ladders
+from cloister.tabular.verification.promise import Classes, Original, Population, Promise, Reference, bound_ladders
 from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
 

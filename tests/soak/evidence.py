@@ -15,7 +15,6 @@ EVIDENCE = (
     "seed",
     "*settings.*",
     "*search.*",
-    "search",
     "utility.columns.*",
     "utility.losses.*",
     "utility.exact*",

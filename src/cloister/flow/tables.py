@@ -16,9 +16,16 @@ from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.search.warm import must_compile as must_compile
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.codebook import codebook
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
-from cloister.tabular.describe import described, exact_figures, settings_of
+from cloister.tabular.describe import (
+    as_stated,
+    described,
+    exact_figures,
+    original_of,
+    populations_of,
+    promise_for,
+    settings_of,
+)
 from cloister.tabular.encode import encode
 from cloister.tabular.facts import facts_of
 from cloister.tabular.manifest import TableSections, promise_of
@@ -26,9 +33,8 @@ from cloister.tabular.measure import public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
-from cloister.tabular.shown import shown_of
+from cloister.tabular.shown import codebook, shown_of
 from cloister.tabular.verification.promise import Promise
-from cloister.tabular.verification.promised import as_stated, original_of, populations_of, promise_for
 from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed

@@ -40,13 +40,7 @@ class CodesAsked:
     safe_threshold: float = 1.0
 
     def check(self, k: int) -> None:
-        """Refuse numbers that cannot be asked for.
-
-        Raises
-        ------
-        InputError
-            One is.
-        """
+        """Refuse numbers that cannot be asked for."""
         self.request(k, None)
 
     def request(self, k: int, policy: UtilityPolicy | None) -> DisassociationRequest:
@@ -99,13 +93,7 @@ class ProtectedBoth:
 
 
 def k_of(request: TableRequest) -> int:
-    """Return the k of a request for a table with codes.
-
-    Raises
-    ------
-    InputError
-        It asks for no k-anonymity.
-    """
+    """Return the k of a request for a table with codes."""
     found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
     if not found:
         raise InputError("Codes are protected within classes of k records: give k-anonymity as a rule, as with -k 5.")

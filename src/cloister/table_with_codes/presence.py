@@ -61,13 +61,7 @@ def asking_presence(request: TableRequest, column: str) -> TableRequest:
 
 
 def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, file: str) -> None:
-    """Refuse a column of codes that is not there, or is something else as well.
-
-    Raises
-    ------
-    InputError
-        It is.
-    """
+    """Refuse a column of codes that is not there, or is something else as well."""
     column = asked.column
     if not request.quasi_identifiers:
         raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
@@ -94,13 +88,7 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, 
 
 
 def read_codes(frame: pl.DataFrame, asked: CodesAsked, file: str) -> ReadCodes:
-    """Return the codes of the patients that have any.
-
-    Raises
-    ------
-    InputError
-        Nobody has codes, or a code reads as a suppressed record.
-    """
+    """Return the codes of the patients that have any."""
     column = asked.column
     source = CodeSource(
         cells=as_text(frame.get_column(column)),

@@ -36,11 +36,6 @@ def protect_codes_of(
     request : what was asked of it
     seed : of the reconstruction; nothing that protects is random
 
-    Raises
-    ------
-    NoSafeRelease
-        Nobody who has codes is released.
-
     References
     ----------
     Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction

@@ -18,7 +18,6 @@ from cloister.io import as_text
 from cloister.release_folder import CLUSTERS, check_files
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
-from cloister.tabular.codebook import codebook
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import (
     Expectation,
@@ -31,6 +30,7 @@ from cloister.tabular.recheck import (
     shown_of_release,
     source_of,
 )
+from cloister.tabular.shown import codebook
 from cloister.tabular.verify import generalized
 
 from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes, patients_of
@@ -72,11 +72,6 @@ def recheck_with_codes(
     original : the table it was made from, codes and all; of codes it is checked class by class whether the original
         is a data set that the clusters may stand for, as far as counts of single codes tell
     missing : texts in the original that stand for a missing code
-
-    Raises
-    ------
-    InputError
-        What is expected of the release, or given of its original, does not fit it.
     """
     failures = check_files(folder, manifest)
     try:

@@ -93,17 +93,14 @@ def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss:
     ----------
     rows : distinct rows at level 0, with how many records have each
     weights : (n_attributes,) positive
-
-    Raises
-    ------
-    InputError
-        A domain is too large to add up.
     """
     n_records = int(rows.records.sum())
     n_levels = max(len(c.codes) for c in coded)
     shape = (len(coded), n_levels)
     start, mean, worst = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.ones(shape)
-    domain = np.array([_domain(c, loss) for c in coded], dtype=np.int64)
+    # What a suppressed value costs, in whole leaves or levels; at least 1.
+    highest = [(c.ladder.n_levels if loss.by_level else c.ladder.n_leaves) - 1 for c in coded]
+    domain = np.array([max(1, cost) for cost in highest], dtype=np.int64)
     tables: list[NDArray[np.int64]] = []
     length = 0
     for one, leaves in zip(coded, domain.tolist(), strict=True):
@@ -126,8 +123,3 @@ def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss:
     whole = sum(weights)
     weight = np.array([w / whole for w in weights], dtype=np.float64)
     return Costs(np.concatenate(tables), start, domain, mean, worst, weight, loss.geometric)
-
-
-def _domain(coded: Coded, loss: AttributeLoss) -> int:
-    """What a suppressed value costs, in whole leaves or levels; at least 1."""
-    return max(1, (coded.ladder.n_levels if loss.by_level else coded.ladder.n_leaves) - 1)

@@ -1,14 +1,21 @@
-"""What is published of a table that was protected, and what its custodian alone may see."""
+"""What is promised and published of a table that was protected, and what its custodian alone may see."""
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from cloister.errors import InputError
+from cloister.hierarchy import Ladder
+from cloister.io import n_records, table_columns
+from cloister.privacy import TCloseness
 from cloister.results import SearchResult, Utility
 from cloister.utility import ENTROPY
 
-from .data import Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .encode import suppression_limit
 from .facts import TableFacts
+from .judging.rule_sources import has_population, in_sample, population_frame
 from .manifest import (
     ASSUMED,
     LOCAL_RECODING,
@@ -26,6 +33,7 @@ from .manifest import (
     record_counts,
 )
 from .options import FULL_DOMAIN
+from .verification.promise import Original, Population, Promise, bound_ladders
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
@@ -73,32 +81,27 @@ def described(
 def settings_of(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
     """Return what was asked of a table; the delimiter is set where a file is written."""
     search = "fixed" if request.levels is not None else request.search_name
-    return PublishedSettings.model_validate(
-        {
-            "source": source,
-            "k": request.k,
-            "rules": tuple(rule.words() for rule in request.rules),
-            "suppression": float(request.suppression),
-            "loss": request.loss.name,
-            "weights": dict(request.weights),
-            "search": search if request.method == FULL_DOMAIN else None,
-            "local_recoding": request.local_recoding,
-            "merge_bound": request.merge_bound,
-            "microaggregate": dict(request.microaggregate),
-            "time_limit": request.time_limit,
-            "rest": request.rest,
-            "ids": str(request.ids) if request.id is not None else None,
-            "keep_suppressed": request.keep_suppressed,
-            "escape_formulas": request.escape_formulas,
-            "hierarchies": {column: wanted.hierarchy.spec for column, wanted in request.quasi_identifiers.items()},
-            "level_bounds": {
-                column: (wanted.lowest, wanted.highest)
-                for column, wanted in request.quasi_identifiers.items()
-                if wanted.lowest or wanted.highest is not None
-            },
-            "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
-        }
-    )
+    quasi = request.quasi_identifiers
+    as_asked = ("k", "local_recoding", "merge_bound", "time_limit", "rest", "keep_suppressed", "escape_formulas")
+    told: dict[str, Any] = {name: getattr(request, name) for name in as_asked}
+    told |= {
+        "source": source,
+        "rules": tuple(rule.words() for rule in request.rules),
+        "suppression": float(request.suppression),
+        "loss": request.loss.name,
+        "weights": dict(request.weights),
+        "search": search if request.method == FULL_DOMAIN else None,
+        "microaggregate": dict(request.microaggregate),
+        "ids": str(request.ids) if request.id is not None else None,
+        "hierarchies": {column: wanted.hierarchy.spec for column, wanted in quasi.items()},
+        "level_bounds": {
+            column: (wanted.lowest, wanted.highest)
+            for column, wanted in quasi.items()
+            if wanted.lowest or wanted.highest is not None
+        },
+        "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
+    }
+    return PublishedSettings.model_validate(told)
 
 
 def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
@@ -170,3 +173,58 @@ def _search(
         bound=bound,
         gap=0.0 if optimal else None if is_hidden else math.ceil(found.gap * ROUNDED) / ROUNDED,
     )
+
+
+def as_stated(request: TableRequest, suppressed: int, n_records: int) -> TableRequest:
+    """Return the request with rules as the manifest states them: where the number of records is told, made for it."""
+    if is_withheld(suppressed, request.k):
+        return request
+    return replace(request, rules=tuple(in_sample(rule, n_records) for rule in request.rules))
+
+
+def promise_for(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Promise:
+    """Return what a protected table promises."""
+    has_id = request.id is not None and request.ids is not Ids.DROP
+    return Promise(
+        columns=tuple(table_columns(protected.frame)),
+        levels={column: max(protected.levels[column]) for column in table.ladders},
+        k=request.k,
+        released=n_records(table.frame) - protected.suppressed,
+        suppressed=protected.suppressed,
+        rules=tuple(rule.describe() for rule in request.rules),
+        id=request.id if has_id else None,
+        numbered=has_id and request.ids is Ids.NUMBER,
+        stars=request.keep_suppressed,
+        limit=suppression_limit(request.suppression, n_records(table.frame)),
+        recoded={} if request.has_one_policy else dict(protected.levels),
+        averaged=dict(request.microaggregate),
+    )
+
+
+def original_of(table: EncodedTable, request: TableRequest) -> Original:
+    """Return the table as read, and the ladders that it and the values that rules group are generalized by."""
+    groups: dict[tuple[str, str], Ladder] = {}
+    for rule in request.rules:
+        if isinstance(rule, TCloseness) and rule.spec is not None:
+            ladder = bound_ladders(table.frame, {rule.column: rule.hierarchy})[rule.column]
+            if groups.setdefault((rule.column, rule.spec), ladder).labels != ladder.labels:
+                raise InputError(
+                    f"Two rules group the values of column {rule.column!r} by different hierarchies, both called "
+                    f"{rule.spec}. Name them apart, or keep one.",
+                    column=rule.column,
+                )
+    return Original(table.frame, table.ladders, groups)
+
+
+def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Population]:
+    """Return the population tables that rules compare with, by the name that the rules call them."""
+    hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.ladders}
+    found: dict[str, Population] = {}
+    for rule in request.rules:
+        if has_population(rule):
+            frame, name = population_frame(rule), str(rule.describe()["population"])
+            if name not in found:
+                found[name] = Population(frame, bound_ladders(frame, hierarchies))
+            elif not found[name].frame.equals(frame):
+                raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
+    return found

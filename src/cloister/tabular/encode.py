@@ -18,9 +18,8 @@ from cloister.utility import IYENGAR, AttributeLoss
 
 from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .judging.evaluate import PolicyEvaluator
-from .judging.judge import Judge
-from .judging.population import has_population, in_sample, population_texts
+from .judging.judge import Judge, PolicyEvaluator
+from .judging.rule_sources import has_population, in_sample, population_texts
 from .judging.sensitive import Numbering
 from .roles import resolve_roles, unique_share_in
 
@@ -32,11 +31,6 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     ----------
     frame : one row a patient; or their tally
     file : name of the source, for messages
-
-    Raises
-    ------
-    InputError
-        Columns, roles, values or settings do not fit together.
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
@@ -55,11 +49,6 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     Parameters
     ----------
     frame : the quasi-identifiers and sensitive columns at least
-
-    Raises
-    ------
-    InputError
-        Values or settings do not fit together.
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
     texts = {column: as_text(frame[column]) for column in columns}
@@ -88,13 +77,7 @@ class IdCounts:
 
 
 def check_ids(counts: IdCounts, column: str, file: str) -> None:
-    """Refuse a table that has several rows of a patient, or some of nobody.
-
-    Raises
-    ------
-    InputError
-        Ids repeat, or records have none.
-    """
+    """Refuse a table that has several rows of a patient, or some of nobody."""
     if counts.missing:
         raise InputError(
             f"Column {column!r} identifies patients, but {counts.missing} records of {file} have none.",
@@ -173,13 +156,7 @@ def _judged(problem: SearchProblem, judge: Judge, coded: Mapping[str, Coded], re
 
 
 def _coded(ladder: Ladder, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]) -> Coded:
-    """Number the labels of a column; those of population tables as well.
-
-    Raises
-    ------
-    InputError
-        A population has values that the hierarchy does not cover.
-    """
+    """Number the labels of a column; those of population tables as well."""
     if not populations:
         return Coded(ladder, ladder)
     hierarchy = request.quasi_identifiers[ladder.column].hierarchy

@@ -72,11 +72,6 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     (hierarchies bound to their values), with k - 1 suppressed records where a number below k is masked. Choosing by
     whether that changes anything would itself say so. Non-uniform entropy would tell how the values of a class are
     spread: it is always computed as if they were spread evenly over what their label covers.
-
-    Raises
-    ------
-    InternalError
-        The release does not lose what the method said it would.
     """
     labels, levels = protected.labels, protected.levels
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
@@ -288,12 +283,6 @@ def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: i
 
 
 def confirm_loss(utility: Utility, loss: float) -> None:
-    """Refuse to go on if the release does not lose what the method said it would.
-
-    Raises
-    ------
-    InternalError
-        The two differ.
-    """
+    """Refuse to go on if the release does not lose what the method said it would."""
     if abs(utility.loss - loss) > AGREEMENT:
         raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")

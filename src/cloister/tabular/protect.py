@@ -33,11 +33,6 @@ def protect(
     Parameters
     ----------
     codes : of all records, where classes are to be merged for their sake
-
-    Raises
-    ------
-    NoSafeRelease
-        The rules cannot be satisfied within the suppression limit, or rows of ``*`` would tell a small number.
     """
     for column in request.microaggregate:
         check_numbers(as_text(table.frame[column]))
@@ -51,24 +46,12 @@ def protect(
     originals = pl.Series("record", np.flatnonzero(choice.is_released), dtype=pl.Int64)
     records = table.frame[originals]
     shown = labels.select(table_columns(labels)).with_columns(averaged(records, labels, request.microaggregate))
-    if request.microaggregate:
-        _check_alike(table, shown, originals)
-    return _finished(_columns(table, records, shown, request), labels, originals, choice, request)
-
-
-def _check_alike(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> None:
-    """Refuse classes that came to look alike by averaging and violate the rules together.
-
-    Raises
-    ------
-    NoSafeRelease
-        There are some.
-    """
-    if not is_safe(table, shown, originals):
+    if request.microaggregate and not is_safe(table, shown, originals):
         raise NoSafeRelease(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "
             "Average fewer columns, or take other rules."
         )
+    return _finished(_columns(table, records, shown, request), labels, originals, choice, request)
 
 
 def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
@@ -164,9 +147,10 @@ def _or_star(ids: pl.Series, released: pl.Series) -> pl.Series:
 
 def _compact(frame: pl.DataFrame) -> pl.DataFrame:
     """Copy text so that nothing else comes along: a view of the input's text would take suppressed values with it."""
-    return pl.DataFrame([_copied(series) if series.dtype == pl.String else series for series in frame])
-
-
-def _copied(text: pl.Series) -> pl.Series:
-    copied = text.to_frame("c").select(pl.concat_str(pl.col("c"), pl.lit(""))).to_series()
-    return copied.alias(text.name)
+    copied = pl.concat_str(pl.col("c"), pl.lit(""))
+    return pl.DataFrame(
+        [
+            series.to_frame("c").select(copied).to_series().alias(series.name) if series.dtype == pl.String else series
+            for series in frame
+        ]
+    )

@@ -10,20 +10,18 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import as_text, n_records, table_columns, without_formulas
+from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
 from cloister.release_folder import CODEBOOK, check_files, read_data
 from cloister.report_figures import Shown, report_failures
 from cloister.results import Manifest, Verdict
 
-from .codebook import codebook
-from .facts import class_sizes, facts_of
+from .facts import class_sizes, differing_losses, facts_of
 from .manifest import TableManifest, promise_of
 from .roles import check_columns
-from .shown import shown_of_records
+from .shown import codebook, shown_of_records
 from .verification.promise import Original, Population, Promise, bound_ladders
-from .verify import OTHERS_AS_RECORDED, released_texts, verify
-from .verify_figures import differing_losses
+from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,6 @@ def recheck_table(
     Parameters
     ----------
     counted : gives the tally of a protected table that is in a database
-
-    Raises
-    ------
-    InputError
-        What is expected of the release, or given of its original, does not fit it.
     """
     failures = check_files(folder, manifest)
     try:
@@ -121,13 +114,7 @@ def is_complete(folder: Path, stated: TableManifest) -> bool:
 
 
 def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
-    """Return the records of the data file; runs of them where there are many.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    """
+    """Return the records of the data file; runs of them where there are many."""
     path = folder / (stated.data_file or "")
     delimiter, promise = delimiter_of(path, stated), promise_of(stated)
     if is_large(path):
@@ -238,13 +225,7 @@ def codebook_failures(folder: Path, expected: pl.DataFrame, stated: TableManifes
 
 
 def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
-    """Return a table as that which a release was made from, its hierarchies bound to its values.
-
-    Raises
-    ------
-    InputError
-        It lacks a column, or a hierarchy is missing or does not cover it.
-    """
+    """Return a table as that which a release was made from, its hierarchies bound to its values."""
     promise = promise_of(stated)
     check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
     groups = {}
@@ -306,15 +287,8 @@ def _ladders_of_released(
         return source.ladders
     if promise.recoded or promise.averaged or tuple(table_columns(frame)) != promise.columns:
         return None
-    labels = []
-    for column, level in promise.levels.items():
-        ladder = source.ladders[column]
-        rung = pl.DataFrame(
-            {column: ladder.values, "label": ladder.labels[level]}, schema={column: pl.String, "label": pl.String}
-        )
-        values = as_text(source.frame[column]).alias(column).to_frame()
-        labels.append(values.join(rung, column, "left", nulls_equal=True, maintain_order="left")["label"].alias(column))
+    texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in promise.levels])
+    every = generalized(texts, source.ladders, promise.levels).with_row_index(RECORDS)
     classes = released_texts(frame, promise).select(list(promise.levels)).unique()
-    every = pl.DataFrame(labels).with_row_index("record")
-    rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)["record"]
+    rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)[RECORDS]
     return _ladders(source.frame[rows.sort()], stated, hierarchies)

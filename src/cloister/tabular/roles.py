@@ -26,11 +26,6 @@ def resolve_roles(
     ----------
     columns : of the table
     unique_share : asked of columns that are kept because nobody said otherwise
-
-    Raises
-    ------
-    InputError
-        A column is not there, has two roles or none, or nothing is a quasi-identifier.
     """
     if not request.quasi_identifiers:
         raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
@@ -60,13 +55,7 @@ def _named(request: TableRequest) -> list[tuple[str, Role]]:
 
 
 def _of_rules(request: TableRequest, named: Sequence[str], file: str, columns: Sequence[str]) -> list[str]:
-    """Columns that a rule makes sensitive, because it looks at them and nobody said otherwise.
-
-    Raises
-    ------
-    InputError
-        A rule looks at a column that is something else.
-    """
+    """Columns that a rule makes sensitive, because it looks at them and nobody said otherwise."""
     wanted = [column for rule in request.rules if (column := getattr(rule, "column", None)) is not None]
     check_columns(wanted, columns, file)
     for column in wanted:

@@ -14,9 +14,8 @@ from cloister.hierarchy import ROOT, Ladder
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
-from .verification.classes import COUNT, Classes, Reference, natural_order
-from .verification.promise import Description, Original, Population, Promise
-from .verification.recodings import by_labels, not_compared, record_by_record
+from .verification.promise import COUNT, Classes, Description, Original, Population, Promise, Reference, natural_order
+from .verification.recodings import ancestors, by_labels, not_compared, record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
@@ -69,7 +68,10 @@ def verify(
     _check_counts(shown, promise, checks)
     if not shown.height:
         return _verdict(checks, original)
-    source = None if original is None else _original_by_place(original, places)
+    source = None
+    if original is not None:
+        ladders = _ladders_by_place(original.ladders, places)
+        source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
     reference = _reference(n_records(shown), promise, places, original, source, populations or {})
     classes = Classes(shown, list(promise.levels), places)
     _check_rules(classes, promise, reference, checks, every_rule=every_rule)
@@ -126,11 +128,6 @@ def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
         averaged={places[column]: how for column, how in promise.averaged.items()},
         id=None if promise.id is None else places[promise.id],
     )
-
-
-def _original_by_place(original: Original, places: Mapping[str, str]) -> Original:
-    ladders = _ladders_by_place(original.ladders, places)
-    return Original(_placed(original.frame, places), ladders, original.groups, original.records)
 
 
 def _ladders_by_place(ladders: Mapping[str, Ladder], places: Mapping[str, str]) -> dict[str, Ladder]:
@@ -379,13 +376,4 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
 
 def generalized(frame: pl.DataFrame, ladders: Mapping[str, Ladder], levels: Mapping[str, int]) -> pl.DataFrame:
     """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
-    return pl.DataFrame([_looked_up(frame[column], ladders[column], level) for column, level in levels.items()])
-
-
-def _looked_up(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
-    """Ancestor of each value at a level, by a join with the ladder's rows."""
-    rungs = pl.DataFrame(
-        {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
-    )
-    joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["label"].alias(text.name)
+    return pl.DataFrame([ancestors(frame[column], ladders[column], level) for column, level in levels.items()])

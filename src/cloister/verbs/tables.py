@@ -18,8 +18,7 @@ from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.release import TableRelease
 from cloister.tabular.roles import check_columns
-from cloister.tabular.setting_kinds import check_kinds
-from cloister.tabular.settings import requested
+from cloister.tabular.settings import check_kinds, requested
 
 if TYPE_CHECKING:
     from cloister.codesets.policy import UtilityPolicy

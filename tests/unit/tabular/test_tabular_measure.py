@@ -9,7 +9,8 @@ from cloister.privacy import KAnonymity
 from cloister.results import Utility
 from cloister.risk.prosecutor import measure_risk
 from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.facts import class_sizes
+from cloister.tabular.facts import class_sizes, facts_of
+from cloister.tabular.manifest import PublishedSettings
 from cloister.tabular.measure import confirm_loss, measure_utility
 from cloister.utility import ARX
 
@@ -75,6 +76,24 @@ def test_bands(size, band):
 
     assert found[band] == size
     assert sum(found.values()) == size
+
+
+@pytest.mark.parametrize("sizes", [[2, 3, 3], [1, 1], [4, 5, 6], [1000, 999, 500, 49]])
+def test_facts_tell_the_risk_that_assessing_measures(sizes):
+    """What a manifest says of risk and labels is what is found by numbering records and comparing class sizes."""
+    records = pl.DataFrame({"age": [str(place) for place, size in enumerate(sizes) for _ in range(size)]})
+    facts = facts_of(records.with_columns(dx=pl.lit("a")), PublishedSettings.model_construct(hierarchies={"age": "x"}))
+    risk = measure_risk(pl.Series(sizes), 0.2)
+
+    assert (facts.released, facts.labels) == (sum(sizes), {"age": len(sizes)})
+    assert (facts.risk.highest, facts.risk.average) == (risk.highest, risk.average)
+    assert facts.risk.share_above_threshold == risk.share_above_threshold
+    assert (facts.risk.classes, facts.risk.smallest_class, facts.risk.largest_class) == (
+        risk.classes,
+        risk.smallest,
+        risk.largest,
+    )
+    assert facts.risk.records_by_class_size == dict(risk.histogram)
 
 
 def test_missing_forms_a_class():

@@ -12,8 +12,15 @@ from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.privacy.population_estimates import Sample, estimated_share
-from cloister.tabular.verification.classes import Classes, Reference, natural_order
-from cloister.tabular.verification.promise import Original, Population, Promise, bound_ladders
+from cloister.tabular.verification.promise import (
+    Classes,
+    Original,
+    Population,
+    Promise,
+    Reference,
+    bound_ladders,
+    natural_order,
+)
 from cloister.tabular.verification.rules import judge
 from cloister.tabular.verification.uniqueness import population_uniqueness
 from cloister.tabular.verify import verify

@@ -103,11 +103,6 @@ def natural_order(column: pl.Series, *, must_be_ordered: bool = False) -> list[s
     """Return the distinct values as text in their natural order: numbers and dates by size, else by UTF-8 bytes.
 
     Missing comes last.
-
-    Raises
-    ------
-    InputError
-        They must have an order of their own, and have none.
     """
     distinct = column.unique().sort(nulls_last=True)
     texts = as_text(distinct)

@@ -21,8 +21,7 @@ from .clustering import cluster
 from .local_recoding import recode_locally, settled
 from .merging import RecordCodes, merge_classes
 from .mondrian import mondrian
-from .partition import Partition
-from .table_recoding import Recoding, recoding_of
+from .table_recoding import Partition, Recoding, recoding_of
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,6 @@ def choose(
     Parameters
     ----------
     codes : of all records, where classes are to be merged
-
-    Raises
-    ------
-    NoSafeRelease
-        The rules cannot be satisfied within the suppression limit.
 
     References
     ----------
@@ -173,13 +167,7 @@ def choose_policy(problem: SearchProblem, request: TableRequest, report: Report 
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
-    """Refuse a policy that is none of the lattice.
-
-    Raises
-    ------
-    InputError
-        A quasi-identifier is not named, something else is, or a hierarchy has no such level.
-    """
+    """Refuse a policy that is none of the lattice."""
     unknown = sorted(set(levels) - set(problem.names))
     absent = sorted(set(problem.names) - set(levels))
     if unknown or absent:

@@ -10,8 +10,7 @@ from cloister.kernels.layout import Rows
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 
 from .mondrian import blocks
-from .partition import SUPPRESSED, Partition, classes_of
-from .table_recoding import Recoding
+from .table_recoding import SUPPRESSED, Partition, Recoding, classes_of
 
 BLOCK = 2000
 """Distinct rows that are clustered together: the work grows with its square, the loss falls little beyond."""

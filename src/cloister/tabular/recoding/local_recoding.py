@@ -15,9 +15,8 @@ from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
 from ..coding import costs_of
-from ..judging.evaluate import PolicyEvaluator
-from .partition import Partition
-from .table_recoding import Recoding
+from ..judging.judge import PolicyEvaluator
+from .table_recoding import Partition, Recoding
 
 Search = Callable[[SearchProblem, float | None], SearchResult]
 """Chooses a policy within a number of seconds, or without a limit."""

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from cloister.kernels.shared_labels import Classes, merge_prices
 from cloister.utility import AttributeLoss
 
-from .partition import SUPPRESSED, Partition
-from .table_recoding import Recoding
+from .table_recoding import SUPPRESSED, Partition, Recoding
 
 Integers = NDArray[np.int64]
 Counts = Counter[int]

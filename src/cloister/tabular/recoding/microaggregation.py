@@ -33,13 +33,7 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": _m
 
 
 def check_numbers(text: pl.Series) -> None:
-    """Refuse a column that holds anything but numbers and missing values.
-
-    Raises
-    ------
-    InputError
-        Says how many, never which.
-    """
+    """Refuse a column that holds anything but numbers and missing values."""
     wrong = int((~text.str.contains(NUMBER)).sum())
     if wrong:
         raise InputError(

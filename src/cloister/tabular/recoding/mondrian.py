@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .partition import Partition
-from .table_recoding import Recoding
+from .table_recoding import Partition, Recoding
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,6 @@ def mondrian(recoding: Recoding) -> Partition:
     not depend on the order of the records. Not promised: the least loss, as splits are never taken back; that labels
     of different classes exclude each other (an age of [40-44] stands beside [40-49], and the latter may hold a patient
     of 42). Cost: rows x attributes x depth of the tree.
-
-    Raises
-    ------
-    NoSafeRelease
-        Not even the coarsest classes satisfy the rules.
 
     References
     ----------

@@ -1,13 +1,13 @@
-"""What a released table promises, and the tables that it can be compared with."""
+"""What a released table promises, what it can be compared with, and the classes that rules are judged by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from cloister.hierarchy import Hierarchy, Ladder
-from cloister.io import as_text, distinct_values
+from cloister.io import as_text, counted, distinct_values
 
 Description = Mapping[str, Any]
 """A privacy rule as the manifest describes it: its model, its column if there is one, and its numbers."""
@@ -79,14 +79,89 @@ class Population:
 
 
 def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Ladder]:
-    """Return the ladder of each of these columns, bound to the values of a table.
-
-    Raises
-    ------
-    InputError
-        A hierarchy does not cover a value.
-    """
+    """Return the ladder of each of these columns, bound to the values of a table."""
     return {
         column: hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
         for column, hierarchy in hierarchies.items()
     }
+
+
+Judgement = pl.Series | str
+"""Whether each class satisfies a rule; or why that cannot be told."""
+
+COUNT = "records"
+"""Name of the counting column; the columns of the table are called c0, c1 and so on."""
+
+TOLERANCE = 1e-12
+"""A measure this little beyond its threshold is rounding: thresholds may be reached."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the classes of a release are compared with; what is not at hand is None or left out.
+
+    Attributes
+    ----------
+    n_least, n_most : records of the input, at least and at most
+    whole : sensitive columns of the input as text, by place
+    order : values of a column in their natural order, missing left out, by place; for rules that need it
+    groups : ladder of a sensitive column by its name and the words for its hierarchy
+    populations : quasi-identifiers of each population table, generalized to the stated levels, by the table's name
+    """
+
+    n_least: int
+    n_most: int
+    whole: pl.DataFrame | None = None
+    order: Mapping[str, pl.Series] = field(default_factory=dict)
+    groups: Mapping[tuple[str, str], Ladder] = field(default_factory=dict)
+    populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
+class Classes:
+    """The equivalence classes of records, and how often each value occurs in each.
+
+    Parameters
+    ----------
+    records : as text, columns named by place; or a tally of them
+    columns : the quasi-identifiers, by place and in order
+    places : place of each column by its own name
+    """
+
+    def __init__(self, records: pl.DataFrame, columns: Sequence[str], places: Mapping[str, str]) -> None:
+        self.records = records
+        self.columns = list(columns)
+        self.places = places
+        self.sizes = records.group_by(self.columns).agg(counted(records).alias(COUNT))
+        self._cells: dict[str, pl.DataFrame] = {}
+
+    def cells(self, column: str) -> pl.DataFrame:
+        """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
+        if column not in self._cells:
+            value = pl.col(self.places[column]).alias("value")
+            cells = self.records.group_by([*self.columns, value]).agg(counted(self.records).alias("count"))
+            numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
+            joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)
+            self._cells[column] = joined.select("class", "size", "value", "count")
+        return self._cells[column]
+
+    def told(self, column: str) -> pl.DataFrame:
+        """Return the cells of values that are recorded; ``size`` is the records of the class that have one."""
+        cells = self.cells(column).filter(pl.col("value").is_not_null())
+        return cells.with_columns(pl.col("count").sum().over("class").alias("size"))
+
+    def by_class(self, cells: pl.DataFrame, measure: pl.Expr, otherwise: float) -> pl.Series:
+        """Return a measure of the cells of each class, in the order of ``sizes``; for a class without any, another."""
+        found = cells.group_by("class").agg(measure.alias("measure"))
+        every = self.sizes.select(pl.int_range(pl.len(), dtype=pl.get_index_type()).alias("class"))
+        return every.join(found, on="class", how="left", maintain_order="left")["measure"].fill_null(otherwise)
+
+
+def natural_order(column: pl.Series) -> pl.Series:
+    """Return the values as text in their natural order, missing left out: numbers and dates by size, else by bytes."""
+    if column.dtype != pl.String:
+        return as_text(column.unique().sort()).drop_nulls()
+    texts = column.drop_nulls().unique()
+    numbers = texts.cast(pl.Float64, strict=False)
+    if numbers.null_count() or numbers.is_nan().any():
+        return texts.sort()
+    return texts.to_frame("text").sort(numbers, "text")["text"]

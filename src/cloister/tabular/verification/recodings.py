@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import Ladder
 
-from .classes import COUNT, Classes
-from .promise import Original, Promise
+from .promise import COUNT, Classes, Original, Promise
 
 ROUNDING = Fraction(1, 200)
 """How far an average may be from the exact one: half of a hundredth."""
@@ -57,19 +56,19 @@ def record_by_record(texts: pl.DataFrame, promise: Promise, original: Original) 
     if not is_whose:
         return
     released, own = texts.filter(records.is_not_null()), original.frame[known]
-    yield from _labels_are_ancestors(released, own, promise, original.ladders)
+    yield from _labels_areancestors(released, own, promise, original.ladders)
     yield from _others_are_as_recorded(released, own, promise)
     yield from _averages_are_right(released, own, promise)
 
 
-def _labels_are_ancestors(
+def _labels_areancestors(
     released: pl.DataFrame, own: pl.DataFrame, promise: Promise, ladders: Mapping[str, Ladder]
 ) -> Iterator[Finding]:
     wrong = 0
     for column in _labelled(promise):
         fits = pl.Series([False]).new_from_index(0, released.height)
         for level in _levels(promise, column):
-            fits |= _ancestors(own[column], ladders[column], level).eq_missing(released[column])
+            fits |= ancestors(own[column], ladders[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
     yield Finding(
         wrong == 0,
@@ -202,10 +201,10 @@ def _levels(promise: Promise, column: str) -> tuple[int, ...]:
     return promise.recoded.get(column, (promise.levels[column],))
 
 
-def _ancestors(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
-    """Ancestor of each value at a level, by a join with the ladder's rows."""
+def ancestors(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
+    """Return the ancestor of each value at a level, by a join with the ladder's rows."""
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
     )
     joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["label"]
+    return joined["label"].alias(text.name)
