@@ -170,15 +170,19 @@ def _codebook_agrees(folder: Path, promise: ClaimsPromise, files: WrittenClaims)
     return listed.cast(pl.String).equals(codebook(files, promise.form))
 
 
+def prepared_again(source: Claims, stated: ClaimsManifest) -> PreparedClaims:
+    """Return the original after the steps before the search, by the plan that the release names."""
+    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
+    if plan_published(plan) != stated.settings.plan:
+        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
+    return prepare(source)
+
+
 def _secret(
     original: ClaimsOriginal, stated: ClaimsManifest, files: WrittenClaims
 ) -> tuple[PreparedClaims, PreparedOriginal]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
-    source = original.claims
-    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
-    if plan_published(plan) != stated.settings.plan:
-        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
-    prepared = prepare(source)
+    source, prepared = original.claims, prepared_again(original.claims, stated)
     if original.crosswalk is None:
         return prepared, original_of(prepared.claims, None)
     # numbers are what they should be, whatever the file says
