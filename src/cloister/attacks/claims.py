@@ -18,8 +18,7 @@ from cloister.claims.data import PATIENT
 from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
 from cloister.claims.ladders import relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
-from cloister.claims.original import original_of
-from cloister.claims.recheck import ClaimsOriginal, prepared_again
+from cloister.claims.recheck import ClaimsOriginal, original_of, prepared_again
 from cloister.claims.verify_original import PreparedOriginal
 from cloister.claims.verify_simulation import History, powers
 from cloister.errors import InputError
