@@ -77,7 +77,7 @@ def quiet(events, people):
         done = prepare(data)
         encoding = encode(done.claims)
         told = repr([data, done, encoding, encoding.claims, done.representativeness, data.plan])
-        told += json.dumps([line.told(20) for line in done.lines] + [line.exact() for line in done.lines])
+        told += json.dumps([line.masked(20).published() for line in done.lines] + [line.exact() for line in done.lines])
     except InputError as refusal:
         told = refusal.message + "".join(traceback.format_exception(refusal))
 
@@ -92,8 +92,10 @@ STAGES = (
     "deidentify",
     "lay_out",
     "verify",
-    "work_out",
-    "describe",
+    "facts_of",
+    "evaluate",
+    "described",
+    "exact_figures",
     "codebook",
     "completed",
 )

@@ -26,9 +26,13 @@ EVIDENCE = (
     "risk.as_released.draws",
     "risk.threshold",
     "risk.tolerant.highest",
-    "choice.*",
-    "representativeness.*",
-    "sensitivity.*",
+    "choice.max_suppression",
+    "choice.truncation",
+    "choice.optimal",
+    "representativeness.variables*",
+    "representativeness.median_claims_excluded",
+    "sensitivity.attacks*",
+    "sensitivity.voter_list.*",
     "steps.*",
 )
 PROMISED = {"k", "m", "threshold", "power", "rules", "diversity", "sensitive", "privacy", "roles", "qi", "codes"}

@@ -7,7 +7,7 @@ known.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
 from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
-from cloister.claims.declared import plan_published
+from cloister.claims.ladders import relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
-from cloister.claims.original import original_of
-from cloister.claims.prepare import prepare
-from cloister.claims.recheck import ClaimsOriginal
+from cloister.claims.recheck import ClaimsOriginal, original_of, prepared_again
 from cloister.claims.verify_original import PreparedOriginal
 from cloister.claims.verify_simulation import History, powers
 from cloister.errors import InputError
@@ -146,12 +144,9 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     """
     stated, source = ClaimsManifest.of(manifest), original.claims
     promise = ClaimsPromise.of(stated)
-    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
-    if plan_published(plan) != stated.settings.plan:
-        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
-    prepared = prepare(source).claims
+    prepared = prepared_again(source, stated).claims
     truth = original_of(prepared, None)
-    (name,) = plan.patient_columns("id")
+    (name,) = source.plan.patient_columns("id")
     patients, claims = (_read(folder, manifest, table) for table in (PATIENTS, CLAIMS))
     all_ids = patient_ids(source.patients[name], source.n_patients)
     ids = all_ids.gather(prepared.patients[PATIENT])
@@ -243,14 +238,9 @@ def _labels(
     frame: pl.DataFrame, form: ClaimsForm, table: str, column: str, hierarchies: dict[str, Hierarchy]
 ) -> pl.Series:
     """A column at the level of the release."""
-    text = as_text(frame[column])
     level = form.of(table)[column].level
-    values = text.drop_nulls().unique().sort().to_list()
-    if not values or level is None:
-        return text
-    told = hierarchies[column].bind(column, values).labels[level]
-    labels = {value: label or None for value, label in zip(values, told, strict=True)}
-    return text.replace_strict(labels, return_dtype=pl.String)
+    text = as_text(frame[column])
+    return text if level is None else relabelled(text, hierarchies[column], level)
 
 
 def _histories(

@@ -104,11 +104,11 @@ def none_of(
         none = {text for text, found in codings_of(values).items() if not found & codings}
     else:
         none = {text for text in values if not PROCEDURE.fullmatch(plain(text))}
-    return none if groups is None else {text for text in none if not _is_own(plain(text), groups)}
-
-
-def _is_own(code: str, groups: CodeGroups) -> bool:
-    return OWN.fullmatch(code) is not None and any(known.first and known.holds(code) for known in groups.ranges)
+    if groups is None:
+        return none
+    ranges = [known for known in groups.ranges if known.first]
+    own = {text for text in none if OWN.fullmatch(plain(text)) and any(known.holds(plain(text)) for known in ranges)}
+    return none - own
 
 
 def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFrame, dict[str, int]]:

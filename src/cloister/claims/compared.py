@@ -12,7 +12,7 @@ from .codes import EXCLUDING
 from .data import PATIENT, Claims
 from .data_file import KEPT, PATIENTS, QUASI, ClaimsForm, ReleasedColumn, WrittenClaims
 from .ladders import hierarchy_named
-from .manifest import ComparedPatients, Comparison, VariableName
+from .manifest import ComparedPatients, ComparedVariable, VariableName
 from .prepare import PreparedClaims
 from .representativeness import SEX, Variable, median_claims, variables_of
 from .steps import WITHHELD
@@ -32,13 +32,13 @@ def compared(prepared: PreparedClaims, files: WrittenClaims, form: ClaimsForm, k
     all those withheld. Labels that the release does not have are no bands: their names would be values of the excluded.
     """
     is_told = _excluded_are_told(prepared, k)
-    found: dict[VariableName, Comparison] = {}
+    found: dict[VariableName, ComparedVariable] = {}
     for variable in variables_of(prepared.claims.plan):
         column = form.of(variable.table).get(variable.column)
         if column is not None and column.role in (QUASI, KEPT):
             shares = _shares(prepared, files, variable, column, k if is_told else None)
             if shares is not None:
-                found[variable.name] = Comparison(shares=shares, statistic=statistic(variable.name, shares))
+                found[variable.name] = ComparedVariable(shares=shares, statistic=statistic(variable.name, shares))
     return ComparedPatients(
         variables=found,
         median_claims_excluded=median_claims(prepared.excluded.claims[PATIENT]) if is_told else None,

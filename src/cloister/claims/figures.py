@@ -23,7 +23,7 @@ from .evaluation import as_released, correlations_of, neighbours_of
 from .facts import HIDDEN, SUPPRESSION, ClaimsFacts
 from .manifest import (
     DIGITS,
-    Choice,
+    ChosenLevels,
     ClaimsGuarantee,
     ClaimsRecords,
     ClaimsRisk,
@@ -200,9 +200,9 @@ def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
     return math.ceil(100 * loss) / 100
 
 
-def _choice(protected: ProtectedClaims, form: ClaimsForm) -> Choice:
+def _choice(protected: ProtectedClaims, form: ClaimsForm) -> ChosenLevels:
     choice = protected.choice
-    return Choice(
+    return ChosenLevels(
         max_suppression=protected.settings.max_sup,
         truncation=_percentile(choice.truncation),
         levels=levels_of(form),

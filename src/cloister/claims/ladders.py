@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy import Hierarchy, Ladder, describe_builders, parse_hierarchy
@@ -250,6 +251,14 @@ class BoundedHierarchy:
     hierarchy: Hierarchy
     lowest: int = 0
     highest: int | None = None
+
+
+def relabelled(text: pl.Series, hierarchy: Hierarchy, level: int) -> pl.Series:
+    """Return values as the labels of a level; missing where a value is, or has no label."""
+    values = text.drop_nulls().unique().sort().to_list()
+    own = hierarchy.bind(text.name, values).labels[level] if values else ()
+    labels = {value: label or None for value, label in zip(values, own, strict=True)}
+    return text.replace_strict(labels, return_dtype=pl.String) if labels else text
 
 
 def split_bounds(words: str) -> tuple[str, str]:

@@ -154,7 +154,7 @@ class Levels(Section):
     claims: dict[str, Count]
 
 
-class Choice(Section):
+class ChosenLevels(Section):
     """The levels and the truncation chosen; ``lattice``: how many choices of levels the plan allows."""
 
     max_suppression: Share
@@ -169,7 +169,7 @@ class Choice(Section):
         return 100.0 if self.truncation == "none" else float(self.truncation)
 
 
-class Comparison(Section):
+class ComparedVariable(Section):
     """Shares of each band among excluded and released, None where withheld, and how far their sums differ at most."""
 
     shares: dict[str, tuple[Share | None, Share | None]]
@@ -179,7 +179,7 @@ class Comparison(Section):
 class ComparedPatients(Section):
     """Patients that step 2 left out beside those released: the releaser's word."""
 
-    variables: dict[VariableName, Comparison]
+    variables: dict[VariableName, ComparedVariable]
     median_claims_excluded: Number | None
     median_claims_released: Number | None
 
@@ -248,7 +248,7 @@ class ClaimsManifest(ManifestHead):
     guarantee: ClaimsGuarantee
     utility: ClaimsUtility
     risk: ClaimsRisk
-    choice: Choice
+    choice: ChosenLevels
     steps: tuple[Step, ...]
     representativeness: ComparedPatients
     sensitivity: Sensitivity

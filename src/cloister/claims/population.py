@@ -17,7 +17,7 @@ from cloister.io.columns import nearest_column
 
 from .data import Claims
 from .data_file import ClaimsForm
-from .ladders import hierarchy_named
+from .ladders import hierarchy_named, relabelled
 from .manifest import DIGITS, VoterList
 
 PEOPLE, FELLOWS = "\0people", "\0fellows"
@@ -127,13 +127,10 @@ def counted(population: PopulationRegister, data: Claims, patients: pl.DataFrame
     data : whose plan names the hierarchies
     patients : as released
     """
-    plan, columns = data.plan, []
+    columns, tables = [], data.plan.grouping.tables
     for name, text in population.people.to_dict().items():
-        values = text.drop_nulls().unique().sort().to_list()
-        ladder = hierarchy_named(plan.patients.qi[name], plan.grouping.tables).hierarchy.bind(name, values)
-        own = ladder.labels[form.patients[name].level or 0]
-        labels = {value: label or None for value, label in zip(values, own, strict=True)}
-        columns.append(text.replace_strict(labels, return_dtype=pl.String) if labels else text)
+        hierarchy = hierarchy_named(data.plan.patients.qi[name], tables).hierarchy
+        columns.append(relabelled(text, hierarchy, form.patients[name].level or 0))
     return people_of(patients, pl.DataFrame(columns))
 
 

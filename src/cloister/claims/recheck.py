@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data
@@ -16,14 +17,15 @@ from cloister.results import Manifest, Verdict
 
 from .codebook import codebook, shown_of
 from .compared import MOST_BANDS, compared
-from .data import Claims
+from .data import PATIENT, Claims
 from .data_file import CLAIMS, NUMBER, PATIENTS, TRUNCATED, WrittenClaims
 from .declared import plan_published
 from .facts import SUPPRESSION, ClaimsFacts, facts_of
+from .ladders import hierarchy_named
 from .manifest import ClaimsManifest, ClaimsPromise
-from .original import origin_from, original_of
+from .plan_sections import HMAC
 from .population import counted, read_population, voter_list
-from .prepare import PreparedClaims, prepare
+from .prepare import PreparedClaims, prepare, years_of
 from .steps import Masked, early_steps
 from .verify import verify
 from .verify_original import PreparedOriginal
@@ -170,15 +172,19 @@ def _codebook_agrees(folder: Path, promise: ClaimsPromise, files: WrittenClaims)
     return listed.cast(pl.String).equals(codebook(files, promise.form))
 
 
+def prepared_again(source: Claims, stated: ClaimsManifest) -> PreparedClaims:
+    """Return the original after the steps before the search, by the plan that the release names."""
+    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
+    if plan_published(plan) != stated.settings.plan:
+        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
+    return prepare(source)
+
+
 def _secret(
     original: ClaimsOriginal, stated: ClaimsManifest, files: WrittenClaims
 ) -> tuple[PreparedClaims, PreparedOriginal]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
-    source = original.claims
-    plan = replace(source.plan, risk=replace(source.plan.risk, seed=stated.seed))
-    if plan_published(plan) != stated.settings.plan:
-        raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
-    prepared = prepare(source)
+    source, prepared = original.claims, prepared_again(original.claims, stated)
     if original.crosswalk is None:
         return prepared, original_of(prepared.claims, None)
     # numbers are what they should be, whatever the file says
@@ -189,3 +195,65 @@ def _secret(
     if origin is None:
         raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
     return prepared, original_of(prepared.claims, origin)
+
+
+def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedOriginal:
+    """Return the original.
+
+    Parameters
+    ----------
+    prepared : after steps 1 to 6
+    origin : (n_released,) row of each released patient, if known
+    """
+    plan = prepared.plan
+    rows = prepared.patients.select(PATIENT).with_row_index("row")
+    owners = prepared.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")["row"]
+    hierarchies = {
+        table: {column: hierarchy_named(words, plan.grouping.tables).hierarchy for column, words in qi.items()}
+        for table, qi in ((PATIENTS, plan.patients.qi), (CLAIMS, plan.claims.qi))
+    }
+    (name,) = plan.patient_columns("id")
+    ids = prepared.patients[name] if plan.ids.patients.startswith(HMAC) else None
+    years = None
+    if plan.claim_column("date") is not None:
+        years = years_of(prepared).fill_null(0).to_numpy().astype(np.int64)
+    rows_of = owners.to_numpy().astype(np.int64)
+    return PreparedOriginal(prepared.patients, prepared.claims, rows_of, hierarchies, origin, years, ids)
+
+
+def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:
+    """Return the secret map from released to original ids.
+
+    Parameters
+    ----------
+    source : as read
+    patients : (n_released,) row of each released patient among the prepared ones
+    ids : (n_released,) as released
+    """
+    (name,) = source.plan.patient_columns("id")
+    numbers = prepared.patients[PATIENT].gather(pl.Series(patients))
+    own = source.patients[name].gather(numbers)  # patients are numbered by their rows
+    return pl.DataFrame([ids.alias("released"), own.alias("original")])
+
+
+def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: pl.Series) -> NDArray[np.int64] | None:
+    """Return the rows of released patients from the map that was written with a release; None where it does not fit.
+
+    A patient who is not among the prepared ones, since the plan leaves such patients out, has the row -1.
+
+    Parameters
+    ----------
+    ids : as released, in released order
+    """
+    if crosswalk.columns != ["released", "original"]:
+        return None
+    (name,) = source.plan.patient_columns("id")
+    numbers = source.patients.select(pl.col(name).alias("original"), PATIENT)
+    rows = prepared.patients.select(PATIENT).with_row_index("row")
+    told = crosswalk.cast(pl.String)
+    found = ids.alias("released").to_frame().join(told, on="released", how="left", maintain_order="left")
+    found = found.join(numbers, on="original", how="left", maintain_order="left")
+    found = found.join(rows, on=PATIENT, how="left", maintain_order="left")
+    if told.height != ids.len() or found.height != ids.len() or found[PATIENT].null_count():
+        return None
+    return found["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)

@@ -14,10 +14,10 @@ from cloister.claims.evaluation import evaluate
 from cloister.claims.facts import facts_of
 from cloister.claims.figures import described, exact_figures, risk_of_release
 from cloister.claims.manifest import ClaimsPromise
-from cloister.claims.original import crosswalk_of, original_of
 from cloister.claims.population import counted, read_population, voter_list
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, settings_of
+from cloister.claims.recheck import crosswalk_of, original_of
 from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.verify import verify
 from cloister.release import Custody
