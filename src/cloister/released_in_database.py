@@ -29,7 +29,8 @@ def released_in(url: str, manifest: Manifest) -> pl.DataFrame:
     if not stated(lambda: is_place(manifest), "a table in a database"):
         raise InputError("The manifest release.json does not say in which table of a database its records are.")
     name, stayed = manifest[TABLE]["name"], manifest[TABLE]["not_counted"]
-    columns, numbered = list(manifest["columns"]), _numbered(manifest)
+    columns = list(manifest["columns"])
+    numbered = next((column for column, told in manifest["columns"].items() if told.get("ids") == "number"), None)
     here = [column for column in columns if column not in stayed]
     if not here:
         raise InputError("The release counts no column of its table, so that there is nothing to check.")
@@ -63,11 +64,6 @@ def _check_columns(url: str, name: str, columns: Sequence[str]) -> None:
             f"The table {name} does not hold: it has {len(found)} columns that are not, in order, the {len(columns)} "
             "that were released."
         )
-
-
-def _numbered(manifest: Manifest) -> str | None:
-    """The column of numbered ids, if there is one."""
-    return next((column for column, told in manifest["columns"].items() if told.get("ids") == "number"), None)
 
 
 def _check_ids(url: str, place: str, name: str, columns: Sequence[str], numbered: str) -> None:

@@ -85,7 +85,12 @@ def figures_of(shown: Shown, created: str) -> Figures:
     created : date and time of the release, ISO 8601; years of birth are compared with its year
     """
     return {
-        "class_sizes": {"of": shown.of, "by": shown.by, "bands": _bands(shown), "before": None},
+        "class_sizes": {
+            "of": shown.of,
+            "by": shown.by,
+            "bands": banded(shown.sizes, members=shown.members),
+            "before": None,
+        },
         "marginals": [_marginal(column, shown.k) for column in shown.columns],
         "identifiers": _identifiers(shown, datetime.date.fromisoformat(created[:10])),
     }
@@ -128,10 +133,6 @@ def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
         found[str(low) if high == low + 1 else f"{low}-{high - 1}"] = int(inside.sum()) if members else len(inside)
     largest = sizes.filter(sizes >= BANDS[-1])
     return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
-
-
-def _bands(shown: Shown) -> dict[str, int]:
-    return banded(shown.sizes, members=shown.members)
 
 
 def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:

@@ -142,7 +142,11 @@ def _checked(name: str, series: Any) -> pl.Series:
 def _column(name: str, series: Any) -> pl.Series:
     pandas, dtype = dependencies.get_pandas(), series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
-        return _categories(name, series)
+        texts = as_text(_column(name, series.cat.categories.to_series()))
+        codes = pl.Series(name, series.cat.codes.to_numpy().astype("int64"))
+        return (
+            texts.gather(codes.set(codes < 0, None)) if len(texts) else pl.Series(name, [None] * len(codes), pl.String)
+        )
     if isinstance(dtype, pandas.DatetimeTZDtype):
         zone = getattr(dtype.tz, "key", None) or getattr(dtype.tz, "zone", None) or "UTC"
         utc = _column(name, series.dt.tz_convert("UTC").dt.tz_localize(None))
@@ -154,12 +158,6 @@ def _column(name: str, series: Any) -> pl.Series:
     if dtype.kind == "f":
         return pl.Series(name, series.astype("float64" if dtype.itemsize > 4 else "float32").to_numpy()).fill_nan(None)
     return pl.Series(name, series.to_numpy())
-
-
-def _categories(name: str, series: Any) -> pl.Series:
-    texts = as_text(_column(name, series.cat.categories.to_series()))
-    codes = pl.Series(name, series.cat.codes.to_numpy().astype("int64"))
-    return texts.gather(codes.set(codes < 0, None)) if len(texts) else pl.Series(name, [None] * len(codes), pl.String)
 
 
 def _objects(name: str, series: Any) -> pl.Series:

@@ -41,7 +41,10 @@ def people(files: Files) -> People:
             *(f"{name}_{what}" for name in concepts for what in ("concept_id", "source_value")),
         ),
     )
-    frame = _numbers(frame).with_columns(_birth().alias(BIRTH), _sex().alias(SEX))
+    by_concept = pl.col("gender_concept_id").replace_strict(SEXES, default=None, return_dtype=pl.String)
+    frame = _numbers(frame).with_columns(
+        _birth().alias(BIRTH), pl.coalesce(by_concept, pl.col("gender_source_value")).alias(SEX)
+    )
     names = _concepts(files, "concept_name")
     for name in ("race", "ethnicity"):
         frame = _with(frame, names, f"{name}_concept_id", name).with_columns(pl.coalesce(name, f"{name}_source_value"))
@@ -97,11 +100,6 @@ def _birth() -> pl.Expr:
         .then(pl.concat_str(year, month, separator="-"))
         .otherwise(year)
     )
-
-
-def _sex() -> pl.Expr:
-    by_concept = pl.col("gender_concept_id").replace_strict(SEXES, default=None, return_dtype=pl.String)
-    return pl.coalesce(by_concept, pl.col("gender_source_value"))
 
 
 def _located(frame: pl.DataFrame, files: Files) -> pl.DataFrame:

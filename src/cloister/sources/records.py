@@ -223,7 +223,12 @@ def _members_at(path: Path) -> list[Member]:
         return [Member(path.name, lambda: load_bytes(path))]
     refusal = InputError(f"{path.name} is not a whole zip archive: copy it again.", file=path.name)
     archive = call_foreign(lambda: zipfile.ZipFile(io.BytesIO(load_bytes(path))), refusal)
-    entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
+    entries = [
+        entry
+        for entry in archive.infolist()
+        if not entry.is_dir()
+        and not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(entry.filename).parts)
+    ]
     if any(entry.flag_bits & ENCRYPTED for entry in entries):
         raise InputError(
             f"{path.name} is an encrypted zip archive. Unpack it with its password, and name the folder.",
@@ -233,11 +238,6 @@ def _members_at(path: Path) -> list[Member]:
     return [
         Member(PurePosixPath(name).name, partial(call_foreign, partial(archive.read, name), refusal)) for name in names
     ]
-
-
-def _is_hidden(entry: str) -> bool:
-    """Whether a file of an archive was put there by an operating system."""
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(entry).parts)
 
 
 def _is_archive(path: Path) -> bool:

@@ -142,7 +142,10 @@ AS_RECORDED_UNDER = ("interval", "suppress")
 def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:
     """Return one row for each label of codes and of ages that is released, and one for each other column."""
     rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)]
-    rows += [(CODE, "quasi-identifier", codes, None, label, _of_code(label)) for label in _labels(released, CODE)]
+    rows += [
+        (CODE, "quasi-identifier", codes, None, label, (ANY_CODE if label == ROOT else BELOW))
+        for label in _labels(released, CODE)
+    ]
     rows += [(AGE, "quasi-identifier", ages, None, label, _of_age(label, ages)) for label in _labels(released, AGE)]
     beside = [] if released.side is None else released.side.columns[1:]
     rows += [(column, "side", None, None, None, BESIDE) for column in beside]
@@ -151,10 +154,6 @@ def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFra
 
 def _labels(released: WrittenTrajectories, column: str) -> list[str]:
     return [str(label) for label in released.frame[column].unique().sort()]
-
-
-def _of_code(label: str) -> str:
-    return ANY_CODE if label == ROOT else BELOW
 
 
 def _of_age(label: str, kind: str) -> str:

@@ -164,7 +164,8 @@ def _told_apart(tree: Tree, others: Sequence[Other]) -> Nodes:
     fixed: dict[str, int] = {}
     for label, leaves in others:
         if label in named:
-            node = _above(tree, leaves)
+            ranks = tree.low[leaves]
+            node = tree.meet(leaves[int(ranks.argmin())], leaves[int(ranks.argmax())])
             fixed[label] = tree.meet(fixed.get(label, node), node)
     released = np.arange(tree.n_nodes, dtype=np.int32)
     while True:
@@ -176,9 +177,3 @@ def _told_apart(tree: Tree, others: Sequence[Other]) -> Nodes:
         if np.array_equal(coarser, released):
             return released
         released = coarser
-
-
-def _above(tree: Tree, leaves: list[int]) -> int:
-    """The lowest node that covers all of these leaves."""
-    ranks = tree.low[leaves]
-    return tree.meet(leaves[int(ranks.argmin())], leaves[int(ranks.argmax())])

@@ -62,7 +62,8 @@ def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | Non
     """
     checks = Checks()
     if _check_form(checks, released):
-        patients = _patients(released)
+        pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
+        patients = released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
         _check_order(checks, patients, released.side)
         _check_copies(checks, patients, promise.k)
         if promise.drop_empty:
@@ -115,12 +116,6 @@ def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
     )
 
 
-def _patients(released: WrittenTrajectories) -> pl.DataFrame:
-    """One row a patient: the number, the whole trajectory as one text."""
-    pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
-    return released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
-
-
 def _check_order(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None) -> None:
     content = patients.select(KEY)
     if side is not None:
@@ -166,12 +161,8 @@ def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secre
     counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
     checks.require(
         not (counts["behind\0"] * promise.l > counts[SIZE]).any(),
-        _of_sensitive_codes(promise),
+        f"a released code stands for a sensitive one of at most one in {promise.l} patients who share a trajectory",
     )
-
-
-def _of_sensitive_codes(promise: Promise) -> str:
-    return f"a released code stands for a sensitive one of at most one in {promise.l} patients who share a trajectory"
 
 
 def _check_sensitive_labels(checks: Checks, frame: pl.DataFrame, secret: Secret, promise: Promise) -> None:
