@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from cloister.io import records_of, table_columns
+from cloister.masking import mask_small_count
 from cloister.release_folder import FIGURES, read_figures, same
 from cloister.results import Manifest
 from cloister.risk.safe_harbor import look_for_identifiers
@@ -150,11 +151,6 @@ def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
         for name, (texts, records) in every.items()
         for finding in look_for_identifiers(texts, texts, records=records, today=today)
     ]
-
-
-def mask_small_count(count: int, k: int) -> int | str:
-    """Return a count; of fewer than k only that it is so."""
-    return f"<{k}" if 0 < count < k else count
 
 
 def _marginal(counted: Counted, k: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ ALLOWED = {
     "errors": set(),
     "version": set(),
     "results": set(),
+    "masking": set(),
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
@@ -42,6 +43,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "masking",
         "settings",
         "errors",
         "results",
@@ -57,6 +59,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "masking",
         "settings",
         "sources",
         "errors",
@@ -86,6 +89,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "masking",
         "settings",
         "sources",
         "typed_toml",
@@ -102,7 +106,7 @@ ALLOWED = {
         "report_figures",
     },
     "release": {"errors", "results", "io", "report", "report_figures", "release_folder", "stopwatch"},
-    "report_figures": {"io", "risk", "results", "release_folder"},
+    "report_figures": {"io", "masking", "risk", "results", "release_folder"},
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.masking import WITHHELD
+
 from .data import Claims
 from .data_file import CLAIMS, QUASI, SUPPRESSED
 from .evaluation import (
@@ -26,7 +28,7 @@ from .prepare import PreparedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .released import loss_of_released, weights_of
-from .steps import WITHHELD, StepLine
+from .steps import StepLine
 from .steps_told import compared, compared_told, early_lines
 
 

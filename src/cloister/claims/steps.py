@@ -1,13 +1,11 @@
 """What a step of the pipeline says of itself: facts, which the report words (`cloister.report.claim_steps`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from cloister.masking import WITHHELD, mask_small_count, total_needs_suppression
 
 from .data import Claims
-
-WITHHELD = "withheld"
-"""Stands for a total from which a withheld count could be worked out."""
 
 
 @dataclass(frozen=True)
@@ -45,49 +43,16 @@ class StepLine:
         >>> StepLine("3 claims removed", 23, {"newborns": 3, "revenue codes": 20}).told(11)["counts"]
         {'newborns': '<11', 'revenue codes': 20}
         """
-        counts = {reason: _told(count, self.patients.get(reason, count), k) for reason, count in self.counts.items()}
-        total = None if self.total is None else WITHHELD if self._total_tells(k) else _told(self.total, self.total, k)
+        counts = {name: mask_small_count(count, k, self.patients.get(name)) for name, count in self.counts.items()}
+        total: int | str | None = self.total
+        if self.total is not None:
+            telling = total_needs_suppression(self.total, self.counts, k, self.patients, self.patients_in_all)
+            total = WITHHELD if telling else mask_small_count(self.total, k)
         return self._facts(total, counts)
 
     def _facts(self, total: object, counts: Mapping[str, object]) -> dict[str, object]:
         facts = {"step": self.step, "total": total, "counts": dict(counts)}
         return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
-
-    def _total_tells(self, k: int) -> bool:
-        """Whether the total, less some of the counts that are told, leaves fewer than k, or tells one that is not told.
-
-        Reasons overlap: 25 and 30 of 54 patients are one who has both, 30 and 30 of 32 are two who have the second
-        alone. Of claims that have both nobody knows how many patients they are of.
-        """
-        shown = [count for reason, count in self.counts.items() if self.patients.get(reason, count) >= k]
-        total, n_hidden = self.total or 0, sum(count > 0 for count in self.counts.values()) - len(shown)
-        if n_hidden and (n_hidden == 1 or self.patients or total - sum(shown) < k):
-            return True
-        if self.patients and total != sum(shown):
-            return True
-        if self.patients_in_all is not None and 0 < self.patients_in_all < k:
-            return True
-        return bool(shown) and _comes_near(total, shown, k)
-
-
-def _told(count: int, patients: int, k: int) -> int | str:
-    if not 0 < patients < k:
-        return count
-    return f"<{k}" if count < k else WITHHELD
-
-
-def is_count(value: Any, k: int) -> bool:
-    """Whether something is a count as it is told: below k it is not."""
-    return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
-
-
-def _comes_near(total: int, counts: Sequence[int], k: int) -> bool:
-    """Whether some of the counts sum up to something that differs from the total by 1 to k - 1."""
-    sums = 1  # bit n: some of the counts sum up to n
-    for count in counts:
-        sums |= sums << count
-    around = (sums << k) >> (total + 1)  # bit k - 1: the total itself; k - 1 bits below and above it
-    return bool(around & ((1 << (2 * k - 1)) - 1) & ~(1 << (k - 1)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
+from cloister.masking import WITHHELD, is_masked_count
 from cloister.release_folder import same
 
 from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
@@ -25,7 +26,7 @@ from .ladders import hierarchy_named
 from .plan import ClaimsPlan
 from .prepare import PreparedClaims, group_sizes
 from .representativeness import SEX, Variable, median_claims, variables_of
-from .steps import WITHHELD, StepLine, is_count
+from .steps import StepLine
 
 MOST_BANDS = 16
 """A table has no more; where a level has, the next one with fewer is told."""
@@ -230,7 +231,7 @@ def _is_told(
     step, total, counts, keys = line["step"], line["total"], line["counts"], {"step", "total", "counts"}
     if line.keys() != (keys | {"looked_for"} if step == EXCLUDING else keys):
         return False
-    if total is not None and (step not in TOTALS or not (total == WITHHELD or is_count(total, k))):
+    if total is not None and (step not in TOTALS or not (total == WITHHELD or is_masked_count(total, k))):
         return False
     reasons = REASONS[step]
     if reasons is None:
@@ -240,7 +241,7 @@ def _is_told(
     known = reasons | {rule.range.name for rule in shipped_rules(plan) if step == EXCLUDING}
     is_own = plan.exclusions.file is not None and step == EXCLUDING
     return all(
-        is_count(count, k) and (reason in known or (is_own and OWN_RULE.fullmatch(reason) is not None))
+        is_masked_count(count, k) and (reason in known or (is_own and OWN_RULE.fullmatch(reason) is not None))
         for reason, count in counts.items()
     )
 

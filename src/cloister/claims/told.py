@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
+from cloister.masking import is_masked_count
+
 from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsPromise
-from .steps import is_count
 
 Form = Callable[[Any], bool]
 """Whether something is what may stand in a place."""
@@ -150,7 +151,7 @@ def parts_of(
     """
     columns = {*promise.form.names(PATIENTS, QUASI), *promise.form.names(CLAIMS, QUASI)}
 
-    nothing, count = just(None), lambda value: is_count(value, promise.k)
+    nothing, count = just(None), lambda value: is_masked_count(value, promise.k)
     return {
         "records": keys(
             {

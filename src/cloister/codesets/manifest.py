@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cloister.masking import mask_records
 from cloister.release_folder import same
 from cloister.results import Manifest
 
@@ -27,21 +28,14 @@ def columns_of(numbered: bool) -> dict[str, Any]:
     return ids | {CODES: {"role": "codes"}}
 
 
-def records_of(released: int, left_out: int, k: int) -> dict[str, int | str]:
-    """Return how many records there were and are; a number that would count fewer than k is kept back."""
-    if 0 < left_out < k:
-        return {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
-    return {"in": released + left_out, "released": released, "suppressed": left_out}
-
-
 def records_agree(manifest: Manifest, released: int, k: int) -> bool:
     """Return whether the numbers of records of a manifest fit together, and none counts fewer than k."""
     records = manifest["records"]
     left_out = records["suppressed"]
     if isinstance(left_out, str):
-        return same(records, records_of(released, 1, k)) and k > 1
+        return same(records, mask_records(released, 1, k)) and k > 1
     drops = type(left_out) is int and (left_out == 0 or (left_out > 0 and manifest["settings"]["drop_empty"] is True))
-    return drops and same(records, records_of(released, left_out, k))
+    return drops and same(records, mask_records(released, left_out, k))
 
 
 def one_row(column: str | None, has_ids: bool) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cloister.hierarchy import names_hierarchy
 from cloister.io import n_records
+from cloister.masking import mask_records, records_below
 from cloister.privacy import PrivacyRule, rule_of
 from cloister.results import Manifest, Risk, SearchResult, Utility, Verdict
 from cloister.utility import ENTROPY
@@ -64,7 +65,7 @@ def describe(
         "method": method_name(request),
         "settings": _settings(request, roles),
         "columns": _columns(roles, request, protected),
-        "records": _records(protected.suppressed, released, request.k, withheld),
+        "records": mask_records(released, protected.suppressed, request.k if withheld else 0),
         "guarantee": {
             "rules": [rule.describe() for rule in request.rules],
             "sentences": _sentences(request.rules),
@@ -165,12 +166,6 @@ def _columns(roles: Mapping[str, Role], request: TableRequest, protected: Protec
         elif role is Role.IDENTIFIER and request.ids is not Ids.DROP:
             described[column] = {"role": str(role), "ids": str(request.ids)}
     return described
-
-
-def _records(suppressed: int, released: int, k: int, withheld: bool) -> dict[str, int | str]:
-    if withheld:
-        return {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
-    return {"in": released + suppressed, "released": released, "suppressed": suppressed}
 
 
 def _shown(loss: float, withheld: bool) -> float:
@@ -367,9 +362,9 @@ def _records_agree(manifest: Manifest, promise: Promise) -> bool:
     released, suppressed = promise.released or 0, promise.suppressed
     if suppressed is None:
         # Rows of * could be counted, so a number that is kept back cannot stand beside them.
-        return manifest["records"] == _records(0, released, promise.k, withheld=True) and not promise.stars
+        return manifest["records"] == records_below(released, promise.k) and not promise.stars
     told = suppressed >= 0 and not is_withheld(suppressed, promise.k)
-    return told and manifest["records"] == _records(suppressed, released, promise.k, withheld=False)
+    return told and manifest["records"] == mask_records(released, suppressed, 0)
 
 
 def _share_agrees(manifest: Manifest, promise: Promise) -> bool:

@@ -10,8 +10,9 @@ import polars as pl
 
 from cloister.codesets.data import CODES, ID
 from cloister.codesets.encode import MARK, plain_code
-from cloister.codesets.manifest import columns_of, input_settings, one_row, records_of
+from cloister.codesets.manifest import columns_of, input_settings, one_row
 from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.masking import mask_records
 from cloister.report_figures import Counted, Counts, Shown
 from cloister.results import Manifest, Verdict
 
@@ -40,7 +41,7 @@ def describe(
         "method": METHOD,
         "settings": _settings(given, request),
         "columns": columns_of(request.numbered),
-        "records": records_of(released.n_records, given.n_empty, released.k),
+        "records": mask_records(released.n_records, given.n_empty, released.k),
         "guarantee": {
             "rules": rules_of(released, request.method.diversity),
             "sentences": sentences_of(released, request.method.diversity),

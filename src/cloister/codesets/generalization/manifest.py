@@ -18,6 +18,7 @@ from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import columns_of, input_settings, one_row
 from cloister.codesets.policy import is_built
 from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.masking import records_below
 from cloister.release_folder import same
 from cloister.results import Manifest, Verdict
 from cloister.utility import Reading
@@ -48,12 +49,8 @@ def counts_of(released: int, n_empty: int, few: int, k: int) -> dict[str, int | 
     if few:
         most += k - 1
     if few or 0 < n_empty < k:
-        return _bounded(released, most + 1)
+        return records_below(released, most + 1)
     return {"in": released + n_empty, "released": released, "suppressed": n_empty}
-
-
-def _bounded(released: int, bound: int) -> dict[str, int | str]:
-    return {"in": f"<{released + bound}", "released": released, "suppressed": f"<{bound}"}
 
 
 def counts_agree(manifest: Manifest, released: Generalization) -> bool:
@@ -64,7 +61,7 @@ def counts_agree(manifest: Manifest, released: Generalization) -> bool:
         found = BOUND.fullmatch(left_out)
         bound = int(found[1]) if found else 0
         may_be = k > 1 and (bound == k or (drops and bound >= 2 * k - 1))
-        return may_be and same(records, _bounded(released.n_records, bound))
+        return may_be and same(records, records_below(released.n_records, bound))
     exact = type(left_out) is int and (left_out == 0 or (drops and left_out >= k))
     return exact and same(records, counts_of(released.n_records, left_out, 0, k))
 
