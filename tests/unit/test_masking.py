@@ -62,7 +62,7 @@ def test_a_total_that_is_told_gives_no_small_count_away(total, counts, k):
 
 
 def test_claims_of_few_patients_are_no_part_of_a_total():
-    """Where parts count claims, the total is told if all parts are, none overlaps, and all are of k patients or more."""
+    """Where parts count claims, the total is told if no part is masked, and none overlaps."""
     assert not total_needs_suppression(30, {"a": 10, "b": 20}, 5, {"a": 5, "b": 9}, 12)
     assert total_needs_suppression(30, {"a": 10, "b": 20}, 5, {"a": 4, "b": 9}, 12)
     assert total_needs_suppression(29, {"a": 10, "b": 20}, 5, {"a": 5, "b": 9}, 12)
