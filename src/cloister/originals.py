@@ -20,7 +20,7 @@ from cloister.trajectories.request import read_given as read_trajectories
 
 
 @dataclass(frozen=True)
-class Words:
+class ReadingWords:
     """How the original is to be read.
 
     Attributes
@@ -46,7 +46,7 @@ def original_codes(
     manifest: Manifest,
     original: Any,
     crosswalk: str | Path | None,
-    words: Words,
+    words: ReadingWords,
 ) -> CodesOriginal | None:
     """Read what a release of code sets was made from, as it was read then."""
     if original is None:
@@ -76,7 +76,7 @@ def original_trajectories(
     crosswalk: str | Path | None,
     side: str | Path | None,
     hierarchies: Mapping[str, Hierarchy],
-    words: Words,
+    words: ReadingWords,
 ) -> TrajectoriesOriginal | None:
     """Read what a release of trajectories was made from, as it was read then."""
     if original is None:
@@ -97,7 +97,7 @@ def original_trajectories(
 
 
 def original_claims(
-    original: Any, plan: str | Path | None, crosswalk: str | Path | None, words: Words
+    original: Any, plan: str | Path | None, crosswalk: str | Path | None, words: ReadingWords
 ) -> ClaimsOriginal | None:
     """Read what a release of claims was made from, as it was read then."""
     if original is None:

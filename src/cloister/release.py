@@ -30,7 +30,7 @@ from cloister.release_folder import (
     report_contents,
 )
 from cloister.report import render_report
-from cloister.report_figures import Figures, Shown, exact_figures_of, figures_of
+from cloister.report_figures import Figures, ReportCounts, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import DIGITS
 
@@ -77,7 +77,7 @@ class Release(ABC):
     codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
-    shown: Callable[[], Shown] = field(repr=False)
+    shown: Callable[[], ReportCounts] = field(repr=False)
     attack: Callable[[Path, Manifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
@@ -176,7 +176,7 @@ class Release(ABC):
         write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
         write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
 
-    def _fill(self, partial: Path, shown: Shown) -> tuple[Manifest, Figures, Attacked | None]:
+    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Attacked | None]:
         """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
         names = self.write_data(partial)

@@ -53,7 +53,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportCounts:
     """What the figures of a report are made of.
 
     Attributes
@@ -78,7 +78,7 @@ class Shown:
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
 
 
-def figures_of(shown: Shown, created: str) -> Figures:
+def figures_of(shown: ReportCounts, created: str) -> Figures:
     """Return the figures for the recipient.
 
     Parameters
@@ -97,7 +97,7 @@ def figures_of(shown: Shown, created: str) -> Figures:
     }
 
 
-def report_failures(folder: Path, manifest: Manifest, shown: Shown) -> list[str]:
+def report_failures(folder: Path, manifest: Manifest, shown: ReportCounts) -> list[str]:
     """Return whether the figures beside the report do not follow from the released files, as a sentence."""
     if not os.path.isfile(folder / FIGURES):
         return []  # said where the files are looked for
@@ -110,7 +110,7 @@ def report_failures(folder: Path, manifest: Manifest, shown: Shown) -> list[str]
     return [f"{FIGURES} does not hold the figures that follow from the released files"]
 
 
-def exact_figures_of(shown: Shown, published: Figures) -> Figures:
+def exact_figures_of(shown: ReportCounts, published: Figures) -> Figures:
     """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
     before = None if shown.sizes_before is None else banded(shown.sizes_before(), members=shown.members)
     return published | {
@@ -136,7 +136,7 @@ def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
     return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
 
 
-def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
+def _identifiers(shown: ReportCounts, today: datetime.date) -> list[dict[str, Any]]:
     """Signs of what Safe Harbor names, by file."""
     every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [

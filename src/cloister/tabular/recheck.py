@@ -13,7 +13,7 @@ from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import as_text, n_records, table_columns, without_formulas
 from cloister.release_folder import CODEBOOK, TABLE, check_files, read_data, stated
-from cloister.report_figures import Shown, report_failures
+from cloister.report_figures import ReportCounts, report_failures
 from cloister.results import Manifest, Verdict
 
 from .codebook import codebook_of
@@ -52,7 +52,7 @@ class Around:
     reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
     codebook: Callable[[pl.DataFrame], pl.DataFrame] = lambda book: book
     column: str | None = None
-    shown: Callable[[Shown], Shown] = lambda shown: shown
+    shown: Callable[[ReportCounts], ReportCounts] = lambda shown: shown
 
 
 PLAIN = Around()

@@ -16,7 +16,7 @@ from .sequences import Number as Number
 from .sequences import Numbers as Numbers
 from .sequences import Trajectories as Trajectories
 from .sequences import age_text as age_text
-from .tree import Tree
+from .tree import ValueTree
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -176,8 +176,9 @@ class Side:
 class AnonymizedTrajectories:
     """What is released: clusters of patients, each with one sequence of generalized pairs that all its patients get.
 
-    Nodes are numbers of the two trees, and those that labels stand for (``Tree.released``). Clusters are in the order
-    of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are equal.
+    Nodes are numbers of the two trees, and those that labels stand for (``ValueTree.released``). Clusters are in the
+    order of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are
+    equal.
 
     Attributes
     ----------
@@ -188,8 +189,8 @@ class AnonymizedTrajectories:
     """
 
     k: int
-    code_tree: Tree
-    age_tree: Tree
+    code_tree: ValueTree
+    age_tree: ValueTree
     sizes: Integers
     offsets: Integers
     codes: Numbers

@@ -101,7 +101,7 @@ class GroupedAges:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Domain:
+class FittedTrajectories:
     """Trajectories and hierarchies that fit each other."""
 
     trajectories: Trajectories
@@ -110,7 +110,7 @@ class Domain:
     dropped: int = 0
 
     def __repr__(self) -> str:
-        return f"Domain({self.trajectories!r})"
+        return f"FittedTrajectories({self.trajectories!r})"
 
 
 def usual_codes(trajectories: Trajectories) -> Hierarchy:
@@ -126,7 +126,7 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
     return best
 
 
-def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> Domain:
+def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> FittedTrajectories:
     """Return trajectories and hierarchies that fit each other."""
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
@@ -147,7 +147,7 @@ def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknow
             f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add a "
             "row for each to the file, or use intervals, as in --age-hierarchy interval:5,10,20/top=90."
         )
-    return Domain(trajectories, codes, ages, dropped)
+    return FittedTrajectories(trajectories, codes, ages, dropped)
 
 
 def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:

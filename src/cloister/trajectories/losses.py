@@ -14,7 +14,7 @@ from .data import (
     Trajectories,
 )
 from .problem import crossing
-from .tree import Tree
+from .tree import ValueTree
 
 Values = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ def _is_common(owner: NDArray[np.intp], values: Numbers, n_values: int, k: int) 
     return common
 
 
-def common_below(tree: Tree, common: NDArray[np.bool_]) -> Integers:
+def common_below(tree: ValueTree, common: NDArray[np.bool_]) -> Integers:
     """Return how many common leaves each node covers: (n_nodes,); a leaf covers itself."""
     by_rank = np.zeros(tree.n_values + 1, dtype=np.int64)
     by_rank[tree.low[: tree.n_values] + 1] = common

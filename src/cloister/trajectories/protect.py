@@ -17,7 +17,7 @@ from .clusters import gather, kept_apart, release, require_possible
 from .data import Cost, Integers, Method, ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
 from .losses import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
-from .tree import Tree
+from .tree import ValueTree
 
 MOST_PRICES = 2**30
 """What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each."""
@@ -74,17 +74,17 @@ def anonymize(
     return anonymize_under(trajectories, request, trees, side, threads=threads, cluster=cluster)
 
 
-def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[Tree, Tree]:
+def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[ValueTree, ValueTree]:
     """Return the trees of codes and ages."""
     codes = request.code_hierarchy.bind("code", trajectories.vocabulary)
     ages = request.age_hierarchy.bind("age", trajectories.age_values)
-    return Tree.of(codes, trajectories.vocabulary), Tree.of(ages, trajectories.age_values)
+    return ValueTree.of(codes, trajectories.vocabulary), ValueTree.of(ages, trajectories.age_values)
 
 
 def anonymize_under(
     trajectories: Trajectories,
     request: TrajectoriesRequest,
-    trees: tuple[Tree, Tree],
+    trees: tuple[ValueTree, ValueTree],
     side: Side | None = None,
     *,
     threads: int | None = None,

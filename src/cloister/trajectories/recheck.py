@@ -19,7 +19,7 @@ from .domain import fitted
 from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories
-from .verify import Promise, verify
+from .verify import ExpectedGuarantee, verify
 from .verify_original import Integers, Secret, losses_agree
 
 CHECKED = (
@@ -62,7 +62,7 @@ def recheck_trajectories(
         return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
     settings = stated.settings
     secret = None if original is None else _secret(original, stated, released)
-    promise = Promise.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
+    promise = ExpectedGuarantee.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
     verdict = verify(released, promise, secret)
     failures = list(verdict.failures)
     if verdict.holds:

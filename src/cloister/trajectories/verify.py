@@ -27,7 +27,7 @@ NO_SENSITIVE_LABEL = "no released code stands for sensitive codes alone"
 
 
 @dataclass(frozen=True)
-class Promise:
+class ExpectedGuarantee:
     """What a release is to keep.
 
     Attributes
@@ -46,14 +46,14 @@ class Promise:
     codes: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, k: int, diversity: Diversity | None, *, drop_empty: bool) -> "Promise":
+    def of(cls, k: int, diversity: Diversity | None, *, drop_empty: bool) -> "ExpectedGuarantee":
         """Return the promise of a release that was asked for."""
         if diversity is None:
             return cls(k, drop_empty)
         return cls(k, drop_empty, diversity.l, diversity.column, diversity.codes)
 
 
-def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | None = None) -> Verdict:
+def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
     """Check released trajectories: form, order, k copies, what rides along; with the original every pair.
 
     References
@@ -139,7 +139,9 @@ def _check_told(checks: Checks, frame: pl.DataFrame) -> None:
     checks.require(not empty.any(), "a pair of which nothing is told stands alone")
 
 
-def _check_diversity(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None, promise: Promise) -> None:
+def _check_diversity(
+    checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None, promise: ExpectedGuarantee
+) -> None:
     words = f"no value of {promise.column!r} is that of more than one in {promise.l} patients who share a trajectory"
     if side is None or promise.column is None or promise.column not in side.columns or promise.l is None:
         checks.require(False, words)
@@ -149,7 +151,7 @@ def _check_diversity(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame 
     checks.require(not (held["held\0"] * promise.l > held[SIZE]).any(), words)
 
 
-def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secret, promise: ExpectedGuarantee) -> None:
     """Count, for each trajectory, the patients of whom a sensitive code is released, as it is or generalized."""
     if checks.failures or promise.l is None or not promise.codes or secret.position is None or secret.origin is None:
         return
@@ -165,7 +167,7 @@ def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secre
     )
 
 
-def _check_sensitive_labels(checks: Checks, frame: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+def _check_sensitive_labels(checks: Checks, frame: pl.DataFrame, secret: Secret, promise: ExpectedGuarantee) -> None:
     """Refuse codes that tell something sensitive of all patients of whom they are released."""
     if checks.failures or promise.l is None or not promise.codes:
         return

@@ -54,13 +54,13 @@ class Secret:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labels:
+class CoveringLabels:
     """What each value of a column may be released as."""
 
     covering: Covered = field(repr=False)
 
     @classmethod
-    def of(cls, ladder: Ladder, values: tuple[str, ...]) -> "Labels":
+    def of(cls, ladder: Ladder, values: tuple[str, ...]) -> "CoveringLabels":
         """Return the labels of these values."""
         above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
         return cls(tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values))
@@ -96,12 +96,12 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     _check_pairs(checks, released.frame, secret, codes, ages)
 
 
-def labels_of(secret: Secret) -> tuple[Labels, Labels]:
+def labels_of(secret: Secret) -> tuple[CoveringLabels, CoveringLabels]:
     """Return what codes and ages of the original may be released as."""
     original = secret.trajectories
     codes = secret.codes.bind("code", original.vocabulary)
     ages = secret.ages.bind("age", original.age_values)
-    return Labels.of(codes, original.vocabulary), Labels.of(ages, original.age_values)
+    return CoveringLabels.of(codes, original.vocabulary), CoveringLabels.of(ages, original.age_values)
 
 
 def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> None:
@@ -119,7 +119,9 @@ def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> No
         checks.require(False, BESIDE)
 
 
-def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> None:
+def _check_pairs(
+    checks: Checks, frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: CoveringLabels
+) -> None:
     """Place the kept pairs of the original beside the released rows, one by one."""
     original, position, origin = secret.trajectories, secret.position, secret.origin
     if position is None or origin is None or position.size != original.n_pairs:
@@ -170,7 +172,7 @@ def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
     return np.where(first, -1, before - block * width - 1)
 
 
-def _fit(frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> bool:
+def _fit(frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: CoveringLabels) -> bool:
     """Whether the released pairs of each patient cover pairs of the original one after another."""
     if secret.origin is None:
         return False
@@ -189,7 +191,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> bo
 
 
 def _covered_in_order(
-    rows: list[tuple[str, str]], pairs: Iterator[tuple[int, int]], codes: Labels, ages: Labels
+    rows: list[tuple[str, str]], pairs: Iterator[tuple[int, int]], codes: CoveringLabels, ages: CoveringLabels
 ) -> bool:
     """Whether each row covers a pair after the one that the row before it covers; the earliest is always good."""
     return all(

@@ -13,7 +13,7 @@ from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import columns_of, input_settings, one_row
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.masking import mask_records
-from cloister.report_figures import Counted, Counts, Shown
+from cloister.report_figures import Counted, Counts, ReportCounts
 from cloister.results import Manifest, Verdict
 
 from .data import Disassociation, DisassociationRequest
@@ -133,9 +133,9 @@ def _occurrence(code: str, repeats: bool) -> str:
     return f" ({name}, occurrence {code.removeprefix(name + MARK)})"
 
 
-def shown_of(released: Disassociation) -> Shown:
+def shown_of(released: Disassociation) -> ReportCounts:
     """Return what is shown of code sets."""
-    return Shown(
+    return ReportCounts(
         k=released.k,
         sizes=pl.Series(released.sizes, dtype=pl.Int64),
         of="patients",
