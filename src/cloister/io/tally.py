@@ -143,15 +143,11 @@ def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.Da
         if id_column is not None:
             begin = ends.slice(first, last - first + 1) - records.slice(first, last - first + 1)
             within = pl.int_range(start, end, eager=True) - begin.gather(place)
-            frame = frame.with_columns(_counted_on(frame[id_column], within))
+            ids = frame[id_column]
+            number = ids.cast(pl.Int64, strict=False) + within  # what is no number stays
+            frame = frame.with_columns(number.cast(ids.dtype).zip_with(number.is_not_null(), ids))
         yield frame
         start = end
-
-
-def _counted_on(ids: pl.Series, within: pl.Series) -> pl.Series:
-    """The ids of records, from the first of each run and the place within it; what is no number stays."""
-    number = ids.cast(pl.Int64, strict=False) + within
-    return number.cast(ids.dtype).zip_with(number.is_not_null(), ids)
 
 
 def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -> pl.DataFrame:

@@ -319,7 +319,9 @@ class Files:
         content, file = unpacked(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
         if content.startswith(MAGIC) or file.lower().endswith((".parquet", ".pq")):
             return parquet_of(content, file, may_be_empty=True)
-        if self.reading.delimiter is None and _is_unquoted(content):
+        header = content[: content.find(b"\n")]
+        if self.reading.delimiter is None and b"\t" in header and b'"' not in header:
+            # Tabs and no quotes: vocabularies of OHDSI have quotes inside cells, where they mean nothing.
             return _tabbed(content, file, self.reading.encoding)
         return csv_of(
             content,
@@ -329,12 +331,6 @@ class Files:
             usual_delimiter=",",
             may_be_empty=True,
         ).frame
-
-
-def _is_unquoted(content: bytes) -> bool:
-    """Whether a table is parted by tabs and has no quoted header: vocabularies of OHDSI have quotes inside cells."""
-    header = content[: content.find(b"\n")]
-    return b"\t" in header and b'"' not in header
 
 
 def _tabbed(content: bytes, file: str, encoding: str | None) -> pl.DataFrame:

@@ -94,7 +94,12 @@ def release(
     problem: Problem, clusters: FoundClusters, k: int, *, drop_empty: bool
 ) -> tuple[AnonymizedTrajectories, Alignment]:
     """Return the clusters in the order of their released rows, as the nodes that labels stand for."""
-    clusters = _without_empty(problem, clusters) if drop_empty else clusters
+    if drop_empty:  # leave out pairs of which neither code nor age is told
+        is_root = [
+            np.array([label == ROOT for label in tree.labels])[tree.released]
+            for tree in (problem.code_tree, problem.age_tree)
+        ]
+        clusters = clusters.without(is_root[0][clusters.code] & is_root[1][clusters.age], problem)
     code = problem.code_tree.released[clusters.code]
     age = problem.age_tree.released[clusters.age]
     order = _in_order(problem, clusters, code, age)
@@ -134,13 +139,6 @@ def _label_ranks(labels: Sequence[str]) -> NDArray[np.int64]:
     """Rank of each label by UTF-8 bytes, equal for equal ones."""
     distinct = {label: rank for rank, label in enumerate(sorted(set(labels)))}  # code points sort as their bytes
     return np.array([distinct[label] for label in labels], dtype=np.int64)
-
-
-def _without_empty(problem: Problem, clusters: FoundClusters) -> FoundClusters:
-    """Leave out pairs of which neither code nor age is told."""
-    nothing = [np.array([label == ROOT for label in tree.labels]) for tree in (problem.code_tree, problem.age_tree)]
-    empty = nothing[0][problem.code_tree.released[clusters.code]] & nothing[1][problem.age_tree.released[clusters.age]]
-    return clusters.without(empty, problem)
 
 
 @dataclass

@@ -268,7 +268,11 @@ def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> 
             file=table.name,
             column=sensitive,
         )
-    return Side(ranks(table.frame), None if sensitive is None else _numbered(table.frame[sensitive]))
+    rank = ranks(table.frame)
+    if sensitive is None:
+        return Side(rank)
+    values = table.frame[sensitive].rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    return Side(rank, values.astype(np.int32))
 
 
 def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -278,8 +282,3 @@ def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         rank = np.unique(rank * (int(dense.max(initial=0)) + 1) + dense, return_inverse=True)[1].astype(np.int64)
     return rank
-
-
-def _numbered(column: pl.Series) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
-    dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-    return dense.astype(np.int32)

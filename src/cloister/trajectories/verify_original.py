@@ -83,6 +83,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     codes, ages = labels_of(secret)
     _check_side(checks, released.side, secret)
     if secret.origin is None:
+        # Without the crosswalk nobody is compared with anybody; a label that covers no value at all was invented.
         columns = ((CODE, codes), (AGE, ages))
         held = [set(released.frame[name].unique()) <= labels.all_known() for name, labels in columns]
         checks.require(all(held), "every label covers a value of the original")
@@ -130,6 +131,7 @@ def _check_pairs(
     sizes = np.diff(original.offsets)
     owner = np.repeat(np.arange(original.n_patients), sizes)
     kept = position >= 0
+    # Kept pairs must be placed further on than all kept before them of their patient: that is the order of events.
     first = np.ones(owner.size, dtype=np.bool_)
     first[1:] = owner[1:] != owner[:-1]
     latest = _highest_before(position, first)
@@ -138,6 +140,7 @@ def _check_pairs(
     number[origin] = np.arange(1, original.n_patients + 1)
     n_kept = np.bincount(owner[kept], minlength=original.n_patients)
     rows = np.bincount(frame[ID].to_numpy() - 1, minlength=original.n_patients)
+    # A patient without any kept pair stands in the file with one row of two roots, which stands for no pair.
     alone = frame.filter(pl.len().over(ID) == 1)
     told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
     told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
@@ -148,6 +151,7 @@ def _check_pairs(
         ONE_FOR_ONE,
     ):
         return
+    # Numbers of pairs agree, so that sorted by patient and place they stand beside their rows one to one.
     order = np.lexsort((position[kept], number[owner[kept]]))
     source = np.flatnonzero(kept)[order]
     paired = frame.filter(~pl.Series(standing_in[frame[ID].to_numpy() - 1]))
@@ -163,6 +167,7 @@ def _check_pairs(
 
 def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
     """The highest position before each pair among those of its patient, -1 where there is none."""
+    # Blocks of patients are set apart by more than any position, so that one running maximum serves all of them.
     block = np.cumsum(first)
     width = int(position.max(initial=0)) + 2
     running = np.maximum.accumulate(block * width + position + 1)
@@ -183,7 +188,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: Cover
     bounds = original.offsets.tolist()
     for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
         rows = told[start:end]
-        if rows == [(ROOT, ROOT)]:
+        if rows == [(ROOT, ROOT)]:  # stands for no pair
             continue
         if not _covered_in_order(rows, iter(pairs[bounds[patient] : bounds[patient + 1]]), codes, ages):
             return False
@@ -208,6 +213,7 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
     least = utility.codes_untold / rows, utility.ages_untold / rows
+    # A pair of which code or age is not told lost all of it, whatever the original was.
     if any(loss < low - ROUNDED for loss, low in zip(published, least, strict=True)):
         return False
     if secret is None:
@@ -265,6 +271,7 @@ def _loss(
     lost, is_bound = [float(n_pairs - labels.len())], False
     for label, count in labels.value_counts(name="rows\0").iter_rows():
         covered = frozenset().union(*sets.get(label, set()))
+        # A label that stands for different values at two levels may have lost less than all that it covers.
         is_bound |= label != ROOT and covered not in sets.get(label, set())
         share = max(1, len(covered & usual)) / max(1, len(usual)) if len(covered) > 1 else 0.0
         lost.append(count * (1.0 if label == ROOT else share))
