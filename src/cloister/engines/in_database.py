@@ -28,12 +28,7 @@ KINDS: dict[Loaded, Any] = {"text": exp.DataType.Type.TEXT, "whole": exp.DataTyp
 
 @dataclass(frozen=True)
 class Recoded:
-    """A quasi-identifier and what its values become.
-
-    Attributes
-    ----------
-    labels : by value as text, with None for a missing one
-    """
+    """A quasi-identifier and what its values become."""
 
     column: str
     labels: Mapping[str | None, str | None] = field(repr=False)

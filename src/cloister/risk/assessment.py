@@ -198,12 +198,7 @@ _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 @dataclass(frozen=True)
 class KnownEvents:
-    """What attackers know of the events of a patient, and what they find.
-
-    Attributes
-    ----------
-    what : in a word, as ``codes``
-    """
+    """What attackers know of the events of a patient, and what they find."""
 
     what: str
     columns: tuple[str, ...]
@@ -230,12 +225,7 @@ def of_patients(texts: pl.DataFrame, threshold: float) -> OfPatients:
 
 @dataclass(frozen=True, eq=False)
 class HistoriesAssessment:
-    """The risk of histories of patients, as they are, from attackers who know some events of a patient.
-
-    Attributes
-    ----------
-    shape : ``trajectories`` or ``claims``
-    """
+    """The risk of histories of patients, as they are, from attackers who know some events of a patient."""
 
     shape: str
     n_patients: int

@@ -280,13 +280,7 @@ class Losses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTrajectories:
-    """Anonymized trajectories, and what only the custodian may know.
-
-    Attributes
-    ----------
-    alignment : who went where; secret
-    losses : what was lost; secret until rounded
-    """
+    """Anonymized trajectories, and what only the custodian may know."""
 
     released: AnonymizedTrajectories
     alignment: Alignment = field(repr=False)

@@ -211,10 +211,6 @@ def cut(problem: Problem, block: int | str, k: int) -> list[Integers]:
     by the weights asked for; of equal ones the first. Equal contents stay together. The order of patients has no part
     in it. Every block has k patients or more, three times k where patients of equal content do not stand against it;
     clusters formed in it promise what they would without blocks.
-
-    Parameters
-    ----------
-    block : most distinct contents of a block, "off" or "auto"
     """
     n_distinct = problem.first.size
     if block == "auto":

@@ -50,10 +50,6 @@ def anonymize(
     taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
     left, not a random one. Patients with equal trajectories are told apart by what rides along, then not at all.
 
-    Parameters
-    ----------
-    threads : that blocks are clustered on; all cores if None
-
     Raises
     ------
     InputError : There are no patients, a hierarchy does not have all values, or weights are too fine.

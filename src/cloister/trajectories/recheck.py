@@ -34,12 +34,7 @@ NO_LOSSES = "the losses in release.json are not those of the files"
 
 @dataclass(frozen=True)
 class TrajectoriesOriginal:
-    """What only the custodian has.
-
-    Attributes
-    ----------
-    crosswalk : written with the release; None where it is not given
-    """
+    """What only the custodian has."""
 
     given: GivenTrajectories
     crosswalk: pl.DataFrame | None = None

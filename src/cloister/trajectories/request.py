@@ -50,12 +50,7 @@ class SideTable:
 
 @dataclass(frozen=True)
 class GivenTrajectories:
-    """Trajectories as they were given.
-
-    Attributes
-    ----------
-    source : the events as read, to name the line of one; None where there is no file
-    """
+    """Trajectories as they were given."""
 
     trajectories: Trajectories
     side: SideTable | None = None
