@@ -43,10 +43,7 @@ def code_columns(manifest: Manifest) -> dict[str, str]:
 
 
 def original_codes(
-    manifest: Manifest,
-    original: Any,
-    crosswalk: str | Path | None,
-    words: ReadingWords,
+    manifest: Manifest, original: Any, crosswalk: str | Path | None, words: ReadingWords
 ) -> CodesOriginal | None:
     """Read what a release of code sets was made from, as it was read then."""
     if original is None:

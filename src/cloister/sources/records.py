@@ -59,11 +59,7 @@ class SourceRecords:
         where = f"{file}, {self.unit} {row}{', is the first' if count > 1 else ''}"
         line = row if self.unit == "line" else None
         raise InputError(
-            f"{have} {found} ({where}). {advice}.",
-            file=file,
-            row=None if line else row,
-            line=line,
-            column=column,
+            f"{have} {found} ({where}). {advice}.", file=file, row=None if line else row, line=line, column=column
         )
 
     def dated(self, column: str) -> pl.DataFrame:
@@ -167,10 +163,7 @@ def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: s
 def parted(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
     """The first of the codes in a column of lists, and the others separated by spaces."""
     others = pl.col(column).list.slice(1).list.join(" ")
-    return (
-        pl.col(column).list.first().alias(first),
-        pl.when(pl.col(column).list.len() > 1).then(others).alias(rest),
-    )
+    return (pl.col(column).list.first().alias(first), pl.when(pl.col(column).list.len() > 1).then(others).alias(rest))
 
 
 def listed(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
@@ -279,8 +272,7 @@ class Files:
         found = self.table_if_there(name, needed, optional)
         if found is None:
             raise InputError(
-                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.",
-                file=self.name,
+                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.", file=self.name
             )
         return found
 

@@ -58,11 +58,7 @@ class FoundClusters:
         position = self.position.copy()
         position[there] = np.where(dropped[old], -1, kept_before[old] - kept_before[begin])
         return replace(
-            self,
-            offsets=kept_before[self.offsets],
-            code=self.code[~dropped],
-            age=self.age[~dropped],
-            position=position,
+            self, offsets=kept_before[self.offsets], code=self.code[~dropped], age=self.age[~dropped], position=position
         )
 
 

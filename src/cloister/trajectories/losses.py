@@ -101,10 +101,7 @@ def _pair_losses(covered: Integers, n_values: int, nodes: Numbers, leaves: Numbe
 
 
 def outcomes_of(
-    original: Trajectories,
-    released: AnonymizedTrajectories,
-    alignment: Alignment,
-    constraints: tuple[Constraint, ...],
+    original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, constraints: tuple[Constraint, ...]
 ) -> tuple[ConstraintOutcome, ...]:
     """Return, for each set, how many pairs of the original have its codes, how many of them are suppressed, and whether
     no released code reaches beyond it.

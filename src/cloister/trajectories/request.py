@@ -107,12 +107,7 @@ def read_given(
 ) -> GivenTrajectories:
     """Read trajectories with where they came from."""
     source = read_code_events(
-        path,
-        columns=columns,
-        encoding=encoding,
-        delimiter=delimiter,
-        missing=missing,
-        usual_delimiter=usual_delimiter,
+        path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )
     given = GivenTrajectories(
         trajectories=encode(source),

@@ -146,10 +146,7 @@ def _check_pairs(
     told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
     expected = n_kept[origin]
     standing_in = (expected == 0) & (rows == 1) & told_nothing
-    if not checks.require(
-        np.all((rows == expected) | standing_in),
-        ONE_FOR_ONE,
-    ):
+    if not checks.require(np.all((rows == expected) | standing_in), ONE_FOR_ONE):
         return
     # Numbers of pairs agree, so that sorted by patient and place they stand beside their rows one to one.
     order = np.lexsort((position[kept], number[owner[kept]]))
@@ -157,10 +154,7 @@ def _check_pairs(
     paired = frame.filter(~pl.Series(standing_in[frame[ID].to_numpy() - 1]))
     ids = number[owner[source]]
     place = np.arange(ids.size) - np.searchsorted(ids, ids)
-    checks.require(
-        np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
-        PLACED,
-    )
+    checks.require(np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]), PLACED)
     checks.require(codes.cover(original.codes[source], paired[CODE]), CODES_COVER)
     checks.require(ages.cover(original.ages[source], paired[AGE]), AGES_COVER)
 
