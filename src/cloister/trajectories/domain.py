@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -24,21 +25,29 @@ class Unknown(StrEnum):
     DROP = "drop"
 
 
-@dataclass(frozen=True)
-class CodesUnderRoot:
-    """A hierarchy in which codes that it does not have are under the root alone."""
+H = TypeVar("H", bound=Hierarchy)
 
-    inner: Hierarchy
+
+@dataclass(frozen=True)
+class _Fitted(Generic[H]):
+    """A hierarchy that was fitted to data, and is told as it was asked for."""
+
+    inner: H
 
     @property
     def kind(self) -> str:
-        """As of the hierarchy."""
+        """As of the hierarchy that was asked for."""
         return self.inner.kind
 
     @property
     def spec(self) -> str:
-        """As of the hierarchy."""
+        """As of the hierarchy that was asked for."""
         return self.inner.spec
+
+
+@dataclass(frozen=True)
+class CodesUnderRoot(_Fitted[Hierarchy]):
+    """A hierarchy in which codes that it does not have are under the root alone."""
 
     def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002  (as of hierarchies)
         """None: the root covers all."""
@@ -56,20 +65,8 @@ class CodesUnderRoot:
 
 
 @dataclass(frozen=True)
-class GroupedAges:
+class GroupedAges(_Fitted[IntervalHierarchy]):
     """Intervals in which what lies beyond a bound is one age: `>=90` stands for every age from 90 on."""
-
-    inner: IntervalHierarchy
-
-    @property
-    def kind(self) -> str:
-        """As of the intervals."""
-        return self.inner.kind
-
-    @property
-    def spec(self) -> str:
-        """As of the intervals."""
-        return self.inner.spec
 
     def text_of(self, age: str) -> str:
         """Return how an age is written: beyond a bound as the group that it belongs to."""
