@@ -76,8 +76,10 @@ def verify_folder(
 
     Raises
     ------
-    InputError : The folder is not a release that this version can check.
-    GuaranteeViolation : It does not hold; says what failed, in counts.
+    InputError
+        The folder is not a release that this version can check.
+    GuaranteeViolation
+        It does not hold; says what failed, in counts.
     """
     place = Path(folder)
     if not os.path.isdir(place):
