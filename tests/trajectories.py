@@ -7,7 +7,7 @@ from tests.oracles import trajectories as slow
 
 from cloister.hierarchy import hierarchy_rows
 from cloister.trajectories.data import Trajectories
-from cloister.trajectories.tree import Tree
+from cloister.trajectories.tree import ValueTree
 
 FIGURE_1 = [
     [("401.1", 33), ("401.1", 34), ("401.1", 35)],
@@ -38,7 +38,7 @@ def figure_1():
 def tree_of(hierarchy, values):
     """The tree of a hierarchy over these values."""
     texts = [str(value) for value in values]
-    return Tree.of(hierarchy.bind("column", texts), texts)
+    return ValueTree.of(hierarchy.bind("column", texts), texts)
 
 
 def nodes_above(levels):
@@ -91,8 +91,8 @@ def numbered(records, n_codes, n_ages):
 
 def trees(codes, ages):
     """The trees of both ladders."""
-    code_tree = Tree.from_levels([f"c{value}" for value in range(len(codes[0]))], codes)
-    return code_tree, Tree.from_levels([str(value) for value in range(len(ages[0]))], ages)
+    code_tree = ValueTree.from_levels([f"c{value}" for value in range(len(codes[0]))], codes)
+    return code_tree, ValueTree.from_levels([str(value) for value in range(len(ages[0]))], ages)
 
 
 def setting(codes, ages, weights, **options):

@@ -19,7 +19,7 @@ from cloister.trajectories.request import read_given as read_trajectories
 
 
 @dataclass(frozen=True)
-class Words:
+class ReadingWords:
     """How the original is to be read.
 
     Attributes
@@ -42,10 +42,7 @@ def code_columns(manifest: Manifest) -> dict[str, str]:
 
 
 def original_codes(
-    manifest: Manifest,
-    original: Any,
-    crosswalk: str | Path | None,
-    words: Words,
+    manifest: Manifest, original: Any, crosswalk: str | Path | None, words: ReadingWords
 ) -> CodesOriginal | None:
     """Read what a release of code sets was made from, as it was read then."""
     if original is None:
@@ -75,7 +72,7 @@ def original_trajectories(
     crosswalk: str | Path | None,
     side: str | Path | None,
     hierarchies: Mapping[str, Hierarchy],
-    words: Words,
+    words: ReadingWords,
 ) -> TrajectoriesOriginal | None:
     """Read what a release of trajectories was made from, as it was read then."""
     if original is None:
@@ -96,7 +93,7 @@ def original_trajectories(
 
 
 def original_claims(
-    original: Any, plan: str | Path | None, crosswalk: str | Path | None, words: Words
+    original: Any, plan: str | Path | None, crosswalk: str | Path | None, words: ReadingWords
 ) -> ClaimsOriginal | None:
     """Read what a release of claims was made from, as it was read then."""
     if original is None:

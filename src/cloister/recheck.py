@@ -18,7 +18,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally
 from cloister.jobs.folder import is_job
 from cloister.jobs.recheck import recheck_job
-from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
+from cloister.originals import ReadingWords, code_columns, original_claims, original_codes, original_trajectories
 from cloister.privacy import KAnonymity
 from cloister.release_folder import TABLE, WITH_CODES, read_manifest
 from cloister.released_in_database import released_in
@@ -74,8 +74,10 @@ def verify_folder(
 
     Raises
     ------
-    InputError : The folder is not a release that this version can check.
-    GuaranteeViolation : It does not hold; says what failed, in counts.
+    InputError
+        The folder is not a release that this version can check.
+    GuaranteeViolation
+        It does not hold; says what failed, in counts.
     """
     place = Path(folder)
     if not os.path.isdir(place):
@@ -96,16 +98,16 @@ def verify_folder(
             visit, **code_columns(manifest), encoding=encoding, delimiter=delimiter, missing=(*missing,)
         )
         expected = CodesExpectation(None if k is None else KAnonymity(k).k, m, privacy, policy, visits)
-        given = original_codes(manifest, original, crosswalk, Words(missing, encoding, delimiter))
+        given = original_codes(manifest, original, crosswalk, ReadingWords(missing, encoding, delimiter))
         return _whole(place, _recheck_codes(place, manifest, expected, given))
     if manifest.get("shape") == "trajectories":
         asked = None if k is None else KAnonymity(k).k
-        words = Words(missing, encoding, delimiter)
+        words = ReadingWords(missing, encoding, delimiter)
         known = original_trajectories(manifest, original, crosswalk, side, hierarchies or {}, words)
         return _whole(place, recheck_trajectories(place, manifest, asked, known))
     if manifest.get("shape") == "claims":
         asked = None if k is None else KAnonymity(k).k
-        both = original_claims(original, plan, crosswalk, Words(missing, encoding, delimiter))
+        both = original_claims(original, plan, crosswalk, ReadingWords(missing, encoding, delimiter))
         return _whole(place, recheck_claims(place, manifest, asked, both))
     if manifest.get("shape") != "table":
         raise InputError(

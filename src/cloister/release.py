@@ -30,7 +30,7 @@ from cloister.release_folder import (
     report_contents,
 )
 from cloister.report import render_report
-from cloister.report_figures import Figures, Shown, exact_figures_of, figures_of
+from cloister.report_figures import Figures, ReportCounts, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import DIGITS
 
@@ -44,6 +44,7 @@ class Custody:
 
     Attributes
     ----------
+    figures : exact figures, paths and the hash of the input
     crosswalk : original id of each released record, or where each record went; None where there are no ids
     """
 
@@ -77,7 +78,7 @@ class Release(ABC):
     codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
     custody: Custody = field(repr=False)
-    shown: Callable[[], Shown] = field(repr=False)
+    shown: Callable[[], ReportCounts] = field(repr=False)
     attack: Callable[[Path, Manifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
@@ -106,7 +107,13 @@ class Release(ABC):
         return copy
 
     def verify(self) -> Verdict:
-        """Check the protected records again."""
+        """Check the protected records again.
+
+        Raises
+        ------
+        GuaranteeViolation
+            They do not keep the promise.
+        """
         verdict = self.recheck()
         if not verdict.holds:
             raise GuaranteeViolation(f"The release does not hold: {'; '.join(verdict.failures)}.")
@@ -125,13 +132,15 @@ class Release(ABC):
         Parameters
         ----------
         folder : must not exist, or be an earlier release if ``overwrite``; mode 0700, its files 0600
+        internal : another folder, outside, for exact figures that only the custodian may see
         crosswalk : file, outside, for the secret map from released to original ids
 
         Raises
         ------
         InputError
             A place cannot be written to, or exists, or is inside the release, or secrets inside another release.
-        InternalError : What was read back did not pass verification.
+        InternalError
+            What was read back did not pass verification.
         """
         target, inside, secret = Path(folder), _optional(internal), _optional(crosswalk)
         check_apart(target, inside, secret)
@@ -160,7 +169,18 @@ class Release(ABC):
         """Take back what was made to stay, as the folder did not appear after all."""
 
     def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
-        """Write the release into a partial folder, verify what is read back, and return the manifest."""
+        """Write the release into a partial folder, verify what is read back, and return the manifest.
+
+        Parameters
+        ----------
+        partial : empty, and appears later; see `write`
+        secret, inside : partial places of the crosswalk, and of what only the custodian may see
+
+        Raises
+        ------
+        InternalError
+            What was read back did not pass verification.
+        """
         shown = self.shown()
         manifest, figures, attacked = self._fill(partial, shown)
         if secret is not None and self.custody.crosswalk is not None:
@@ -176,7 +196,7 @@ class Release(ABC):
         write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
         write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
 
-    def _fill(self, partial: Path, shown: Shown) -> tuple[Manifest, Figures, Attacked | None]:
+    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Attacked | None]:
         """Write everything into the partial folder, and verify what is read back."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -201,7 +221,13 @@ class Release(ABC):
 
 @dataclass(frozen=True)
 class DataFileRelease(Release):
-    """Protected data whose records stand in one file."""
+    """Protected data whose records stand in one file.
+
+    Attributes
+    ----------
+    frame : the records as the data file has them
+    format, delimiter : how it is written: csv or parquet
+    """
 
     frame: pl.DataFrame = field(repr=False)
     format: str
@@ -230,7 +256,13 @@ def _optional(path: str | Path | None) -> Path | None:
 
 
 def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
-    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost."""
+    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost.
+
+    Raises
+    ------
+    InputError
+        One of them is.
+    """
     whole = Path(os.path.realpath(target))
     for name, path in (("--internal", internal), ("--crosswalk", crosswalk), ("--values-to", values)):
         if path is None:

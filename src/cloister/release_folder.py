@@ -98,7 +98,13 @@ def data_file(manifest: Manifest) -> str | None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold."""
+    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold.
+
+    Raises
+    ------
+    InputError
+        The folder is not a release, or one of another version.
+    """
     manifest = any_manifest(folder)
     if manifest.get("cloister") != __version__:
         raise InputError(
@@ -110,7 +116,13 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def any_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
+    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release.
+
+    Raises
+    ------
+    InputError
+        The folder is not a release, or its manifest has another schema.
+    """
     path = folder / MANIFEST
     if path.is_symlink() or not os.path.isfile(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
@@ -151,13 +163,25 @@ def same(told: Any, expected: Any) -> bool:
 
     Raises
     ------
-    TypeError, ValueError : One of them cannot be written.
+    TypeError, ValueError
+        One of them cannot be written.
     """
     return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
 def stated(read: Callable[[], T], promiser: str) -> T:
-    """Return what is read from a manifest."""
+    """Return what is read from a manifest.
+
+    Parameters
+    ----------
+    read : the reading
+    promiser : what the manifest is of, as a message calls it
+
+    Raises
+    ------
+    InputError
+        The manifest lacks it, or has something else in its place.
+    """
     try:
         return read()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -192,7 +216,13 @@ def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
 
 
 def _as_written_failures(path: Path, manifest: Manifest) -> list[str]:
-    """Whether a table of a release is not in the one file that there is of it."""
+    """Whether a table of a release is not in the one file that there is of it.
+
+    Raises
+    ------
+    InputError
+        Another version of Polars wrote it, of which the bytes cannot be written again here.
+    """
     if path.suffix not in (".csv", ".parquet"):
         return []  # clusters, which their verifier writes again
     delimiter = _delimiter_of(path, manifest)
@@ -220,7 +250,13 @@ def _delimiter_of(path: Path, manifest: Manifest) -> str | None:
 
 
 def formulas_in(folder: Path, manifest: Manifest) -> dict[str, list[str]]:
-    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name."""
+    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read.
+    """
     found = {}
     for name in (name for name in manifest["files"] if name.endswith(".csv")):
         frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
@@ -267,7 +303,13 @@ def report_contents(manifest: Manifest, figures: Mapping[str, Any]) -> dict[str,
 
 
 def read_figures(folder: Path) -> Any:
-    """Return the figures beside the manifest that the report of a folder shows."""
+    """Return the figures beside the manifest that the report of a folder shows.
+
+    Raises
+    ------
+    InputError, KeyError, TypeError
+        There are none.
+    """
     return _loaded(folder / FIGURES)["figures"]
 
 

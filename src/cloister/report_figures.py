@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from cloister.io import records_of, table_columns
+from cloister.masking import mask_small_count
 from cloister.release_folder import FIGURES, read_figures, same
 from cloister.results import Manifest
 from cloister.risk.safe_harbor import look_for_identifiers
@@ -52,7 +53,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportCounts:
     """What the figures of a report are made of.
 
     Attributes
@@ -77,7 +78,7 @@ class Shown:
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
 
 
-def figures_of(shown: Shown, created: str) -> Figures:
+def figures_of(shown: ReportCounts, created: str) -> Figures:
     """Return the figures for the recipient.
 
     Parameters
@@ -96,7 +97,7 @@ def figures_of(shown: Shown, created: str) -> Figures:
     }
 
 
-def report_failures(folder: Path, manifest: Manifest, shown: Shown) -> list[str]:
+def report_failures(folder: Path, manifest: Manifest, shown: ReportCounts) -> list[str]:
     """Return whether the figures beside the report do not follow from the released files, as a sentence."""
     if not os.path.isfile(folder / FIGURES):
         return []  # said where the files are looked for
@@ -109,7 +110,7 @@ def report_failures(folder: Path, manifest: Manifest, shown: Shown) -> list[str]
     return [f"{FIGURES} does not hold the figures that follow from the released files"]
 
 
-def exact_figures_of(shown: Shown, published: Figures) -> Figures:
+def exact_figures_of(shown: ReportCounts, published: Figures) -> Figures:
     """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
     before = None if shown.sizes_before is None else banded(shown.sizes_before(), members=shown.members)
     return published | {
@@ -135,7 +136,7 @@ def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
     return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
 
 
-def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
+def _identifiers(shown: ReportCounts, today: datetime.date) -> list[dict[str, Any]]:
     """Signs of what Safe Harbor names, by file."""
     every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [
@@ -150,11 +151,6 @@ def _identifiers(shown: Shown, today: datetime.date) -> list[dict[str, Any]]:
         for name, (texts, records) in every.items()
         for finding in look_for_identifiers(texts, texts, records=records, today=today)
     ]
-
-
-def mask_small_count(count: int, k: int) -> int | str:
-    """Return a count; of fewer than k only that it is so."""
-    return f"<{k}" if 0 < count < k else count
 
 
 def _marginal(counted: Counted, k: int) -> dict[str, Any]:

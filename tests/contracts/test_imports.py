@@ -16,6 +16,7 @@ ALLOWED = {
     "errors": set(),
     "version": set(),
     "results": set(),
+    "masking": set(),
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
@@ -43,6 +44,7 @@ ALLOWED = {
     "tabular": {
         "tabular",
         "manifest",
+        "masking",
         "settings",
         "errors",
         "results",
@@ -59,6 +61,7 @@ ALLOWED = {
     "codesets": {
         "codesets",
         "manifest",
+        "masking",
         "settings",
         "sources",
         "errors",
@@ -74,6 +77,7 @@ ALLOWED = {
     "trajectories": {
         "trajectories",
         "manifest",
+        "masking",
         "settings",
         "sources",
         "errors",
@@ -89,6 +93,7 @@ ALLOWED = {
     "claims": {
         "claims",
         "manifest",
+        "masking",
         "settings",
         "sources",
         "typed_toml",
@@ -105,7 +110,7 @@ ALLOWED = {
         "report_figures",
     },
     "release": {"errors", "results", "io", "report", "report_figures", "release_folder", "stopwatch"},
-    "report_figures": {"io", "risk", "results", "release_folder"},
+    "report_figures": {"io", "masking", "risk", "results", "release_folder"},
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",

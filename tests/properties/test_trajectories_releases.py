@@ -11,7 +11,7 @@ from cloister.flow.trajectories import protect_trajectories
 from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest, WrittenTrajectories
 from cloister.trajectories.domain import Unknown
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, SideTable
-from cloister.trajectories.verify import Promise, verify
+from cloister.trajectories.verify import ExpectedGuarantee, verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
 AGES = intervals(2, 4, top=7)
@@ -130,8 +130,8 @@ def test_more_than_was_promised_is_refused(case):
     k = min(found.count(rows) for rows in found)
     files = WrittenTrajectories(release.frame, release.side)
 
-    assert verify(files, Promise(k)).holds
-    assert not verify(files, Promise(k + 1)).holds
+    assert verify(files, ExpectedGuarantee(k)).holds
+    assert not verify(files, ExpectedGuarantee(k + 1)).holds
 
 
 LEAVES = ("a.1", "a.2", "b.1", "a", "A", "x")

@@ -16,7 +16,7 @@ from cloister.release_folder import SIDE, WITH_SIDE, data_file, delimiter_told, 
 from cloister.results import Manifest
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.domain import fitted
-from cloister.trajectories.manifest import TrajectoriesManifest, TrajectoriesSettings
+from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesOriginal
 
 from .adversary import Adversary, Integers, KnowledgeStep, Match
@@ -208,7 +208,7 @@ def read_side(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
 
 
 def _sensitive(
-    asked: TrajectoriesSettings,
+    asked: PublishedSettings,
     original: TrajectoriesOriginal,
     side: pl.DataFrame | None,
     groups: Integers,

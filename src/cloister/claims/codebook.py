@@ -3,7 +3,7 @@
 import polars as pl
 
 from cloister.hierarchy.ladder import ROOT
-from cloister.report_figures import Counted, Shown, label_counts
+from cloister.report_figures import Counted, ReportCounts, label_counts
 
 from .data_file import (
     CLAIMS,
@@ -66,14 +66,14 @@ def _of_label(label: str, column: ReleasedColumn) -> str:
     return RECORDED if column.level == 0 else GROUP
 
 
-def shown_of(files: WrittenClaims, form: ClaimsForm, k: int) -> Shown:
+def shown_of(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCounts:
     """Return what is shown of patients and claims.
 
     Classes are those of patients with the same quasi-identifiers of their own; claims make patients stand out further.
     """
     known = form.names(PATIENTS, QUASI)
     alike = files.patients.group_by(known).len()["len"] if known else pl.Series([files.patients.height])
-    return Shown(
+    return ReportCounts(
         k=k,
         sizes=alike,
         of="patients",

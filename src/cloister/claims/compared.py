@@ -7,6 +7,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, Ladder
 from cloister.io import as_text
+from cloister.masking import WITHHELD
 
 from .codes import EXCLUDING
 from .data import PATIENT, Claims
@@ -15,7 +16,6 @@ from .ladders import hierarchy_named
 from .manifest import ComparedPatients, ComparedVariable, VariableName
 from .prepare import PreparedClaims
 from .representativeness import SEX, Variable, median_claims, variables_of
-from .steps import WITHHELD
 
 MOST_BANDS = 16
 """A table has no more; where a level has, the next one with fewer is taken."""

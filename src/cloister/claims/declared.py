@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import InputError
+from cloister.masking import is_masked_count
 
 from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, ReleasedColumn
@@ -15,7 +16,7 @@ from .ladders import hierarchy_named, split_bounds
 from .plan import ClaimsPlan, parsed_plan
 from .plan import Section as TablePlan
 from .plan_sections import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS
-from .steps import Step, is_count
+from .steps import Step
 
 NOT_RELEASED = NEVER_RELEASED | {"id", "drop"}
 OWN_RULE = re.compile("[A-Za-z][A-Za-z -]{0,39}")
@@ -153,5 +154,5 @@ def step_fits(step: Step, plan: ClaimsPlan, k: int) -> bool:
         reason in known or (is_excluding and has_own and OWN_RULE.fullmatch(reason) is not None)
         for reason in step.counts
     )
-    total = step.total is None or (step.step in TOTALS and is_count(step.total, k))
-    return is_looked_for and named and total and all(is_count(count, k) for count in step.counts.values())
+    total = step.total is None or (step.step in TOTALS and is_masked_count(step.total, k))
+    return is_looked_for and named and total and all(is_masked_count(count, k) for count in step.counts.values())

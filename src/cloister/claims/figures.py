@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.masking import WITHHELD
 from cloister.results import Manifest
 
 from .adversaries import ClaimsAttack, rounded
@@ -42,7 +43,7 @@ from .prepare import PreparedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .released import loss_of_released, weights_of
-from .steps import WITHHELD, Step, StepLine, early_steps
+from .steps import Step, StepLine, early_steps
 
 TRUNCATION = "7 truncation"
 PATIENTS_LEFT_OUT, CLAIMS_LEFT_OUT = "patients left out", "claims left out"

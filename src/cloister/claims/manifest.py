@@ -7,12 +7,13 @@ from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
 
 from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
+from cloister.masking import is_masked_count
 
 from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
 from .declared import STEPS, are_draws, is_declared, n_nodes, smallest_class, step_fits
 from .plan import ClaimsPlan, out_of_range
 from .plan_sections import lowered
-from .steps import Masked, Step, is_count
+from .steps import Masked, Step
 
 DIGITS = 6
 """Of published figures."""
@@ -263,7 +264,7 @@ class ClaimsManifest(ManifestHead):
             "seed": self.seed == plan.risk.seed,
             "settings.delimiter": ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
             "columns": declared,
-            "records.suppressed": is_count(self.records.suppressed, rule.k),
+            "records.suppressed": is_masked_count(self.records.suppressed, rule.k),
             "guarantee.rules": rule == rule_of(plan),
             "risk.threshold": risk.threshold == rule.threshold,
             "risk.k": risk.k == rule.k,

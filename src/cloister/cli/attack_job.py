@@ -23,7 +23,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.jobs.folder import is_job, part_names
 from cloister.jobs.job_file import read_job
-from cloister.originals import Words
+from cloister.originals import ReadingWords
 from cloister.release_folder import MANIFEST
 from cloister.verbs.attack import Known, Part, attack_parts, check_targets, open_release
 
@@ -104,7 +104,7 @@ def parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[st
 
 def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> Part:
     """Return a part of a job with what it was made from."""
-    words = Words(original.missing)
+    words = ReadingWords(original.missing)
     known = Known(original.hierarchies, crosswalk, privacy=original.privacy, words=words)
     return Part(name, folder, original.data, known)
 
@@ -143,7 +143,7 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
         side=options.side,
         privacy=options.privacy,
         visit=options.visit,
-        words=Words(options.missing, options.encoding, options.delimiter),
+        words=ReadingWords(options.missing, options.encoding, options.delimiter),
     )
 
 

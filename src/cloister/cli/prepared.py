@@ -91,10 +91,10 @@ def with_attack(release: AnyRelease, options: RunOptions, original: Original) ->
     if not options.attack:
         return release
     from cloister.attacks.simulation import simulate  # loaded only where it is asked for
-    from cloister.originals import Words
+    from cloister.originals import ReadingWords
     from cloister.verbs.attack import Known, open_folder
 
-    words = Words(original.missing)
+    words = ReadingWords(original.missing)
     known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
     seed = options.seed or 0
 

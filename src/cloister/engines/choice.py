@@ -99,12 +99,7 @@ def name_of_table(folder: str) -> str:
 
 @dataclass(frozen=True)
 class ChosenEngine:
-    """An engine, and why it was chosen.
-
-    Attributes
-    ----------
-    why : what to say of the choice; None where nobody needs to be told
-    """
+    """An engine, and why it was chosen."""
 
     where: Where
     why: str | None = None
@@ -117,12 +112,7 @@ def check_word(word: str) -> None:
 
 
 def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> ChosenEngine:
-    """Return the engine for a table.
-
-    Parameters
-    ----------
-    needs_rows : what was asked for that only the engine memory does; None if nothing was
-    """
+    """Return the engine for a table."""
     check_word(word)
     if word == "memory":
         return ChosenEngine("memory")

@@ -229,9 +229,6 @@ def looking_for(table: str) -> exp.Select:
     """Return how many tables of this name there are, in the schema that it names or the usual one: ``n``."""
     name = table_name(table)
     schema = exp.Literal.string(name.db) if name.db else exp.Anonymous(this="current_schema")
-    where = [
-        exp.column("table_name").eq(exp.Literal.string(name.name)),
-        exp.column("table_schema").eq(schema),
-    ]
+    where = [exp.column("table_name").eq(exp.Literal.string(name.name)), exp.column("table_schema").eq(schema)]
     counted = exp.alias_(exp.Count(this=exp.Star()), "n")
     return exp.select(counted).from_(exp.to_table("information_schema.tables")).where(*where)

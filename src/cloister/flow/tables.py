@@ -10,7 +10,7 @@ import polars as pl
 from cloister.errors import InternalError
 from cloister.io import Source, is_tally, n_records, table_columns
 from cloister.release import Custody
-from cloister.report_figures import Shown
+from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
@@ -59,7 +59,7 @@ class TableCourse:
     check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
     manifest: TableSections
     codebook: pl.DataFrame = field(repr=False)
-    shown: Callable[[str | None], Shown] = field(repr=False)
+    shown: Callable[[str | None], ReportCounts] = field(repr=False)
     exact: dict[str, Any]
     crosswalk: pl.DataFrame | None = field(repr=False)
 

@@ -16,7 +16,7 @@ from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.io import Source
 from cloister.release import Custody
 from cloister.release_folder import WITH_CODES
-from cloister.report_figures import Shown
+from cloister.report_figures import ReportCounts
 from cloister.results import Manifest, Verdict
 from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
@@ -103,7 +103,7 @@ def _check(
     return verify_both(course.check(with_presence(frame, column)), frame, column, id_column, released, secret)
 
 
-def _shown(course: TableCourse, column: str, released: Disassociation) -> Shown:
+def _shown(course: TableCourse, column: str, released: Disassociation) -> ReportCounts:
     """What the report shows of the table, and of its codes."""
     table = course.shown(column)
     return replace(table, columns=(*table.columns, counted(released, column)))

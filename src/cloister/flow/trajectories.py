@@ -9,7 +9,7 @@ from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.data import TrajectoriesRequest
-from cloister.trajectories.domain import Domain, fitted
+from cloister.trajectories.domain import FittedTrajectories, fitted
 from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, shown_of
 from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
 from cloister.trajectories.manifest import (
@@ -17,15 +17,15 @@ from cloister.trajectories.manifest import (
     DataColumns,
     GeneralizedColumn,
     IdColumn,
+    PublishedSettings,
     TrajectoriesGuarantee,
-    TrajectoriesSettings,
     TrajectoriesUtility,
     settings_of,
 )
 from cloister.trajectories.protect import ClusterBlocks, anonymize
 from cloister.trajectories.release import TrajectoriesRelease, order_of, written
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories, side_of
-from cloister.trajectories.verify import Promise, verify
+from cloister.trajectories.verify import ExpectedGuarantee, verify
 from cloister.trajectories.verify_original import Secret, losses_agree
 
 from .stages import completed, interruptible, passed
@@ -73,7 +73,7 @@ def protect_trajectories(
         files = written(protected.released, protected.alignment, given.side, order)
         beside = None if given.side is None else given.side.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
-        promise = Promise.of(request.k, diversity, drop_empty=request.drop_empty)
+        promise = ExpectedGuarantee.of(request.k, diversity, drop_empty=request.drop_empty)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, settings, domain, protected)
@@ -98,7 +98,7 @@ def protect_trajectories(
     )
 
 
-def _fitted(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> Domain:
+def _fitted(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> FittedTrajectories:
     """Codes and ages, and hierarchies that have them all."""
     check_known(given, request.code_hierarchy, settings.unknown)
     return fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, settings.unknown)
@@ -110,7 +110,7 @@ def _has_ids(given: GivenTrajectories) -> bool:
 
 def _described(
     request: TrajectoriesRequest,
-    settings: TrajectoriesSettings,
+    settings: PublishedSettings,
     facts: TrajectoriesFacts,
     utility: TrajectoriesUtility,
     blocks: int,

@@ -29,33 +29,11 @@ from cloister.hierarchy.interval import IntervalHierarchy
 from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
 
 __all__ = [
-    "ROOT",
-    "DateHierarchy",
-    "FileHierarchy",
-    "Hierarchy",
-    "HierarchyProblem",
-    "HierarchyReport",
-    "IcdHierarchy",
-    "IntervalHierarchy",
-    "Ladder",
-    "LevelPreview",
-    "PrefixHierarchy",
-    "SuppressHierarchy",
-    "check_file",
-    "check_rows",
-    "dates",
-    "describe_builders",
-    "hierarchy_file",
-    "hierarchy_rows",
-    "icd9",
-    "icd10",
-    "intervals",
-    "names_hierarchy",
-    "parse_hierarchy",
-    "prefix",
-    "preview",
-    "suppress",
-]
+    "ROOT", "DateHierarchy", "FileHierarchy", "Hierarchy", "HierarchyProblem", "HierarchyReport", "IcdHierarchy",
+    "IntervalHierarchy", "Ladder", "LevelPreview", "PrefixHierarchy", "SuppressHierarchy", "check_file", "check_rows",
+    "dates", "describe_builders", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy",
+    "parse_hierarchy", "prefix", "preview", "suppress",
+]  # fmt: skip
 
 
 def intervals(*widths: int, top: int | None = None, bottom: int | None = None) -> IntervalHierarchy:

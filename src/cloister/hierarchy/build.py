@@ -73,10 +73,6 @@ def describe_builders() -> tuple[tuple[str, str], ...]:
 def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
     """Return the hierarchy that a builder's words or a file's path name; a builder wins over a file of the same name.
 
-    Parameters
-    ----------
-    missing_as : text under which a file lists missing values; builders need none
-
     Examples
     --------
     >>> parse_hierarchy("interval:5,10/top=90").spec

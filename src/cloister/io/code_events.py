@@ -10,16 +10,7 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import (
-    AGE_NAMES,
-    CODE_NAMES,
-    ID_NAMES,
-    Header,
-    as_text,
-    not_released,
-    taken_as,
-    text_of_codes,
-)
+from cloister.io.columns import AGE_NAMES, CODE_NAMES, ID_NAMES, Header, as_text, not_released, taken_as, text_of_codes
 from cloister.io.csv import line_of_record
 from cloister.io.query import Query
 from cloister.io.read import Source, read_table

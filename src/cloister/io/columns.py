@@ -157,10 +157,6 @@ def _looks_like_value(name: str) -> bool:
 def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     """Return columns as a message may list them: by name, or by position where the names look like values.
 
-    Parameters
-    ----------
-    header : all columns of the file; None where these are all
-
     Examples
     --------
     >>> listed(["age", "sex"])

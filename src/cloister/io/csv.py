@@ -69,7 +69,10 @@ def csv_of(
     if delimiter is None:
         delimiter = detect_delimiter(text.data, file, usual_delimiter)
     check_delimiter(delimiter)
-    data = _ended(text.data, delimiter)
+    data = text.data
+    if data.endswith((b"\n\n", b"\n\r\n")) and delimiter.encode() in header_outside_quotes(data):
+        data = data.rstrip(b"\r\n")  # blank lines after the last record, which in one column are missing values
+    data = data if data.endswith(b"\n") else data + b"\n"
     n_records = count_records(data, delimiter, file)
     if not n_records and not may_be_empty:
         raise InputError(f"{file} has a header but no records.", file=file)
@@ -81,13 +84,6 @@ def csv_of(
     if cells.width == 1 and (n_blank := cells.to_series().null_count()):
         notes += (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
     return CsvTable(plain_columns(cells, file), delimiter, text.encoding, notes)
-
-
-def _ended(data: bytes, delimiter: str) -> bytes:
-    """``data`` ending in a newline and, if it has several columns, without blank lines after the last record."""
-    if data.endswith((b"\n\n", b"\n\r\n")) and delimiter.encode() in header_outside_quotes(data):
-        return data.rstrip(b"\r\n") + b"\n"
-    return data if data.endswith(b"\n") else data + b"\n"
 
 
 def _cells(data: bytes, delimiter: str, n_records: int, file: str) -> pl.DataFrame:

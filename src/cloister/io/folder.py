@@ -227,6 +227,7 @@ def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
 def _begin(place: Place) -> _Move:
     target = place.target
     try:
+        # Dead partials first: one of them may hold the earlier release, which then is in its place again.
         _check_place(target)
         remove_dead_partials(target.parent)
         _check_free(place)
@@ -263,7 +264,7 @@ def _finish(moves: list[_Move]) -> None:
             make_private(move.partial.path)
         except OSError as error:
             raise cannot_write(move.place.target.name, error) from None
-    with stops_wait():
+    with stops_wait():  # a stop between two renames would leave one of them alone
         _put_all(moves)
         for move in moves:
             move.partial.remove()
@@ -297,6 +298,7 @@ def _put(move: _Move) -> None:
             target.rename(partial.earlier)
             rename_to_free(partial.content, target)
             move.is_done = True
+        # Checked after the exchange, since another run may come between any look and the rename.
         replaced = partial.earlier if os.path.lexists(partial.earlier) else partial.content
         if _identity(replaced) != move.earlier:
             raise InputError(f"Another run replaced {target.name} meanwhile. Nothing of this one was released.")

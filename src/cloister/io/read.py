@@ -19,12 +19,7 @@ from cloister.io.text import load_bytes
 
 MAGIC = b"PAR1"
 
-READERS = {
-    "duckdb": read_duckdb,
-    "postgresql": read_postgresql,
-    "postgres": read_postgresql,
-    "sqlite": read_sqlite,
-}
+READERS = {"duckdb": read_duckdb, "postgresql": read_postgresql, "postgres": read_postgresql, "sqlite": read_sqlite}
 """By the scheme of the address; all others are read by the ADBC driver of that name."""
 
 

@@ -6,6 +6,8 @@ A tally is a frame with one more column, `RECORDS`, whose name no table can have
 A *run* is a sequence of records of a file that follow each other and are equal in all columns but a numbered id, which
 counts on from one to the next. A file is read as the tally of its runs in their order, each with the first id of its
 records: whether records are sorted, and ids are the numbers of the records, can be told from runs as from records.
+
+``delimiter`` is that of a CSV file, and None for Parquet.
 """
 
 import hashlib
@@ -103,12 +105,7 @@ def is_large(path: Path) -> bool:
 
 
 def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column: str | None = None) -> None:
-    """Write the records of a tally, in its order, as the bytes that the records themselves would be written as.
-
-    Parameters
-    ----------
-    delimiter : of a CSV file; None for Parquet
-    """
+    """Write the records of a tally, in its order, as the bytes that the records themselves would be written as."""
     check_names(table_columns(tally))
     if delimiter is not None:
         pieces = csv_pieces(_record_frames(tally, id_column), table_columns(tally), delimiter)
@@ -143,24 +140,15 @@ def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.Da
         if id_column is not None:
             begin = ends.slice(first, last - first + 1) - records.slice(first, last - first + 1)
             within = pl.int_range(start, end, eager=True) - begin.gather(place)
-            frame = frame.with_columns(_counted_on(frame[id_column], within))
+            ids = frame[id_column]
+            number = ids.cast(pl.Int64, strict=False) + within  # what is no number stays
+            frame = frame.with_columns(number.cast(ids.dtype).zip_with(number.is_not_null(), ids))
         yield frame
         start = end
 
 
-def _counted_on(ids: pl.Series, within: pl.Series) -> pl.Series:
-    """The ids of records, from the first of each run and the place within it; what is no number stays."""
-    number = ids.cast(pl.Int64, strict=False) + within
-    return number.cast(ids.dtype).zip_with(number.is_not_null(), ids)
-
-
 def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -> pl.DataFrame:
-    """Return the runs of a file of ours, in its order, as a tally.
-
-    Parameters
-    ----------
-    delimiter : of a CSV file; None for Parquet
-    """
+    """Return the runs of a file of ours, in its order, as a tally."""
     parts: list[pl.DataFrame] = []
     for frame in _frames_of(path, delimiter):
         parts.append(_runs(frame, id_column))
@@ -239,12 +227,7 @@ class _Digest(io.BytesIO):
 
 
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
-    """Yield the records of a released file in its order, some at a time where they are many.
-
-    Parameters
-    ----------
-    delimiter : of a CSV file; None for Parquet
-    """
+    """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
         return iter([read_csv(path, encoding="utf-8", delimiter=delimiter).frame])
     return _frames_of(path, delimiter)
@@ -255,10 +238,6 @@ def is_as_written(path: Path, delimiter: str | None) -> bool:
 
     Anything else that reads as the same table could carry a message: other spellings of cells, empty texts and NaN for
     missing values, bytes that no reader looks at, statistics, metadata, borders of row groups.
-
-    Parameters
-    ----------
-    delimiter : of a CSV file; None for Parquet
     """
     again, frames = _Digest(), released_frames(path, delimiter)
     first = next(frames, None)

@@ -9,25 +9,8 @@ from .t_closeness import TCloseness
 from .uniqueness import PopulationUniqueness, SampleUniqueness
 
 __all__ = [
-    "AlphaKAnonymity",
-    "AverageRisk",
-    "BetaLikeness",
-    "ClassRule",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "EnhancedBetaLikeness",
-    "EntropyLDiversity",
-    "EquivalenceClasses",
-    "Histogram",
-    "KAnonymity",
-    "KMap",
-    "LDiversity",
-    "PopulationUniqueness",
-    "PrivacyRule",
-    "RecursiveLDiversity",
-    "SampleUniqueness",
-    "TCloseness",
-    "TableRule",
-    "parse_rule",
-    "rule_of",
-]
+    "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "ClassRule", "DeltaDisclosure", "DeltaPresence",
+    "EnhancedBetaLikeness", "EntropyLDiversity", "EquivalenceClasses", "Histogram", "KAnonymity", "KMap",
+    "LDiversity", "PopulationUniqueness", "PrivacyRule", "RecursiveLDiversity", "SampleUniqueness", "TCloseness",
+    "TableRule", "parse_rule", "rule_of",
+]  # fmt: skip

@@ -108,12 +108,7 @@ class AverageRisk(NumberedRule):
         object.__setattr__(self, "risk", risk)
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed; all of them if no other number will do.
-
-        Parameters
-        ----------
-        sizes : (n_classes,) int64, ascending
-        """
+        """Return how many of the smallest classes must be suppressed; all of them if no other number will do."""
         if not len(sizes):
             return 0
         kept = np.arange(len(sizes), 0, -1)

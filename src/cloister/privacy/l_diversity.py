@@ -14,10 +14,8 @@ import numpy as np
 
 from .rule import (
     TOLERANCE,
-    Counts,
     EquivalenceClasses,
     Figures,
-    Histogram,
     Mask,
     NumberedRule,
     SensitiveRule,
@@ -177,7 +175,10 @@ class RecursiveLDiversity(SensitiveRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        counts = _descending(histogram, recorded(histogram))
+        counts = recorded(histogram)
+        largest = counts.max(initial=0)
+        keys = class_of_cell(histogram) * (largest + 1) + (largest - counts)
+        counts = largest - np.sort(keys) % (largest + 1)  # descending within each class
         place = np.arange(len(counts)) - np.repeat(histogram.start[:-1], np.diff(histogram.start))
         total = np.maximum(class_sums(histogram, counts), 1)
         tail = class_sums(histogram, np.where(place >= self.l - 1, counts, 0))
@@ -191,13 +192,6 @@ class RecursiveLDiversity(SensitiveRule):
             f"in every class the most frequent value of {self.column!r} is rarer than {written(self.c)} times all"
             f" values but {others}"
         )
-
-
-def _descending(histogram: Histogram, counts: Counts) -> Counts:
-    """Sort the counts of each class in descending order; shape (n_cells,)."""
-    most = counts.max(initial=0)
-    keys = class_of_cell(histogram) * (most + 1) + (most - counts)
-    return np.asarray(most - np.sort(keys) % (most + 1))
 
 
 @dataclass(frozen=True)

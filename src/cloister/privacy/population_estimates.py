@@ -143,12 +143,7 @@ def dankar(sample: Sample) -> float:
     return min(snb(sample), zayatz(sample))
 
 
-ESTIMATORS: dict[str, Callable[[Sample], float]] = {
-    "dankar": dankar,
-    "pitman": pitman,
-    "zayatz": zayatz,
-    "snb": snb,
-}
+ESTIMATORS: dict[str, Callable[[Sample], float]] = {"dankar": dankar, "pitman": pitman, "zayatz": zayatz, "snb": snb}
 
 
 def likeliest_pitman(sample: Sample) -> tuple[float, float] | None:

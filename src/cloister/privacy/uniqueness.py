@@ -45,12 +45,7 @@ class SampleUniqueness(NumberedRule):
         object.__setattr__(self, "share", _checked_share(self.share))
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed; all uniques if no other number will do.
-
-        Parameters
-        ----------
-        sizes : (n_classes,) int64, ascending
-        """
+        """Return how many of the smallest classes must be suppressed; all uniques if no other number will do."""
         return _excess_uniques(_n_uniques(sizes), int(sizes.sum()), self.share)
 
     def sentence(self) -> str:
@@ -115,12 +110,7 @@ class PopulationUniqueness:
             raise InputError(f"The estimator of population uniqueness must be one of {', '.join(ESTIMATORS)}.")
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed, at most all uniques.
-
-        Parameters
-        ----------
-        sizes : (n_classes,) int64, ascending
-        """
+        """Return how many of the smallest classes must be suppressed, at most all uniques."""
         n_records = int(sizes.sum())
         if n_records > self.size:
             raise InputError(

@@ -19,12 +19,7 @@ BEGINS_WITH_A_NUMBER = re.compile(r"(?P<less><)?[\[>=]*(?P<number>\d+)")
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of a chart.
-
-    Attributes
-    ----------
-    width, width_before : of the bars of counts after and before; None where the latter is not told
-    """
+    """One row of a chart."""
 
     label: str
     count: int

@@ -3,7 +3,7 @@
 Of histories: what somebody finds who knows some events of a patient, pairs of a code and an age, or claims.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from cloister.kernels._jit import is_compiled
 from cloister.results import Risk
 
 from .identifiers import CLASSES
-from .partial_knowledge import Estimate, KnowledgeRisk, PartialKnowledge, partial_knowledge
+from .partial_knowledge import KnowledgeRisk, PartialKnowledge, partial_knowledge
 from .prosecutor import GroupedRecords, PopulationRisk, counted_risk, estimated_risk, group, measure_risk
 from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
@@ -132,16 +132,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
 
 def knowledge_summary(risk: KnowledgeRisk) -> dict[str, Any]:
     """Return the numbers about an attacker who knows so many items, as plain values."""
-    shares: Mapping[str, Estimate | None] = {
-        "records_unique": risk.records_unique,
-        "records_below_k": risk.records_below_k,
-        "chance_unique": risk.chance_unique,
-        "chance_below_k": risk.chance_below_k,
-        "sets_unique": risk.sets_unique,
-        "sets_below_k": risk.sets_below_k,
-    }
-    told = {name: None if share is None else asdict(share) for name, share in shares.items()}
-    return {"m": risk.m, "exact": risk.exact, **told, "undecided": risk.undecided}
+    return asdict(risk)
 
 
 def assess_table(
@@ -207,12 +198,7 @@ _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 @dataclass(frozen=True)
 class KnownEvents:
-    """What attackers know of the events of a patient, and what they find.
-
-    Attributes
-    ----------
-    what : in a word, as ``codes``
-    """
+    """What attackers know of the events of a patient, and what they find."""
 
     what: str
     columns: tuple[str, ...]
@@ -239,12 +225,7 @@ def of_patients(texts: pl.DataFrame, threshold: float) -> OfPatients:
 
 @dataclass(frozen=True, eq=False)
 class HistoriesAssessment:
-    """The risk of histories of patients, as they are, from attackers who know some events of a patient.
-
-    Attributes
-    ----------
-    shape : ``trajectories`` or ``claims``
-    """
+    """The risk of histories of patients, as they are, from attackers who know some events of a patient."""
 
     shape: str
     n_patients: int
@@ -275,13 +256,14 @@ class HistoriesAssessment:
                 }
                 for one in self.known
             ],
-            "of_patients": None if self.of_patients is None else _of_patients(self.of_patients),
+            "of_patients": None
+            if self.of_patients is None
+            else asdict(self.of_patients)
+            | {
+                "quasi_identifiers": list(self.of_patients.quasi_identifiers),
+                "prosecutor": risk_summary(self.of_patients.prosecutor),
+            },
         }
-
-
-def _of_patients(found: OfPatients) -> dict[str, Any]:
-    prosecutor = risk_summary(found.prosecutor)
-    return {"quasi_identifiers": list(found.quasi_identifiers), "prosecutor": prosecutor, "alone": found.alone}
 
 
 @dataclass(frozen=True)

@@ -200,13 +200,7 @@ ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"
 
 @dataclass(frozen=True)
 class Values:
-    """The distinct values of a column that are not missing, and how many records have each.
-
-    Attributes
-    ----------
-    texts : (n_values,) distinct
-    records : (n_values,) records of each
-    """
+    """The distinct values of a column that are not missing, and how many records have each."""
 
     texts: pl.Series
     records: pl.Series

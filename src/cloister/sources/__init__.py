@@ -13,13 +13,6 @@ from cloister.sources.read import (
 )
 
 __all__ = [
-    "NAMES",
-    "Form",
-    "Profiled",
-    "form_of",
-    "profiled",
-    "read_claim_tables",
-    "read_code_events",
-    "read_code_lists",
+    "NAMES", "Form", "Profiled", "form_of", "profiled", "read_claim_tables", "read_code_events", "read_code_lists",
     "read_table",
-]
+]  # fmt: skip

@@ -127,13 +127,7 @@ def _condition(resource: Resource, encounters: dict[str, Resource]) -> tuple[Row
 
 @dataclass(frozen=True)
 class CodedResource:
-    """A condition or procedure that counts.
-
-    Attributes
-    ----------
-    code : None where it has none
-    patient : whose it is; None where it is no patient's
-    """
+    """A condition or procedure that counts."""
 
     code: str | None
     patient: str | None

@@ -47,12 +47,7 @@ NOT_HELD = {"entered-in-error", "cancelled", "planned"}
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource as it was written.
-
-    Attributes
-    ----------
-    file, line : where it stands, lines counted from 1
-    """
+    """A resource as it was written."""
 
     content: dict[str, Any] = field(repr=False)
     file: str
@@ -176,12 +171,7 @@ def referred(reference: str | None, kind: str) -> str | None:
 
 @dataclass(frozen=True)
 class Subject:
-    """Whose a resource is.
-
-    Attributes
-    ----------
-    patient : the id; None where it is nobody's, or of somebody or something else
-    """
+    """Whose a resource is."""
 
     patient: str | None
     is_other: bool

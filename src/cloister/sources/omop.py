@@ -115,10 +115,7 @@ def _conditions(files: Files) -> SourceRecords:
     frame = files.table(
         "condition_occurrence",
         ("person_id", "condition_concept_id", "condition_start_date"),
-        (
-            *("condition_start_datetime", "condition_source_value", "condition_source_concept_id"),
-            "visit_occurrence_id",
-        ),
+        (*("condition_start_datetime", "condition_source_value", "condition_source_concept_id"), "visit_occurrence_id"),
     )
     frame, codes = _numbers(frame), _concepts(files, "concept_code", needed=True)
     frame = _with(_with(frame, codes, "condition_concept_id", "standard"), codes, "condition_source_concept_id", "own")

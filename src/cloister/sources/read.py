@@ -224,12 +224,7 @@ def read_table(
     missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
 ) -> Source:
-    """The table in a file, or the one that a profile makes of a collection of files.
-
-    Parameters
-    ----------
-    place : as of `cloister.io.read_table`, or ``PROFILE:PATH``
-    """
+    """The table in a file, or the one that a profile makes of a collection of files."""
     collection = profiled(place)
     if collection is not None:
         files = Files.at(collection.path, collection.name, CollectionReading(encoding, delimiter, tuple(missing)))

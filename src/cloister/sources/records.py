@@ -59,11 +59,7 @@ class SourceRecords:
         where = f"{file}, {self.unit} {row}{', is the first' if count > 1 else ''}"
         line = row if self.unit == "line" else None
         raise InputError(
-            f"{have} {found} ({where}). {advice}.",
-            file=file,
-            row=None if line else row,
-            line=line,
-            column=column,
+            f"{have} {found} ({where}). {advice}.", file=file, row=None if line else row, line=line, column=column
         )
 
     def dated(self, column: str) -> pl.DataFrame:
@@ -167,10 +163,7 @@ def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: s
 def parted(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
     """The first of the codes in a column of lists, and the others separated by spaces."""
     others = pl.col(column).list.slice(1).list.join(" ")
-    return (
-        pl.col(column).list.first().alias(first),
-        pl.when(pl.col(column).list.len() > 1).then(others).alias(rest),
-    )
+    return (pl.col(column).list.first().alias(first), pl.when(pl.col(column).list.len() > 1).then(others).alias(rest))
 
 
 def listed(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
@@ -279,8 +272,7 @@ class Files:
         found = self.table_if_there(name, needed, optional)
         if found is None:
             raise InputError(
-                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.",
-                file=self.name,
+                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.", file=self.name
             )
         return found
 
@@ -319,7 +311,9 @@ class Files:
         content, file = unpacked(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
         if content.startswith(MAGIC) or file.lower().endswith((".parquet", ".pq")):
             return parquet_of(content, file, may_be_empty=True)
-        if self.reading.delimiter is None and _is_unquoted(content):
+        header = content[: content.find(b"\n")]
+        if self.reading.delimiter is None and b"\t" in header and b'"' not in header:
+            # Tabs and no quotes: vocabularies of OHDSI have quotes inside cells, where they mean nothing.
             return _tabbed(content, file, self.reading.encoding)
         return csv_of(
             content,
@@ -329,12 +323,6 @@ class Files:
             usual_delimiter=",",
             may_be_empty=True,
         ).frame
-
-
-def _is_unquoted(content: bytes) -> bool:
-    """Whether a table is parted by tabs and has no quoted header: vocabularies of OHDSI have quotes inside cells."""
-    header = content[: content.find(b"\n")]
-    return b"\t" in header and b'"' not in header
 
 
 def _tabbed(content: bytes, file: str, encoding: str | None) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
 from cloister.release_folder import CODEBOOK, check_files, read_data
-from cloister.report_figures import Shown, report_failures
+from cloister.report_figures import ReportCounts, report_failures
 from cloister.results import Manifest, Verdict
 
 from .facts import class_sizes, differing_losses, facts_of
@@ -188,7 +188,7 @@ def _expectation_failures(records: pl.DataFrame, stated: TableManifest, expectat
     return [f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"]
 
 
-def shown_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> Shown | None:
+def shown_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> ReportCounts | None:
     """Return what the report shows of released records beside the manifest; None where there are none.
 
     Parameters

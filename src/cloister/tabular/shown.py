@@ -8,7 +8,7 @@ import polars as pl
 
 from cloister.hierarchy import ROOT
 from cloister.io import as_text, records_of, table_columns, with_records_of
-from cloister.report_figures import Counted, Counts, Shown, label_counts
+from cloister.report_figures import Counted, Counts, ReportCounts, label_counts
 
 from .data import EncodedTable, ProtectedTable, TableRequest
 from .facts import class_sizes
@@ -19,7 +19,7 @@ DATA = "data"
 
 def shown_of(
     table: EncodedTable, protected: ProtectedTable, request: TableRequest, without: str | None = None
-) -> Shown:
+) -> ReportCounts:
     """Return what is shown of a table, and what of its original the custodian sees.
 
     Parameters
@@ -41,7 +41,7 @@ def shown_of_records(
     skipped: Collection[str | None],
     k: int,
     hidden: Collection[str | None],
-) -> Shown:
+) -> ReportCounts:
     """Return what is shown of released records, or of their tally.
 
     Parameters
@@ -50,7 +50,7 @@ def shown_of_records(
     hidden : columns in which no identifiers are looked for
     """
     texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
-    return Shown(
+    return ReportCounts(
         k=k,
         sizes=class_sizes(released, list(quasi)),
         of="records",

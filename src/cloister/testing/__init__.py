@@ -14,13 +14,6 @@ from cloister.testing.assertions import (
 from cloister.testing.hospitals import Hospital, hospital, hospital_patients
 
 __all__ = [
-    "Hospital",
-    "assert_cannot_be_joined",
-    "assert_combinations_are_shared",
-    "assert_every_patient_shares",
-    "assert_k_anonymous",
-    "assert_l_diverse",
-    "assert_nothing_of",
-    "hospital",
-    "hospital_patients",
-]
+    "Hospital", "assert_cannot_be_joined", "assert_combinations_are_shared", "assert_every_patient_shares",
+    "assert_k_anonymous", "assert_l_diverse", "assert_nothing_of", "hospital", "hospital_patients",
+]  # fmt: skip

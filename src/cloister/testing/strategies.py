@@ -56,12 +56,7 @@ class MadeTable:
 
 @dataclass(frozen=True)
 class MadeClaims:
-    """Patients and their claims.
-
-    Attributes
-    ----------
-    claims : patient_id, date, icd9, place_of_service (null where missing); at least one row a patient
-    """
+    """Patients and their claims."""
 
     patients: pl.DataFrame
     claims: pl.DataFrame

@@ -16,7 +16,7 @@ from .problem import Problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clusters:
+class FoundClusters:
     """Clusters of patients, and their sequences of nodes.
 
     Attributes
@@ -38,7 +38,7 @@ class Clusters:
     gained: Integers
 
     def __repr__(self) -> str:
-        return f"Clusters({self.size.size})"
+        return f"FoundClusters({self.size.size})"
 
     def cluster_of(self) -> Numbers:
         """Return the cluster of each patient, (n_patients,) int32."""
@@ -46,7 +46,7 @@ class Clusters:
         found[self.patient] = np.repeat(np.arange(self.size.size), self.size)
         return found
 
-    def without(self, dropped: NDArray[np.bool_], problem: Problem) -> "Clusters":
+    def without(self, dropped: NDArray[np.bool_], problem: Problem) -> "FoundClusters":
         """Return the clusters without some pairs of their sequences: (n_nodes,) bool; those behind are suppressed."""
         if not dropped.any():
             return self
@@ -58,15 +58,11 @@ class Clusters:
         position = self.position.copy()
         position[there] = np.where(dropped[old], -1, kept_before[old] - kept_before[begin])
         return replace(
-            self,
-            offsets=kept_before[self.offsets],
-            code=self.code[~dropped],
-            age=self.age[~dropped],
-            position=position,
+            self, offsets=kept_before[self.offsets], code=self.code[~dropped], age=self.age[~dropped], position=position
         )
 
 
-def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups]) -> Clusters:
+def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups]) -> FoundClusters:
     """Put together what was found in each block; ``chosen`` are the distinct contents of the blocks."""
     member = np.concatenate([own[found.member] for own, found in zip(chosen, groups, strict=True)])
     slots = np.argsort(member, kind="stable")  # by content, as `order` is; equal ones in the order of clusters
@@ -79,7 +75,7 @@ def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups
     position[np.repeat(problem.offsets[patient], lengths) + within] = np.concatenate([f.position for f in groups])
     size = np.concatenate([found.size for found in groups])
     length = np.concatenate([found.length for found in groups])
-    return Clusters(
+    return FoundClusters(
         patient,
         size,
         np.concatenate([[0], np.cumsum(length)]).astype(np.int64),
@@ -91,10 +87,15 @@ def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups
 
 
 def release(
-    problem: Problem, clusters: Clusters, k: int, *, drop_empty: bool
+    problem: Problem, clusters: FoundClusters, k: int, *, drop_empty: bool
 ) -> tuple[AnonymizedTrajectories, Alignment]:
     """Return the clusters in the order of their released rows, as the nodes that labels stand for."""
-    clusters = _without_empty(problem, clusters) if drop_empty else clusters
+    if drop_empty:  # leave out pairs of which neither code nor age is told
+        is_root = [
+            np.array([label == ROOT for label in tree.labels])[tree.released]
+            for tree in (problem.code_tree, problem.age_tree)
+        ]
+        clusters = clusters.without(is_root[0][clusters.code] & is_root[1][clusters.age], problem)
     code = problem.code_tree.released[clusters.code]
     age = problem.age_tree.released[clusters.age]
     order = _in_order(problem, clusters, code, age)
@@ -110,7 +111,7 @@ def release(
     return released, Alignment(number[clusters.cluster_of()], clusters.position)
 
 
-def _in_order(problem: Problem, clusters: Clusters, code: Numbers, age: Numbers) -> Integers:
+def _in_order(problem: Problem, clusters: FoundClusters, code: Numbers, age: Numbers) -> Integers:
     """Clusters by their rows as text, larger ones first where these are equal."""
     code_rank, age_rank = (_label_ranks([*tree.labels, ROOT]) for tree in (problem.code_tree, problem.age_tree))
     pairs = list(zip(code_rank[code].tolist(), age_rank[age].tolist(), strict=True))
@@ -122,7 +123,7 @@ def _in_order(problem: Problem, clusters: Clusters, code: Numbers, age: Numbers)
     return np.array(sorted(range(len(rows)), key=lambda at: (rows[at], -sizes[at], least[at])), dtype=np.int64)
 
 
-def _least_patients(problem: Problem, clusters: Clusters) -> list[int]:
+def _least_patients(problem: Problem, clusters: FoundClusters) -> list[int]:
     """The smallest place of a patient of each cluster in the order by content, so that input order tells nothing."""
     place = np.empty(problem.order.size, dtype=np.int64)
     place[problem.order] = np.arange(problem.order.size)
@@ -134,13 +135,6 @@ def _label_ranks(labels: Sequence[str]) -> NDArray[np.int64]:
     """Rank of each label by UTF-8 bytes, equal for equal ones."""
     distinct = {label: rank for rank, label in enumerate(sorted(set(labels)))}  # code points sort as their bytes
     return np.array([distinct[label] for label in labels], dtype=np.int64)
-
-
-def _without_empty(problem: Problem, clusters: Clusters) -> Clusters:
-    """Leave out pairs of which neither code nor age is told."""
-    nothing = [np.array([label == ROOT for label in tree.labels]) for tree in (problem.code_tree, problem.age_tree)]
-    empty = nothing[0][problem.code_tree.released[clusters.code]] & nothing[1][problem.age_tree.released[clusters.age]]
-    return clusters.without(empty, problem)
 
 
 @dataclass
@@ -164,7 +158,7 @@ def require_possible(problem: Problem, diversity: Diversity) -> None:
         )
 
 
-def merge_for_diversity(problem: Problem, clusters: Clusters, diversity: Diversity) -> Clusters:
+def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Diversity) -> FoundClusters:
     """Merge clusters until no sensitive value is that of more than one in l patients of a cluster.
 
     A cluster that does not hold is dissolved, and its patients join another one by one: of those with which it then
@@ -188,7 +182,7 @@ def merge_for_diversity(problem: Problem, clusters: Clusters, diversity: Diversi
     return _closed(problem, list(grown.values()))
 
 
-def suppress_for_diversity(problem: Problem, clusters: Clusters, diversity: Diversity) -> Clusters:
+def suppress_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Diversity) -> FoundClusters:
     """Suppress released codes until of the patients of a cluster at most one in l has a sensitive one behind them.
 
     All patients of a cluster get the same codes. So a code that is released tells of each of them, and one that covers
@@ -226,7 +220,7 @@ def _excess(values: Numbers, diversity: int) -> int:
     return int(counts.max()) * diversity - values.size
 
 
-def _opened(problem: Problem, clusters: Clusters, parts: list[Integers]) -> dict[int, Cluster]:
+def _opened(problem: Problem, clusters: FoundClusters, parts: list[Integers]) -> dict[int, Cluster]:
     pairs = np.split(clusters.position, problem.offsets[1:-1])
     codes, ages = (np.split(nodes, clusters.offsets[1:-1]) for nodes in (clusters.code, clusters.age))
     return {
@@ -288,12 +282,12 @@ def _add(problem: Problem, cluster: Cluster, patient: int) -> None:
     cluster.gained = cluster.gained + np.array(gained)
 
 
-def _closed(problem: Problem, grown: list[Cluster]) -> Clusters:
+def _closed(problem: Problem, grown: list[Cluster]) -> FoundClusters:
     position = np.empty(problem.symbols.size, dtype=np.int32)
     for cluster in grown:
         for patient, own in zip(cluster.patients, cluster.position, strict=True):
             position[problem.offsets[patient] : problem.offsets[patient + 1]] = own
-    return Clusters(
+    return FoundClusters(
         np.concatenate([np.array(cluster.patients, dtype=np.int64) for cluster in grown]),
         np.array([len(cluster.patients) for cluster in grown], dtype=np.int64),
         np.concatenate([[0], np.cumsum([cluster.code.size for cluster in grown])]).astype(np.int64),
@@ -304,7 +298,7 @@ def _closed(problem: Problem, grown: list[Cluster]) -> Clusters:
     )
 
 
-def kept_apart(problem: Problem, clusters: Clusters, diversity: Diversity | None) -> Clusters:
+def kept_apart(problem: Problem, clusters: FoundClusters, diversity: Diversity | None) -> FoundClusters:
     """Return the clusters changed so that they are as diverse as asked."""
     if diversity is None:
         return clusters

@@ -16,7 +16,7 @@ from .sequences import Number as Number
 from .sequences import Numbers as Numbers
 from .sequences import Trajectories as Trajectories
 from .sequences import age_text as age_text
-from .tree import Tree
+from .tree import ValueTree
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -115,7 +115,9 @@ class TrajectoriesRequest:
         object.__setattr__(self, "method", _word(Method, self.method, "method"))
         object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
         self._check_block()
-        self._check_constraints()
+        named = [code for constraint in self.constraints for code in constraint.codes]
+        if len(named) != len(set(named)):
+            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
 
     def _check_block(self) -> None:
         if isinstance(self.block, str):
@@ -123,11 +125,6 @@ class TrajectoriesRequest:
                 raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
         elif isinstance(self.block, bool) or not 3 * self.k <= self.block <= LARGEST:
             raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
-
-    def _check_constraints(self) -> None:
-        named = [code for constraint in self.constraints for code in constraint.codes]
-        if len(named) != len(set(named)):
-            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
 
 
 def _word(words: type[Word], word: str, what: str) -> Word:
@@ -176,8 +173,9 @@ class Side:
 class AnonymizedTrajectories:
     """What is released: clusters of patients, each with one sequence of generalized pairs that all its patients get.
 
-    Nodes are numbers of the two trees, and those that labels stand for (``Tree.released``). Clusters are in the order
-    of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are equal.
+    Nodes are numbers of the two trees, and those that labels stand for (``ValueTree.released``). Clusters are in the
+    order of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are
+    equal.
 
     Attributes
     ----------
@@ -188,8 +186,8 @@ class AnonymizedTrajectories:
     """
 
     k: int
-    code_tree: Tree
-    age_tree: Tree
+    code_tree: ValueTree
+    age_tree: ValueTree
     sizes: Integers
     offsets: Integers
     codes: Numbers
@@ -282,13 +280,7 @@ class Losses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTrajectories:
-    """Anonymized trajectories, and what only the custodian may know.
-
-    Attributes
-    ----------
-    alignment : who went where; secret
-    losses : what was lost; secret until rounded
-    """
+    """Anonymized trajectories, and what only the custodian may know."""
 
     released: AnonymizedTrajectories
     alignment: Alignment = field(repr=False)

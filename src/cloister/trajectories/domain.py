@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -24,21 +25,29 @@ class Unknown(StrEnum):
     DROP = "drop"
 
 
-@dataclass(frozen=True)
-class CodesUnderRoot:
-    """A hierarchy in which codes that it does not have are under the root alone."""
+H = TypeVar("H", bound=Hierarchy)
 
-    inner: Hierarchy
+
+@dataclass(frozen=True)
+class _Fitted(Generic[H]):
+    """A hierarchy that was fitted to data, and is told as it was asked for."""
+
+    inner: H
 
     @property
     def kind(self) -> str:
-        """As of the hierarchy."""
+        """As of the hierarchy that was asked for."""
         return self.inner.kind
 
     @property
     def spec(self) -> str:
-        """As of the hierarchy."""
+        """As of the hierarchy that was asked for."""
         return self.inner.spec
+
+
+@dataclass(frozen=True)
+class CodesUnderRoot(_Fitted[Hierarchy]):
+    """A hierarchy in which codes that it does not have are under the root alone."""
 
     def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002  (as of hierarchies)
         """None: the root covers all."""
@@ -56,20 +65,8 @@ class CodesUnderRoot:
 
 
 @dataclass(frozen=True)
-class GroupedAges:
+class GroupedAges(_Fitted[IntervalHierarchy]):
     """Intervals in which what lies beyond a bound is one age: `>=90` stands for every age from 90 on."""
-
-    inner: IntervalHierarchy
-
-    @property
-    def kind(self) -> str:
-        """As of the intervals."""
-        return self.inner.kind
-
-    @property
-    def spec(self) -> str:
-        """As of the intervals."""
-        return self.inner.spec
 
     def text_of(self, age: str) -> str:
         """Return how an age is written: beyond a bound as the group that it belongs to."""
@@ -101,7 +98,7 @@ class GroupedAges:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Domain:
+class FittedTrajectories:
     """Trajectories and hierarchies that fit each other."""
 
     trajectories: Trajectories
@@ -110,7 +107,7 @@ class Domain:
     dropped: int = 0
 
     def __repr__(self) -> str:
-        return f"Domain({self.trajectories!r})"
+        return f"FittedTrajectories({self.trajectories!r})"
 
 
 def usual_codes(trajectories: Trajectories) -> Hierarchy:
@@ -126,7 +123,7 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
     return best
 
 
-def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> Domain:
+def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> FittedTrajectories:
     """Return trajectories and hierarchies that fit each other."""
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
@@ -147,7 +144,7 @@ def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknow
             f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add a "
             "row for each to the file, or use intervals, as in --age-hierarchy interval:5,10,20/top=90."
         )
-    return Domain(trajectories, codes, ages, dropped)
+    return FittedTrajectories(trajectories, codes, ages, dropped)
 
 
 def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:

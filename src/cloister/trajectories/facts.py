@@ -10,7 +10,7 @@ import polars as pl
 
 from cloister.hierarchy.ladder import ROOT
 from cloister.io import as_text
-from cloister.report_figures import Counted, Shown, label_counts
+from cloister.report_figures import Counted, ReportCounts, label_counts
 
 from .data import AGE, CODE, ID, Diversity, WrittenTrajectories
 from .manifest import (
@@ -18,10 +18,10 @@ from .manifest import (
     DiversityRule,
     KAnonymityRule,
     PairCounts,
-    Records,
+    PublishedSettings,
+    RecordCounts,
     SideFile,
     TrajectoriesManifest,
-    TrajectoriesSettings,
     TrajectoryRisk,
 )
 
@@ -36,7 +36,7 @@ class TrajectoriesFacts:
     """The parts of a manifest that follow from the released files and the settings."""
 
     side: SideFile | None
-    records: Records
+    records: RecordCounts
     rules: Rules
     counts: PairCounts
     risk: TrajectoryRisk
@@ -54,14 +54,14 @@ class TrajectoriesFacts:
         return [part for part, (expected, told) in found.items() if expected != told]
 
 
-def facts_of(files: WrittenTrajectories, settings: TrajectoriesSettings) -> TrajectoriesFacts:
+def facts_of(files: WrittenTrajectories, settings: PublishedSettings) -> TrajectoriesFacts:
     """Return what files say that were released under these settings."""
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
     attributes = [] if files.side is None else files.side.columns[1:]
     return TrajectoriesFacts(
         side=SideFile(columns={name: AttributeColumn(role="side") for name in attributes}) if attributes else None,
-        records=Records.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
+        records=RecordCounts.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
         rules=rules_of(settings.k, settings.diversity_asked()),
         counts=_counts(files.frame, len(sizes)),
         risk=TrajectoryRisk(
@@ -99,13 +99,13 @@ def _counts(frame: pl.DataFrame, n_trajectories: int) -> PairCounts:
 DATA, SIDE = "data", "side"
 
 
-def shown_of(files: WrittenTrajectories, k: int) -> Shown:
+def shown_of(files: WrittenTrajectories, k: int) -> ReportCounts:
     """Return what is shown of trajectories."""
     alike = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).agg(pl.len().alias("patients"))
     texts = {DATA: pl.DataFrame([as_text(files.frame[column]) for column in (CODE, AGE)])}
     if files.side is not None and files.side.width > 1:
         texts[SIDE] = pl.DataFrame([as_text(files.side[column]) for column in files.side.columns if column != ID])
-    return Shown(
+    return ReportCounts(
         k=k,
         sizes=alike["patients"],
         of="patients",

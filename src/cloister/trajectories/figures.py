@@ -19,7 +19,7 @@ from cloister.errors import InputError
 from cloister.utility import frequent_itemsets
 
 from .data import AnonymizedTrajectories, Integers, Number, ProtectedTrajectories, Trajectories, age_text
-from .domain import Domain
+from .domain import FittedTrajectories
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .request import GivenTrajectories, ReleaseSettings, is_made_of_data, percent_of
 
@@ -45,7 +45,7 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 
 
 def exact_figures(
-    given: GivenTrajectories, settings: ReleaseSettings, domain: Domain, protected: ProtectedTrajectories
+    given: GivenTrajectories, settings: ReleaseSettings, domain: FittedTrajectories, protected: ProtectedTrajectories
 ) -> dict[str, Any]:
     """Return figures for the custodian alone."""
     exact: dict[str, Any] = {

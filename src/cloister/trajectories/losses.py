@@ -14,7 +14,7 @@ from .data import (
     Trajectories,
 )
 from .problem import crossing
-from .tree import Tree
+from .tree import ValueTree
 
 Values = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ def _is_common(owner: NDArray[np.intp], values: Numbers, n_values: int, k: int) 
     return common
 
 
-def common_below(tree: Tree, common: NDArray[np.bool_]) -> Integers:
+def common_below(tree: ValueTree, common: NDArray[np.bool_]) -> Integers:
     """Return how many common leaves each node covers: (n_nodes,); a leaf covers itself."""
     by_rank = np.zeros(tree.n_values + 1, dtype=np.int64)
     by_rank[tree.low[: tree.n_values] + 1] = common
@@ -101,10 +101,7 @@ def _pair_losses(covered: Integers, n_values: int, nodes: Numbers, leaves: Numbe
 
 
 def outcomes_of(
-    original: Trajectories,
-    released: AnonymizedTrajectories,
-    alignment: Alignment,
-    constraints: tuple[Constraint, ...],
+    original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, constraints: tuple[Constraint, ...]
 ) -> tuple[ConstraintOutcome, ...]:
     """Return, for each set, how many pairs of the original have its codes, how many of them are suppressed, and whether
     no released code reaches beyond it.

@@ -53,7 +53,7 @@ class InputColumns(Section):
         return self
 
 
-class TrajectoriesSettings(Section):
+class PublishedSettings(Section):
     """What was asked, and how the input was read."""
 
     source: FileName
@@ -135,7 +135,7 @@ class SideFile(Section):
     columns: dict[str, AttributeColumn]
 
 
-class Records(Section):
+class RecordCounts(Section):
     """How many patients there were and are: nobody is left out."""
 
     in_: Positive = Field(alias="in")
@@ -218,10 +218,10 @@ class TrajectoriesManifest(ManifestHead):
 
     shape: Literal["trajectories"]
     method: Method
-    settings: TrajectoriesSettings
+    settings: PublishedSettings
     columns: DataColumns
     side: SideFile | None = None
-    records: Records
+    records: RecordCounts
     guarantee: TrajectoriesGuarantee
     utility: TrajectoriesUtility
     risk: TrajectoryRisk
@@ -245,19 +245,17 @@ class TrajectoriesManifest(ManifestHead):
         return self
 
 
-def _most_blocks(settings: TrajectoriesSettings, n_patients: int) -> int:
+def _most_blocks(settings: PublishedSettings, n_patients: int) -> int:
     """How many blocks there can be: one if all fit into it; else each has three times k patients or more."""
     if settings.block == "off" or (isinstance(settings.block, int) and settings.block >= n_patients):
         return 1
     return max(1, n_patients // (3 * settings.k))
 
 
-def settings_of(
-    given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings
-) -> TrajectoriesSettings:
+def settings_of(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> PublishedSettings:
     """Return what was asked, and how the input was read; the delimiter is set where a file is written."""
     columns, diversity = given.columns, request.diversity
-    return TrajectoriesSettings(
+    return PublishedSettings(
         source=given.name,
         k=request.k,
         weights=(str(request.weights[0]), str(request.weights[1])),

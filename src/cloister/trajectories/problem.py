@@ -20,7 +20,7 @@ from cloister.kernels.alignment import Branches, Domain
 from cloister.kernels.nearest import Sequences
 
 from .data import Constraint, Cost, Integers, Method, Numbers, Side, Trajectories, TrajectoriesRequest
-from .tree import Tree
+from .tree import ValueTree
 
 LARGEST_LOSS = 2**60
 """No sum of losses reaches this."""
@@ -38,8 +38,8 @@ class Problem:
     value : (n_patients,) int32, the sensitive value of each patient, -1 for none
     """
 
-    code_tree: Tree
-    age_tree: Tree
+    code_tree: ValueTree
+    age_tree: ValueTree
     domain: Domain
     offsets: Integers
     symbols: Numbers
@@ -89,7 +89,10 @@ def units(weights: tuple[Fraction, Fraction], n_codes: int, n_ages: int) -> tupl
 
 
 def pose(
-    trajectories: Trajectories, trees: tuple[Tree, Tree], request: TrajectoriesRequest, side: Side | None = None
+    trajectories: Trajectories,
+    trees: tuple[ValueTree, ValueTree],
+    request: TrajectoriesRequest,
+    side: Side | None = None,
 ) -> Problem:
     """Return the problem of clustering these trajectories."""
     code_tree, age_tree = trees
@@ -116,7 +119,7 @@ def pose(
     )
 
 
-def domain_of(trees: tuple[Tree, Tree], request: TrajectoriesRequest) -> Domain:
+def domain_of(trees: tuple[ValueTree, ValueTree], request: TrajectoriesRequest) -> Domain:
     """Return trees, values and way of counting for the compiled search."""
     code_unit, age_unit = units(request.weights, trees[0].n_values, trees[1].n_values)
     return Domain(
@@ -129,7 +132,7 @@ def domain_of(trees: tuple[Tree, Tree], request: TrajectoriesRequest) -> Domain:
     )
 
 
-def crossing(tree: Tree, constraints: tuple[Constraint, ...]) -> NDArray[np.bool_]:
+def crossing(tree: ValueTree, constraints: tuple[Constraint, ...]) -> NDArray[np.bool_]:
     """Return which nodes stand in a release for codes of a constraint and for others: (n_nodes,) bool."""
     found = np.zeros(tree.n_nodes, dtype=np.bool_)
     if not constraints:
@@ -144,7 +147,7 @@ def crossing(tree: Tree, constraints: tuple[Constraint, ...]) -> NDArray[np.bool
     return found
 
 
-def _branches(tree: Tree, closed: NDArray[np.bool_]) -> Branches:
+def _branches(tree: ValueTree, closed: NDArray[np.bool_]) -> Branches:
     leaf = np.argsort(tree.low[: tree.n_values], kind="stable").astype(np.int32)
     return Branches(tree.parent, tree.leaves, tree.low, tree.high, leaf, closed)
 
@@ -208,10 +211,6 @@ def cut(problem: Problem, block: int | str, k: int) -> list[Integers]:
     by the weights asked for; of equal ones the first. Equal contents stay together. The order of patients has no part
     in it. Every block has k patients or more, three times k where patients of equal content do not stand against it;
     clusters formed in it promise what they would without blocks.
-
-    Parameters
-    ----------
-    block : most distinct contents of a block, "off" or "auto"
     """
     n_distinct = problem.first.size
     if block == "auto":
@@ -251,7 +250,7 @@ def _features(problem: Problem) -> tuple[Counts, NDArray[np.int64]]:
     return counts, np.array(worth, dtype=np.int64)
 
 
-def groups_of(tree: Tree) -> Numbers:
+def groups_of(tree: ValueTree) -> Numbers:
     """Return the group of each rank of leaves: the finest cut through the tree that has few enough groups.
 
     Starting from the root, the largest node is replaced by those below it as long as there is room for them.

@@ -17,7 +17,7 @@ from .clusters import gather, kept_apart, release, require_possible
 from .data import Cost, Integers, Method, ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
 from .losses import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
-from .tree import Tree
+from .tree import ValueTree
 
 MOST_PRICES = 2**30
 """What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each."""
@@ -50,10 +50,6 @@ def anonymize(
     taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
     left, not a random one. Patients with equal trajectories are told apart by what rides along, then not at all.
 
-    Parameters
-    ----------
-    threads : that blocks are clustered on; all cores if None
-
     Raises
     ------
     InputError : There are no patients, a hierarchy does not have all values, or weights are too fine.
@@ -74,17 +70,17 @@ def anonymize(
     return anonymize_under(trajectories, request, trees, side, threads=threads, cluster=cluster)
 
 
-def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[Tree, Tree]:
+def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[ValueTree, ValueTree]:
     """Return the trees of codes and ages."""
     codes = request.code_hierarchy.bind("code", trajectories.vocabulary)
     ages = request.age_hierarchy.bind("age", trajectories.age_values)
-    return Tree.of(codes, trajectories.vocabulary), Tree.of(ages, trajectories.age_values)
+    return ValueTree.of(codes, trajectories.vocabulary), ValueTree.of(ages, trajectories.age_values)
 
 
 def anonymize_under(
     trajectories: Trajectories,
     request: TrajectoriesRequest,
-    trees: tuple[Tree, Tree],
+    trees: tuple[ValueTree, ValueTree],
     side: Side | None = None,
     *,
     threads: int | None = None,

@@ -19,7 +19,7 @@ from .domain import fitted
 from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories
-from .verify import Promise, verify
+from .verify import ExpectedGuarantee, verify
 from .verify_original import Integers, Secret, losses_agree
 
 CHECKED = (
@@ -34,12 +34,7 @@ NO_LOSSES = "the losses in release.json are not those of the files"
 
 @dataclass(frozen=True)
 class TrajectoriesOriginal:
-    """What only the custodian has.
-
-    Attributes
-    ----------
-    crosswalk : written with the release; None where it is not given
-    """
+    """What only the custodian has."""
 
     given: GivenTrajectories
     crosswalk: pl.DataFrame | None = None
@@ -62,7 +57,7 @@ def recheck_trajectories(
         return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
     settings = stated.settings
     secret = None if original is None else _secret(original, stated, released)
-    promise = Promise.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
+    promise = ExpectedGuarantee.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
     verdict = verify(released, promise, secret)
     failures = list(verdict.failures)
     if verdict.holds:

@@ -50,12 +50,7 @@ class SideTable:
 
 @dataclass(frozen=True)
 class GivenTrajectories:
-    """Trajectories as they were given.
-
-    Attributes
-    ----------
-    source : the events as read, to name the line of one; None where there is no file
-    """
+    """Trajectories as they were given."""
 
     trajectories: Trajectories
     side: SideTable | None = None
@@ -112,12 +107,7 @@ def read_given(
 ) -> GivenTrajectories:
     """Read trajectories with where they came from."""
     source = read_code_events(
-        path,
-        columns=columns,
-        encoding=encoding,
-        delimiter=delimiter,
-        missing=missing,
-        usual_delimiter=usual_delimiter,
+        path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )
     given = GivenTrajectories(
         trajectories=encode(source),
@@ -268,7 +258,11 @@ def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> 
             file=table.name,
             column=sensitive,
         )
-    return Side(ranks(table.frame), None if sensitive is None else _numbered(table.frame[sensitive]))
+    rank = ranks(table.frame)
+    if sensitive is None:
+        return Side(rank)
+    values = table.frame[sensitive].rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    return Side(rank, values.astype(np.int32))
 
 
 def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -278,8 +272,3 @@ def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         rank = np.unique(rank * (int(dense.max(initial=0)) + 1) + dense, return_inverse=True)[1].astype(np.int64)
     return rank
-
-
-def _numbered(column: pl.Series) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
-    dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-    return dense.astype(np.int32)

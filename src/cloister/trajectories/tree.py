@@ -14,7 +14,7 @@ Other = tuple[str, list[int]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree:
+class ValueTree:
     """The values of an attribute as leaves, and above them every node that some of them meet in.
 
     Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
@@ -39,7 +39,7 @@ class Tree:
     Examples
     --------
     >>> from cloister.hierarchy import intervals
-    >>> tree = Tree.of(intervals(2, 4).bind("age", ["33", "34", "35"]), ["33", "34", "35"])
+    >>> tree = ValueTree.of(intervals(2, 4).bind("age", ["33", "34", "35"]), ["33", "34", "35"])
     >>> tree.labels, tree.leaves.tolist(), tree.parent.tolist()
     (('33', '34', '35', '[34-35]', '[32-35]'), [0, 0, 0, 2, 3], [4, 3, 3, 4, -1])
     """
@@ -53,10 +53,10 @@ class Tree:
     released: Nodes
 
     def __repr__(self) -> str:
-        return f"Tree({self.n_values} leaves, {self.n_nodes} nodes)"
+        return f"ValueTree({self.n_values} leaves, {self.n_nodes} nodes)"
 
     @classmethod
-    def of(cls, ladder: Ladder, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "Tree":
+    def of(cls, ladder: Ladder, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
         """Return the tree of a ladder."""
         position = {value: number for number, value in enumerate(ladder.values)}
         where = [position[value] for value in values]
@@ -64,7 +64,7 @@ class Tree:
         return cls.from_levels(list(leaf_labels or values), levels)
 
     @classmethod
-    def from_levels(cls, leaf_labels: Sequence[str], levels: Sequence[Sequence[str | None]]) -> "Tree":
+    def from_levels(cls, leaf_labels: Sequence[str], levels: Sequence[Sequence[str | None]]) -> "ValueTree":
         """Return the tree of labels by level, fine to coarse; values with one label at a level meet there.
 
         A label of None (a gap in a hierarchy) brings no values together. All meet in the root.
@@ -130,7 +130,7 @@ def _join(
     return others
 
 
-def _numbered(labels: list[str], parent: list[int], n: int, others: Sequence[Other]) -> Tree:
+def _numbered(labels: list[str], parent: list[int], n: int, others: Sequence[Other]) -> ValueTree:
     """Renumber what is above the leaves by size and smallest leaf, and number leaves so that nodes are intervals."""
     size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
     for node, above in enumerate(parent):  # those above were made later
@@ -143,7 +143,7 @@ def _numbered(labels: list[str], parent: list[int], n: int, others: Sequence[Oth
     leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
     low, high = _intervals(over, np.maximum(leaves, 1))
     names = tuple(labels[node] for node in order)
-    plain = Tree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
+    plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
     return replace(plain, released=_told_apart(plain, others))
 
 
@@ -158,7 +158,7 @@ def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
     return low, (low + width).astype(np.int32)
 
 
-def _told_apart(tree: Tree, others: Sequence[Other]) -> Nodes:
+def _told_apart(tree: ValueTree, others: Sequence[Other]) -> Nodes:
     """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
     named = frozenset(tree.labels)
     fixed: dict[str, int] = {}

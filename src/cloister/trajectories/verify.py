@@ -27,7 +27,7 @@ NO_SENSITIVE_LABEL = "no released code stands for sensitive codes alone"
 
 
 @dataclass(frozen=True)
-class Promise:
+class ExpectedGuarantee:
     """What a release is to keep.
 
     Attributes
@@ -46,14 +46,14 @@ class Promise:
     codes: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, k: int, diversity: Diversity | None, *, drop_empty: bool) -> "Promise":
+    def of(cls, k: int, diversity: Diversity | None, *, drop_empty: bool) -> "ExpectedGuarantee":
         """Return the promise of a release that was asked for."""
         if diversity is None:
             return cls(k, drop_empty)
         return cls(k, drop_empty, diversity.l, diversity.column, diversity.codes)
 
 
-def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | None = None) -> Verdict:
+def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
     """Check released trajectories: form, order, k copies, what rides along; with the original every pair.
 
     References
@@ -67,7 +67,10 @@ def verify(released: WrittenTrajectories, promise: Promise, secret: Secret | Non
         _check_order(checks, patients, released.side)
         _check_copies(checks, patients, promise.k)
         if promise.drop_empty:
-            _check_told(checks, released.frame)
+            # An empty trajectory is written as one row of two roots; beside other pairs such a row says nothing.
+            rows = released.frame.with_columns(pl.len().over(ID).alias(SIZE))
+            empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
+            checks.require(not empty.any(), "a pair of which nothing is told stands alone")
         if promise.l is not None and not promise.codes:
             _check_diversity(checks, patients, released.side, promise)
         if secret is not None:
@@ -92,6 +95,7 @@ def _compared(secret: Secret) -> str:
 def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
     frame = released.frame
     return (
+        # Without the separator in any cell, the text of a whole trajectory stands for one sequence of pairs only.
         checks.require(
             tuple(frame.columns) == COLUMNS
             and frame[ID].dtype.is_integer()
@@ -117,6 +121,7 @@ def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
 
 
 def _check_order(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None) -> None:
+    # Order and numbers must follow from what is released, so that neither tells of the order of the input.
     content = patients.select(KEY)
     if side is not None:
         content = content.hstack(side.drop(ID))
@@ -127,33 +132,32 @@ def _check_order(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | No
 
 
 def _check_copies(checks: Checks, patients: pl.DataFrame, k: int) -> None:
+    # Whatever pairs somebody knows, all patients with the same text have them or none has: equal texts suffice.
     fewest = patients.group_by(KEY).len()["len"].min()
     checks.require(
         k >= 1 and isinstance(fewest, int) and fewest >= k, f"every trajectory is that of {k} patients or more"
     )
 
 
-def _check_told(checks: Checks, frame: pl.DataFrame) -> None:
-    rows = frame.with_columns(pl.len().over(ID).alias(SIZE))
-    empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
-    checks.require(not empty.any(), "a pair of which nothing is told stands alone")
-
-
-def _check_diversity(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None, promise: Promise) -> None:
+def _check_diversity(
+    checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None, promise: ExpectedGuarantee
+) -> None:
     words = f"no value of {promise.column!r} is that of more than one in {promise.l} patients who share a trajectory"
     if side is None or promise.column is None or promise.column not in side.columns or promise.l is None:
         checks.require(False, words)
         return
+    # A missing value is nobody's secret, but its patient counts among those who share the trajectory.
     rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(side[promise.column].alias("value\0"))
     held = rows.drop_nulls("value\0").group_by(KEY, "value\0").agg(pl.len().alias("held\0"), pl.col(SIZE).first())
     checks.require(not (held["held\0"] * promise.l > held[SIZE]).any(), words)
 
 
-def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secret, promise: ExpectedGuarantee) -> None:
     """Count, for each trajectory, the patients of whom a sensitive code is released, as it is or generalized."""
     if checks.failures or promise.l is None or not promise.codes or secret.position is None or secret.origin is None:
         return
     original = secret.trajectories
+    # Only the place of every pair says which code a released label stands for, hence whom it gives away.
     sensitive = np.array([code in promise.codes for code in original.vocabulary], dtype=np.bool_)
     owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
     told = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
@@ -165,7 +169,7 @@ def _check_sensitive_codes(checks: Checks, patients: pl.DataFrame, secret: Secre
     )
 
 
-def _check_sensitive_labels(checks: Checks, frame: pl.DataFrame, secret: Secret, promise: Promise) -> None:
+def _check_sensitive_labels(checks: Checks, frame: pl.DataFrame, secret: Secret, promise: ExpectedGuarantee) -> None:
     """Refuse codes that tell something sensitive of all patients of whom they are released."""
     if checks.failures or promise.l is None or not promise.codes:
         return

@@ -54,13 +54,13 @@ class Secret:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labels:
+class CoveringLabels:
     """What each value of a column may be released as."""
 
     covering: Covered = field(repr=False)
 
     @classmethod
-    def of(cls, ladder: Ladder, values: tuple[str, ...]) -> "Labels":
+    def of(cls, ladder: Ladder, values: tuple[str, ...]) -> "CoveringLabels":
         """Return the labels of these values."""
         above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
         return cls(tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values))
@@ -83,6 +83,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     codes, ages = labels_of(secret)
     _check_side(checks, released.side, secret)
     if secret.origin is None:
+        # Without the crosswalk nobody is compared with anybody; a label that covers no value at all was invented.
         columns = ((CODE, codes), (AGE, ages))
         held = [set(released.frame[name].unique()) <= labels.all_known() for name, labels in columns]
         checks.require(all(held), "every label covers a value of the original")
@@ -96,12 +97,12 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     _check_pairs(checks, released.frame, secret, codes, ages)
 
 
-def labels_of(secret: Secret) -> tuple[Labels, Labels]:
+def labels_of(secret: Secret) -> tuple[CoveringLabels, CoveringLabels]:
     """Return what codes and ages of the original may be released as."""
     original = secret.trajectories
     codes = secret.codes.bind("code", original.vocabulary)
     ages = secret.ages.bind("age", original.age_values)
-    return Labels.of(codes, original.vocabulary), Labels.of(ages, original.age_values)
+    return CoveringLabels.of(codes, original.vocabulary), CoveringLabels.of(ages, original.age_values)
 
 
 def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> None:
@@ -119,7 +120,9 @@ def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> No
         checks.require(False, BESIDE)
 
 
-def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> None:
+def _check_pairs(
+    checks: Checks, frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: CoveringLabels
+) -> None:
     """Place the kept pairs of the original beside the released rows, one by one."""
     original, position, origin = secret.trajectories, secret.position, secret.origin
     if position is None or origin is None or position.size != original.n_pairs:
@@ -128,6 +131,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Lab
     sizes = np.diff(original.offsets)
     owner = np.repeat(np.arange(original.n_patients), sizes)
     kept = position >= 0
+    # Kept pairs must be placed further on than all kept before them of their patient: that is the order of events.
     first = np.ones(owner.size, dtype=np.bool_)
     first[1:] = owner[1:] != owner[:-1]
     latest = _highest_before(position, first)
@@ -136,31 +140,28 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Lab
     number[origin] = np.arange(1, original.n_patients + 1)
     n_kept = np.bincount(owner[kept], minlength=original.n_patients)
     rows = np.bincount(frame[ID].to_numpy() - 1, minlength=original.n_patients)
+    # A patient without any kept pair stands in the file with one row of two roots, which stands for no pair.
     alone = frame.filter(pl.len().over(ID) == 1)
     told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
     told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
     expected = n_kept[origin]
     standing_in = (expected == 0) & (rows == 1) & told_nothing
-    if not checks.require(
-        np.all((rows == expected) | standing_in),
-        ONE_FOR_ONE,
-    ):
+    if not checks.require(np.all((rows == expected) | standing_in), ONE_FOR_ONE):
         return
+    # Numbers of pairs agree, so that sorted by patient and place they stand beside their rows one to one.
     order = np.lexsort((position[kept], number[owner[kept]]))
     source = np.flatnonzero(kept)[order]
     paired = frame.filter(~pl.Series(standing_in[frame[ID].to_numpy() - 1]))
     ids = number[owner[source]]
     place = np.arange(ids.size) - np.searchsorted(ids, ids)
-    checks.require(
-        np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
-        PLACED,
-    )
+    checks.require(np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]), PLACED)
     checks.require(codes.cover(original.codes[source], paired[CODE]), CODES_COVER)
     checks.require(ages.cover(original.ages[source], paired[AGE]), AGES_COVER)
 
 
 def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
     """The highest position before each pair among those of its patient, -1 where there is none."""
+    # Blocks of patients are set apart by more than any position, so that one running maximum serves all of them.
     block = np.cumsum(first)
     width = int(position.max(initial=0)) + 2
     running = np.maximum.accumulate(block * width + position + 1)
@@ -170,7 +171,7 @@ def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
     return np.where(first, -1, before - block * width - 1)
 
 
-def _fit(frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> bool:
+def _fit(frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: CoveringLabels) -> bool:
     """Whether the released pairs of each patient cover pairs of the original one after another."""
     if secret.origin is None:
         return False
@@ -181,7 +182,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> bo
     bounds = original.offsets.tolist()
     for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
         rows = told[start:end]
-        if rows == [(ROOT, ROOT)]:
+        if rows == [(ROOT, ROOT)]:  # stands for no pair
             continue
         if not _covered_in_order(rows, iter(pairs[bounds[patient] : bounds[patient + 1]]), codes, ages):
             return False
@@ -189,7 +190,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Labels, ages: Labels) -> bo
 
 
 def _covered_in_order(
-    rows: list[tuple[str, str]], pairs: Iterator[tuple[int, int]], codes: Labels, ages: Labels
+    rows: list[tuple[str, str]], pairs: Iterator[tuple[int, int]], codes: CoveringLabels, ages: CoveringLabels
 ) -> bool:
     """Whether each row covers a pair after the one that the row before it covers; the earliest is always good."""
     return all(
@@ -206,6 +207,7 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
     least = utility.codes_untold / rows, utility.ages_untold / rows
+    # A pair of which code or age is not told lost all of it, whatever the original was.
     if any(loss < low - ROUNDED for loss, low in zip(published, least, strict=True)):
         return False
     if secret is None:
@@ -263,6 +265,7 @@ def _loss(
     lost, is_bound = [float(n_pairs - labels.len())], False
     for label, count in labels.value_counts(name="rows\0").iter_rows():
         covered = frozenset().union(*sets.get(label, set()))
+        # A label that stands for different values at two levels may have lost less than all that it covers.
         is_bound |= label != ROOT and covered not in sets.get(label, set())
         share = max(1, len(covered & usual)) / max(1, len(usual)) if len(covered) > 1 else 0.0
         lost.append(count * (1.0 if label == ROOT else share))

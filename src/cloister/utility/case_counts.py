@@ -342,13 +342,7 @@ class Reading(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermSets:
-    """Records of terms, ready to be asked about codes.
-
-    Attributes
-    ----------
-    term_of : (n_codes,) number of the term that each code is in, below 0 for a code that is suppressed
-    sizes : (n_terms,) codes of each term
-    """
+    """Records of terms, ready to be asked about codes."""
 
     counted: CountedSets
     term_of: NDArray[np.int32]

@@ -26,7 +26,7 @@ from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCode
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, without_formulas
-from cloister.originals import Words, code_columns, original_claims, original_codes, original_trajectories
+from cloister.originals import ReadingWords, code_columns, original_claims, original_codes, original_trajectories
 from cloister.release import Release
 from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
 from cloister.results import Manifest
@@ -58,7 +58,7 @@ class Known:
     side: str | Path | None = None
     privacy: Any = None
     visit: str | None = None
-    words: Words = Words()  # noqa: RUF009  (frozen)
+    words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     def secret(self) -> pl.DataFrame | None:
         """Return the crosswalk."""
@@ -123,7 +123,7 @@ def attack(
     (True, 2, 0)
     """
     check_targets(targets, seed)
-    words = Words(tuple(missing), encoding, delimiter)
+    words = ReadingWords(tuple(missing), encoding, delimiter)
     known = Known(hierarchies, crosswalk, plan, side, privacy, visit, words)
     return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)
 
@@ -193,7 +193,7 @@ def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, s
     return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
 
 
-def _frame(original: Any, manifest: Manifest, words: Words) -> pl.DataFrame:
+def _frame(original: Any, manifest: Manifest, words: ReadingWords) -> pl.DataFrame:
     if isinstance(original, str | Path):
         frame = read_table(
             original,

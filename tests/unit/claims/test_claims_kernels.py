@@ -16,10 +16,10 @@ from cloister.claims.release_risk import likeliest_risk, release_risk
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.warm import load_kernels, must_compile
 from cloister.errors import InternalError
+from cloister.kernels.claim_candidates import ordered_class_sizes
 from cloister.kernels.claim_classes import are_contained, class_sizes, make_leeway
 from cloister.kernels.claim_draws import draw_patients, draw_values
 from cloister.kernels.postings import make_postings, with_bits
-from cloister.kernels.claim_candidates import ordered_class_sizes
 from cloister.report.sentences import assumed_words
 
 LEVELS = (3, 1, 2, 2, 1, 1)

@@ -11,7 +11,7 @@ from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy
 from cloister.trajectories.data import weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
 from cloister.trajectories.request import joined, side_of
-from cloister.trajectories.tree import Tree
+from cloister.trajectories.tree import ValueTree
 
 
 def pairs_of(trajectories):
@@ -136,7 +136,7 @@ def test_ages_of_90_and_over_are_one():
     assert pairs_of(domain.trajectories) == [[("001", "89.5"), ("001", ">=90"), ("250", ">=90")], [("001", ">=90")]]
     ladder = domain.ages.bind("age", domain.trajectories.age_values)
     assert [level[1] for level in ladder.labels] == [">=90"] * 5 + ["*"]
-    assert Tree.of(ladder, domain.trajectories.age_values).labels == ("89.5", ">=90", "*")
+    assert ValueTree.of(ladder, domain.trajectories.age_values).labels == ("89.5", ">=90", "*")
 
 
 def test_a_bound_below_groups_too():
@@ -166,7 +166,7 @@ def test_unknown_codes_are_refused_put_under_the_root_or_dropped():
     under = fitted(before, icd9(), USUAL_AGES, Unknown.ROOT)
     without = fitted(before, icd9(), USUAL_AGES, Unknown.DROP)
 
-    tree = Tree.of(under.codes.bind("code", before.vocabulary), before.vocabulary)
+    tree = ValueTree.of(under.codes.bind("code", before.vocabulary), before.vocabulary)
     assert [tree.labels[tree.meet(2, other)] for other in (0, 1)] == ["*", "*"]
     assert tree.labels[tree.meet(0, 1)] == "001-009 Intestinal infectious diseases"
     assert (without.dropped, without.trajectories.vocabulary, without.trajectories.age_values) == (

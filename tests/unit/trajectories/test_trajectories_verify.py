@@ -8,7 +8,7 @@ import pytest
 from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
 from cloister.trajectories.data import WrittenTrajectories
-from cloister.trajectories.verify import Promise, verify
+from cloister.trajectories.verify import ExpectedGuarantee, verify
 from cloister.trajectories.verify_original import Secret, exact_losses
 
 FIGURE_1C = [
@@ -55,7 +55,7 @@ def secret(**changes):
 
 def failures(rows=None, promise=None, known=None, dna=None):
     """What the verifier says does not hold."""
-    return verify(written(rows, dna), promise or Promise(2), known).failures
+    return verify(written(rows, dna), promise or ExpectedGuarantee(2), known).failures
 
 
 def changed(at, row):
@@ -73,7 +73,7 @@ def test_figure_1_holds():
 
 def test_every_trajectory_is_counted():
     """k is what the rarest trajectory has; one more is too much."""
-    assert failures(promise=Promise(3)) == ("not so: every trajectory is that of 3 patients or more",)
+    assert failures(promise=ExpectedGuarantee(3)) == ("not so: every trajectory is that of 3 patients or more",)
 
 
 @pytest.mark.parametrize("at", range(len(FIGURE_1C)))
@@ -119,18 +119,20 @@ def test_pairs_of_which_nothing_is_told_stand_alone_where_promised():
     rows = [(1, "*", "*"), (2, "*", "*"), (3, "*", "*"), (3, "401", "*"), (4, "*", "*"), (4, "401", "*")]
 
     assert failures(rows) == ()
-    assert failures(rows[:2], Promise(2, drop_empty=True)) == ()
-    assert failures(rows, Promise(2, drop_empty=True)) == ("not so: a pair of which nothing is told stands alone",)
+    assert failures(rows[:2], ExpectedGuarantee(2, drop_empty=True)) == ()
+    assert failures(rows, ExpectedGuarantee(2, drop_empty=True)) == (
+        "not so: a pair of which nothing is told stands alone",
+    )
 
 
 def test_diversity_is_counted():
     """A value may be that of one in l who share a trajectory; missing ones are none."""
-    promise = Promise(2, l=2, column="dna")
+    promise = ExpectedGuarantee(2, l=2, column="dna")
     assert failures(dna=SIDE, promise=promise) == ()
     assert failures(dna=[None, None, *SIDE[2:]], promise=promise) == ()
     assert failures(dna=["a", "a", *SIDE[2:]], promise=promise)
-    assert failures(dna=SIDE, promise=Promise(2, l=3, column="dna"))
-    assert failures(dna=SIDE, promise=Promise(2, l=2, column="rna"))
+    assert failures(dna=SIDE, promise=ExpectedGuarantee(2, l=3, column="dna"))
+    assert failures(dna=SIDE, promise=ExpectedGuarantee(2, l=2, column="rna"))
     assert failures(promise=promise)
 
 

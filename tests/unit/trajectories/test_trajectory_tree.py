@@ -4,7 +4,7 @@ from hypothesis import given
 from tests.trajectories import FIGURE_3, ladders, nodes_above, tree_of
 
 from cloister.hierarchy import hierarchy_rows, icd9
-from cloister.trajectories.tree import Tree
+from cloister.trajectories.tree import ValueTree
 
 
 def test_nodes_are_where_values_meet():
@@ -29,7 +29,7 @@ def test_a_recorded_code_beside_finer_ones_is_released_as_the_coarse():
 
 def test_equal_labels_in_different_places_are_released_as_what_covers_them():
     """A label that stands for two sets of values is told as the node above both sets."""
-    tree = Tree.from_levels(list("abcd"), [["x", "x", "c", "d"], ["x1", "x1", "x", "x"]])
+    tree = ValueTree.from_levels(list("abcd"), [["x", "x", "c", "d"], ["x1", "x1", "x", "x"]])
 
     assert {"*"} == {tree.labels[tree.released[node]] for node in range(4, tree.n_nodes)}
 
@@ -45,7 +45,7 @@ def test_a_single_value_has_a_root_that_nothing_meets_in():
 def test_meeting_is_the_smallest_node_above_both(levels):
     """The lowest common ancestor covers what the definition says."""
     n = len(levels[0])
-    tree = Tree.from_levels([str(value) for value in range(n)], levels)
+    tree = ValueTree.from_levels([str(value) for value in range(n)], levels)
     above = nodes_above(levels)
     for one in range(n):
         for other in range(n):
@@ -55,7 +55,7 @@ def test_meeting_is_the_smallest_node_above_both(levels):
 
 def test_a_recorded_label_over_a_single_node_is_released_as_what_covers_both():
     """`A` is over `a` alone and no node; a code `A` that stands elsewhere is not told under that label."""
-    tree = Tree.from_levels(["a.1", "a.2", "A"], [["a", "a", None], ["A", "A", None]])
+    tree = ValueTree.from_levels(["a.1", "a.2", "A"], [["a", "a", None], ["A", "A", None]])
 
     assert [tree.labels[tree.released[node]] for node in range(tree.n_nodes)] == ["a.1", "a.2", "*", "a", "*"]
 
@@ -63,7 +63,7 @@ def test_a_recorded_label_over_a_single_node_is_released_as_what_covers_both():
 def test_many_values_under_one_node_are_numbered():
     """Nodes stand by size, then by smallest leaf, however many values there are."""
     n = 20_000
-    tree = Tree.from_levels(list(map(str, range(n))), [[f"x{value // 2 % (n // 4)}" for value in range(n)]])
+    tree = ValueTree.from_levels(list(map(str, range(n))), [[f"x{value // 2 % (n // 4)}" for value in range(n)]])
 
     assert tree.labels[n : n + 2] == ("x0", "x1")
     assert tree.leaves[n:].tolist() == [4] * (n // 4) + [n]

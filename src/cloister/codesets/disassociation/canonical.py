@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import Codes, Integers
-from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
-from cloister.kernels.subrecords import Nest, nest, written
-from cloister.kernels.parts import Entries
 from cloister.kernels.canonical_order import sequence_classes, sequence_order, take_sequences
-from cloister.kernels.horpart import Split
-from cloister.kernels.subrecords import Filled
-from cloister.kernels.horpart import Tree
+from cloister.kernels.horpart import Split, Tree
+from cloister.kernels.parts import Entries
+from cloister.kernels.subrecords import Filled, Nest, nest, written
+from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
 
 from .data import Chunks, Disassociation, lay_out
 

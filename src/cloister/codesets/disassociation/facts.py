@@ -13,7 +13,7 @@ from cloister.codesets.data import CODES, ID, Integers
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
 from cloister.codesets.policy_words import is_made_of_codes, made_anew, one_record
-from cloister.report_figures import Counted, Counts, Shown
+from cloister.report_figures import Counted, Counts, ReportCounts
 
 from .data import Chunks, Disassociation, Refine, Safe, lay_out
 from .manifest import (
@@ -215,9 +215,9 @@ def _occurrence(code: str, repeats: bool) -> str:
     return f" ({name}, occurrence {code.removeprefix(name + MARK)})"
 
 
-def shown_of(released: Disassociation) -> Shown:
+def shown_of(released: Disassociation) -> ReportCounts:
     """Return what is shown of code sets."""
-    return Shown(
+    return ReportCounts(
         k=released.k,
         sizes=pl.Series(released.sizes, dtype=pl.Int64),
         of="patients",

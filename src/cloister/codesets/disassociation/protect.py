@@ -25,15 +25,13 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.kernels._jit import is_compiled
-from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, Rule
-from cloister.kernels.shared_chunks import Pool, join
-from cloister.kernels.shared_chunks import Pieces
-from cloister.kernels.parts import Entries
-from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
 from cloister.kernels.canonical_order import take_sequences
-from cloister.kernels.horpart import Split
+from cloister.kernels.horpart import Split, Tree, make_tree
+from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
+from cloister.kernels.parts import Entries
+from cloister.kernels.shared_chunks import Pieces, Pool, join
 from cloister.kernels.subrecords import record_chunks, shared_chunks
-from cloister.kernels.horpart import Tree, make_tree
+from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, Rule
 
 from .canonical import arrange
 from .data import (

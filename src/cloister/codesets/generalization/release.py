@@ -14,7 +14,7 @@ from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.encode import MARK, plain_code
 from cloister.errors import InputError
 from cloister.release import DataFileRelease
-from cloister.report_figures import Counted, Shown
+from cloister.report_figures import Counted, ReportCounts
 from cloister.results import Verdict
 
 from .data import BETWEEN, CLOSE, OPEN, Generalization, Integers, Sets, term_text
@@ -126,7 +126,7 @@ def _meaning(codes: tuple[str, ...], repeats: bool) -> str:
 DATA = "data"
 
 
-def shown_of(released: Generalization) -> Shown:
+def shown_of(released: Generalization) -> ReportCounts:
     """Return what is shown of code sets.
 
     Whoever has one of the codes of a term has the term, and is released: as many as before.
@@ -137,7 +137,7 @@ def shown_of(released: Generalization) -> Shown:
         # Of the occurrences of one code the most frequent is how many have it at all.
         name = term_text([plain_code(code, repeats=released.repeats) for code in codes])
         counts[name] = max(support, counts.get(name, 0))
-    return Shown(
+    return ReportCounts(
         k=released.k,
         sizes=pl.Series(supports, dtype=pl.Int64),
         of="terms",

@@ -36,12 +36,7 @@ Before = Callable[[int], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Parted:
-    """Code sets that were disassociated by parts.
-
-    Attributes
-    ----------
-    crosswalk : the id of each patient and the cluster, by id; None unless ids were kept; secret
-    """
+    """Code sets that were disassociated by parts."""
 
     released: Disassociation
     figures: DisassociationFigures

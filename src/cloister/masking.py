@@ -1,0 +1,77 @@
+"""Masking of counts: of fewer than k it is said that it is so, and no more; nor is what they could be worked out from.
+
+To mask a small count (primary suppression) is not enough where others are published beside it: a total less what is
+published of its parts gives it back. Then the total is withheld, too (complementary suppression).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+WITHHELD = "withheld"
+"""Stands for a count from which a masked one could be worked out."""
+
+
+def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:
+    """Return a count; of fewer than k patients only that it is so, and nothing of k or more claims of so few.
+
+    Parameters
+    ----------
+    patients : how many patients it counts, if not one each
+
+    Examples
+    --------
+    >>> mask_small_count(3, 5), mask_small_count(0, 5), mask_small_count(7, 5, patients=2)
+    ('<5', 0, 'withheld')
+    """
+    if not 0 < (count if patients is None else patients) < k:
+        return count
+    return f"<{k}" if count < k else WITHHELD
+
+
+def is_masked_count(value: Any, k: int) -> bool:
+    """Whether something is a count as it is published: below k it is not."""
+    return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
+
+
+def mask_records(released: int, left_out: int, k: int) -> dict[str, int | str]:
+    """Return how many records there were and are; neither the first nor what was left out where these are below k."""
+    if 0 < left_out < k:
+        return records_below(released, k)
+    return {"in": released + left_out, "released": released, "suppressed": left_out}
+
+
+def records_below(released: int, bound: int) -> dict[str, int | str]:
+    """Return the same where no more is said than that fewer than so many records were left out."""
+    return {"in": f"<{released + bound}", "released": released, "suppressed": f"<{bound}"}
+
+
+def total_needs_suppression(
+    total: int, counts: Mapping[str, int], k: int, patients: Mapping[str, int], patients_in_all: int | None = None
+) -> bool:
+    """Whether a total, less some of its published parts, leaves fewer than k, or tells one that is masked.
+
+    Parts overlap: 25 and 30 of 54 patients are one who has both, 30 and 30 of 32 are two who have the second alone. Of
+    claims that have both nobody knows how many patients they are of.
+
+    Parameters
+    ----------
+    patients : how many patients each part counts, where it counts something else; empty where it counts patients
+    """
+    shown = [count for part, count in counts.items() if patients.get(part, count) >= k]
+    n_hidden = sum(count > 0 for count in counts.values()) - len(shown)
+    if n_hidden and (n_hidden == 1 or patients or total - sum(shown) < k):
+        return True
+    if patients and total != sum(shown):
+        return True
+    if patients_in_all is not None and 0 < patients_in_all < k:
+        return True
+    return bool(shown) and _comes_near(total, shown, k)
+
+
+def _comes_near(total: int, counts: Sequence[int], k: int) -> bool:
+    """Whether some of the counts sum up to something that differs from the total by 1 to k - 1."""
+    sums = 1  # bit n: some of the counts sum up to n
+    for count in counts:
+        sums |= sums << count
+    around = (sums << k) >> (total + 1)  # bit k - 1: the total itself; k - 1 bits below and above it
+    return bool(around & ((1 << (2 * k - 1)) - 1) & ~(1 << (k - 1)))
