@@ -18,7 +18,7 @@ class AlphaKAnonymity:
     look rarer than it is to somebody who knows that the patient has one. They do count for ``k``. A class without any
     recorded value violates the rule. All values are protected alike (the general form of the paper).
 
-    *Guarantee*: somebody who finds the class of a patient concludes no value of the column with a probability above
+    *Guarantee*: an adversary who finds the class of a patient concludes no value of the column with a probability above
     ``alpha``. Not promised: anything against somebody who can exclude values; different meanings. Cost: one pass over
     the cells.
 

@@ -17,7 +17,7 @@ class DeltaPresence:
 
     It is the number of released records of the person's class over the number of people of that class.
 
-    *Guarantee*: somebody who knows all quasi-identifiers of a person, and the population table, concludes that the
+    *Guarantee*: an adversary who knows all quasi-identifiers of a person, and the population table, concludes that the
     person is in the release with a probability of at most ``upper``, and of at least ``lower``. Not promised: anything
     about a person outside the population table; anything once presence is known otherwise. Cost: one comparison a
     class.

@@ -13,7 +13,7 @@ from .rule import EquivalenceClasses, Mask
 class KAnonymity:
     """Every equivalence class of the release has at least ``k`` records.
 
-    *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
+    *Guarantee*: an adversary who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
     narrow the patient's record down to fewer than ``k``. Not promised: that the records of a class differ in
     anything else, so a diagnosis they share is disclosed; anything about columns that are not quasi-identifiers.
     Cost: one comparison a class.
