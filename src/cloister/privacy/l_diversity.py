@@ -139,7 +139,7 @@ class RecursiveLDiversity(SensitiveRule):
 
     With the counts of the values in descending order, r1 < c (rl + ... + rm).
 
-    *Guarantee*: somebody who can exclude up to ``l`` - 2 values for a patient still does not see one value with a
+    *Guarantee*: an adversary who can exclude up to ``l`` - 2 values for a patient still does not see one value with a
     probability of c / (1 + c) or more. Not promised: anything against who excludes more; different meanings. Missing
     values are left out. Cost: one sort of the cells.
 

@@ -32,10 +32,10 @@ def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int |
 
     Notes
     -----
-    *Guarantee*: whoever knows the quasi-identifiers of a patient and a few values of each quasi-identifier of claims
-    names the right patient with at most the chance ``risk.threshold``, in the mean over patients, by simulation at the
-    upper end of a 95 % interval. Not promised: a limit for each single patient; anything against somebody who knows
-    more, or columns that are kept as they are. Cost: see `cloister.claims.protect`.
+    *Guarantee*: an adversary who knows the quasi-identifiers of a patient and a few values of each quasi-identifier of
+    claims names the right patient with a probability of at most ``risk.threshold``, in the mean over patients, by
+    simulation at the upper end of a 95 % interval. Not promised: a limit for each single patient; anything against an
+    adversary who knows more, or columns that are kept as they are. Cost: see `cloister.claims.protect`.
     """
     if not isinstance(claims, Claims):
         raise InputError("deidentify_claims takes what cl.Claims.read returned.")

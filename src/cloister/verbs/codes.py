@@ -44,7 +44,7 @@ def disassociate(
     ----------
     codes : one set a patient; or a dataframe of Spark with the columns ``id`` and ``codes`` (separated by spaces), or
         ``id`` and ``code`` (one a line)
-    k : candidates that must be left to whoever knows codes of a patient
+    k : candidates that must be left to an adversary who knows codes of a patient
     m : codes that somebody may know of a patient
     policy : sets of codes to keep countable together
     max_cluster_size : clusters of fewer records are not split; 2k unless given
@@ -72,10 +72,10 @@ def disassociate(
 
     Notes
     -----
-    *Guarantee*: whatever up to m codes somebody knows of a patient, there is a data set that could have led to the
+    *Guarantee*: whatever up to m codes an adversary knows of a patient, there is a data set that could have led to the
     release in which at least k records hold them all. Not promised: that those data sets are equally likely, so that
     probabilities can be higher than 1 / k; that a code does not give another one away, unless ``safe`` is
-    ``"enforce"``; anything against somebody who knows more codes or several patients. Cost: see
+    ``"enforce"``; anything against an adversary who knows more codes or several patients. Cost: see
     `cloister.codesets.disassociation.protect`.
 
     Examples
@@ -132,7 +132,7 @@ def generalize_codes(
     ----------
     codes : one set a patient
     k : patients that every set of the privacy policy must lead to
-    privacy : sets of codes by which somebody might recognize a patient; all pairs unless given
+    privacy : sets of codes by which an adversary might recognize a patient; all pairs unless given
     method : ``"cba"``, ``"ugaclip"`` or ``"apriori"``; the last follows the hierarchy and needs all sets of m codes
     policy : codes are generalized only with codes of the same set; with any if there is none
     uncovered : codes of no set are one more set (``"generalize"``), or are suppressed where they cannot stay as they
@@ -156,9 +156,9 @@ def generalize_codes(
 
     Notes
     -----
-    *Guarantee*: whoever knows a set of the privacy policy of a patient, or a part of one, and looks for the terms that
-    these codes are in, finds no record or at least k. Not promised: anything against somebody who knows other codes,
-    codes that a patient does not have, or the rest of a record; nor that those k records differ in their other codes.
+    *Guarantee*: any set of the privacy policy that a patient has, and any subset of one, matches no record or at least
+    k records. Not promised: anything against an adversary who knows other codes, codes that a patient does not have, or
+    the rest of a record; nor that those k records differ in their other codes.
     Cost: see `cloister.codesets.generalization.protect`.
 
     Examples

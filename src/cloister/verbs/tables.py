@@ -109,7 +109,7 @@ def anonymize(
 
     Notes
     -----
-    *Guarantee*: every rule given holds of the release. With k-anonymity, against somebody who knows all
+    *Guarantee*: every rule given holds of the release. With k-anonymity, against an adversary who knows all
     quasi-identifiers of a patient and that the patient is in the data, every released record is one of at least k that
     look the same; what other rules promise stands with them; what is promised of codes stands with
     `cloister.table_with_codes.protect.protect_codes_of`. Proven least loss where ``search.optimal`` of the manifest

@@ -97,10 +97,9 @@ def anonymize_trajectories(
 
     Notes
     -----
-    *Guarantee*: whoever knows any codes of a patient with the ages at which they were recorded finds no trajectory that
-    can be the patient's, or those of at least k patients. Not promised: anything against somebody who knows a side
-    column, which is released as it is; that the k patients differ in what they have. Cost: see
-    `cloister.trajectories.protect`.
+    *Guarantee*: any combination of a patient's codes and ages matches no released trajectory or those of at least k
+    patients. Not promised: anything against an adversary who knows a side column, which is released as it is; that the
+    k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
 
     Examples
     --------
