@@ -1,37 +1,36 @@
 """One run of ``attack``: from options to what adversaries found."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from cloister.attacks.figures import Attack, Level
+from cloister.attacks.opening import Known, Part, attack_parts, check_targets, open_release
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
 from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
 from cloister.cli.attack_options import AttackOptions
-from cloister.cli.job_parts import Run, of_part, prepare_part, secrets_of
 from cloister.cli.output import console, facts, grid, print_json
-from cloister.cli.places import release_at, tidy_beside
-from cloister.cli.prepared import Original
-from cloister.cli.table_request import hierarchy_files, split_wanted
+from cloister.cli.progress import Screen
 from cloister.errors import InputError
+from cloister.flow.jobs import parts_as_read
+from cloister.flow.parts import JobRun
+from cloister.flow.places import release_at, tidy_beside
+from cloister.flow.table_words import hierarchy_files, split_wanted
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.jobs.folder import is_job, part_names
 from cloister.jobs.job_file import read_job
 from cloister.originals import Words
 from cloister.release_folder import MANIFEST
-from cloister.verbs.attack import Known, Part, attack_parts, check_targets, open_release
 
 
 def run_attack(options: AttackOptions) -> bool:
     """Attack, say what was found, and return whether the guarantee held."""
     check_targets(options.targets, options.seed)
-    tidy_beside(options.folder)
+    tidy_beside(options.folder, Screen(quiet=True))
     if not options.folder.is_dir():
         raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)
@@ -72,7 +71,9 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
     if options.job is not None:
         if options.original:
             raise InputError("The job says what each part was made from. Give --job or --original.")
-        return parts_of_job(options.job, folders, crosswalks)
+        path = options.job.absolute()
+        job = read_job(options.job)
+        return parts_as_read(JobRun(job, path, path.parent / job.output), folders, crosswalks)
     originals = _named(options.original, folders)
     missing = sorted(folders.keys() - originals.keys())
     if missing:
@@ -81,32 +82,6 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
         Part(name, place, originals[name], _known(options, place, originals[name], crosswalks.get(name)))
         for name, place in folders.items()
     ]
-
-
-def parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[Part]:
-    """The parts as the job reads them, with the maps that it wrote where these are still there."""
-    job = read_job(path)
-    for name in folders:
-        if name not in job.parts:
-            raise InputError(f"{job.file} has no part {name}, which the release has. Give the job that it is of.")
-    run = Run(job, path.absolute(), path.absolute().parent / job.output, quiet=True)
-    found, places = [], {name: folder.absolute() for name, folder in folders.items()}
-    given = {name: os.path.abspath(file) for name, file in crosswalks.items()}
-    with chdir(run.path.parent):
-        for name, place in places.items():
-            with of_part(job, name):
-                original = prepare_part(run, name, job.parts[name]).original
-            written, _ = secrets_of(job.parts[name])
-            usual = written.absolute() if written is not None and written.exists() else None
-            found.append(part_of(name, place, original, given.get(name, usual)))
-    return found
-
-
-def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> Part:
-    """Return a part of a job with what it was made from."""
-    words = Words(original.missing)
-    known = Known(original.hierarchies, crosswalk, privacy=original.privacy, words=words)
-    return Part(name, folder, original.data, known)
 
 
 def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:

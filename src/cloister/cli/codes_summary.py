@@ -1,29 +1,15 @@
-"""The summary of a release of code sets on the screen."""
+"""What the screen says of a release of code sets."""
 
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from cloister.cli.output import facts
-from cloister.codesets.data import CodeSets
-from cloister.codesets.options import DISASSOCIATION, CodesOptions
-from cloister.codesets.policy import UtilityPolicy
-from cloister.codesets.request import GivenCodes
-from cloister.release_folder import REPORT
+from cloister.codesets.options import DISASSOCIATION
 from cloister.results import Manifest
+from cloister.shape import Rows
 
 
-def print_codes_summary(screen: Console, manifest: Manifest, out: Path) -> None:
-    """Print what was released, under which guarantee, at what loss."""
-    screen.print(facts("Release", _rows(manifest)))
-    screen.print(f"Report: {out / REPORT}", soft_wrap=True)
-
-
-def print_generalized_summary(screen: Console, manifest: Manifest, out: Path) -> None:
-    """Print what was released by generalization, under which guarantee, at what loss."""
-    screen.print(facts("Release", _generalized_rows(manifest)))
-    screen.print(f"Report: {out / REPORT}", soft_wrap=True)
+def codes_rows(manifest: Manifest) -> Rows:
+    """Return what was released of code sets, under which guarantee, at what loss."""
+    return _rows(manifest) if manifest["method"] == DISASSOCIATION else _generalized_rows(manifest)
 
 
 def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
@@ -87,46 +73,3 @@ def _policy(manifest: Manifest, satisfied: str, preserved: str) -> str:
         f"{manifest['settings']['policy']}: {utility['constraints_satisfied']:,} of {utility['constraints']:,} sets "
         f"{satisfied}, {utility['constraints_preserved']:,} {preserved}"
     )
-
-
-def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:
-    """Return what was taken for granted, and what is not said."""
-    notes = [*given.notes, *_left_out(manifest), *([] if policy is None else _uncovered(policy, given.codes))]
-    if options.workload is not None and options.internal is None:
-        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
-    return notes
-
-
-def _left_out(manifest: Manifest) -> list[str]:
-    """A note on patients without codes, who are counted as the manifest counts them."""
-    count = manifest["records"]["suppressed"]
-    if count == 0:
-        return []
-    what = "no code" if manifest["method"] == DISASSOCIATION else "no code that is released"
-    if count == 1:
-        return [f"1 record has {what} and is left out"]
-    how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
-    return [f"{how_many} records have {what} and are left out"]
-
-
-def _uncovered(policy: UtilityPolicy, codes: CodeSets) -> list[str]:
-    """A note on codes that are in no constraint; how many are in no frequent set is not for a log."""
-    left = 0 if policy.support is not None else policy.n_uncovered(codes)
-    codes_are = "code is" if left == 1 else "codes are"
-    return [f"{left} {codes_are} in no set of the utility policy"] if left else []
-
-
-def asked_of_codes(options: CodesOptions, given: GivenCodes) -> list[tuple[str, str]]:
-    """Return what would be done with code sets, in words."""
-    known = f"m = {2 if options.m is None else options.m}" if options.privacy is None else "the sets of a policy"
-    return [
-        ("patients", f"{given.codes.n_records:,} with {given.codes.n_codes:,} codes"),
-        ("method", options.method),
-        ("rules", f"k = {options.k}, {known}"),
-        ("policy", "none" if options.policy is None else policy_word(options.policy)),
-    ]
-
-
-def policy_word(words: str) -> str:
-    """How a policy is called: the words of a builder, or the name of its file without its folder."""
-    return words.rpartition("/")[2]

@@ -7,10 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from cloister.cli.output import print_json, say
-from cloister.cli.places import release_at
-from cloister.cli.table_request import hierarchy_files, split_wanted
+from cloister.cli.progress import Screen
 from cloister.cli.verify_options import VerifyOptions
 from cloister.errors import InputError
+from cloister.flow.places import release_at
+from cloister.flow.table_words import hierarchy_files, split_wanted
 from cloister.hierarchy import hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
@@ -23,7 +24,7 @@ from cloister.sources import read_table
 
 def run_verify(options: VerifyOptions) -> None:
     """Check a folder by its shape, and say what was checked."""
-    manifest = release_at(options.folder)
+    manifest = release_at(options.folder, Screen(quiet=True))
     shape = manifest.get("shape")
     _check_visit(options)
     if shape != "trajectories" and _any(options.side, options.code_hierarchy, options.age_hierarchy):

@@ -5,11 +5,8 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cache
 from typing import Any
 
-from cloister.claims.options import ClaimsOptions
-from cloister.codesets.options import CodesOptions
+from cloister.registry import SHAPES
 from cloister.settings.declared import settings_of
-from cloister.tabular.options import TableOptions
-from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import STRICT, key, typed
 
 NAME = "letters, digits and . _ -, at most 64, the first no sign"
@@ -36,13 +33,6 @@ class _ClaimsHead:
 
 
 CLAIMS = "claims"
-OPTIONS: dict[str, type] = {
-    "table": TableOptions,
-    "codes": CodesOptions,
-    "trajectories": TrajectoriesOptions,
-    CLAIMS: ClaimsOptions,
-}
-"""What each shape can be told."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +50,7 @@ class Part:
     @property
     def sources(self) -> dict[str, str]:
         """Names of the sources that it is read from, by key."""
-        keys = ("patients", "claims") if self.shape == CLAIMS else ("source",)
-        return {key: self.told[key] for key in keys}
+        return {key: self.told[key] for key in SHAPES[self.shape].sources}
 
     @property
     def usual_name(self) -> str:
@@ -73,7 +62,7 @@ class Part:
         """Return the settings that it states, by their fields."""
         return {
             one.name: one.from_toml(self.told[one.word])
-            for one in settings_of(OPTIONS[self.shape])
+            for one in settings_of(SHAPES[self.shape].options)
             if one.key is not None and one.word in self.told
         }
 
@@ -83,7 +72,7 @@ def section_of(shape: str) -> Any:
     """Return the record of a section ``[[protect]]`` of this shape, as its keys are declared."""
     head = _ClaimsHead if shape == CLAIMS else _Head
     made = [(one.name, one.type, field(default=one.default, metadata=one.metadata)) for one in fields(head)]
-    for one in settings_of(OPTIONS[shape]):
+    for one in settings_of(SHAPES[shape].options):
         if one.key is None:
             continue
         told = {"allowed": one.key.allowed}

@@ -1,4 +1,4 @@
-"""From the words of the command line to a request for a table."""
+"""From words to the hierarchies, weights and levels of the columns of a table."""
 
 import os
 import re
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cloister.cli.prepared import Rows
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.settings.declared import Words
+from cloister.shape import Rows
 from cloister.sources import profiled
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.options import AVERAGES, TableOptions
@@ -210,8 +210,8 @@ def averages(given: Mapping[str, str] | Words, columns: Sequence[str]) -> dict[s
     return by_column(given, "--microaggregate", lambda word: word if word in AVERAGES else None, takes, columns)
 
 
-def asked_of_table(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:
-    """Return what would be done, in words."""
+def rows_of(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:
+    """Return what is asked of a table, in words."""
     wanted = sorted(request.quasi_identifiers.items())
     return [
         ("records", records),

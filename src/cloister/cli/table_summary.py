@@ -1,25 +1,19 @@
-"""The summary of a release on the screen."""
+"""What the screen says of a release of a table."""
 
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.table import Table
 
-from cloister.cli.output import facts, grid
-from cloister.release_folder import REPORT, TABLE, WITH_CODES
+from cloister.cli.output import grid
+from cloister.release_folder import TABLE, WITH_CODES
 from cloister.results import Manifest
+from cloister.shape import Rows
 
 FULL_DOMAIN = "full-domain"
 
 
-def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
-    """Print what was released, under which guarantee, at what loss."""
-    screen.print(facts("Release", _rows(manifest)))
-    screen.print(grid("Columns", ["column", "role", "level", "loss"], _columns(manifest)))
-    screen.print(f"Report: {out / REPORT}", soft_wrap=True)
-
-
-def _rows(manifest: Manifest) -> list[tuple[str, str]]:
+def table_rows(manifest: Manifest) -> Rows:
+    """Return what was released of a table, under which guarantee, at what loss."""
     records = manifest["records"]
     return [
         ("source", manifest["settings"]["source"]),
@@ -84,7 +78,8 @@ def _search(search: dict[str, Any], name: str) -> str:
     return f"{ended}; no policy loses less than {search['bound']:.6f} (gap {search['gap']:.2%})"
 
 
-def _columns(manifest: Manifest) -> list[list[str]]:
+def table_columns(manifest: Manifest) -> Table:
+    """Return role, level and loss of each column."""
     rows = []
     for column, described in manifest["columns"].items():
         lost = manifest["utility"]["columns"].get(column)
@@ -93,7 +88,7 @@ def _columns(manifest: Manifest) -> list[list[str]]:
             continue
         level = "" if lost is None else f"{_levels(described)} of {lost['top']}"
         rows.append([column, described["role"], level, "" if lost is None else f"{lost['loss']:.3f}"])
-    return rows
+    return grid("Columns", ["column", "role", "level", "loss"], rows)
 
 
 def _levels(described: dict[str, Any]) -> str:

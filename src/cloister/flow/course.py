@@ -1,0 +1,86 @@
+"""The course of a release of any shape: checked, read, protected, attacked if asked for, written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from cloister.attacks.opening import Known, open_folder
+from cloister.attacks.simulation import simulate
+from cloister.errors import InternalError
+from cloister.jobs.changes import changes, earlier_release
+from cloister.originals import Words
+from cloister.registry import shape_of
+from cloister.release import Attacked, Release
+from cloister.release_folder import read_figures
+from cloister.results import Manifest
+from cloister.settings.release import RunOptions
+from cloister.shape import Original, Prepared, Run
+
+from .places import check_places
+
+AnyRelease = TypeVar("AnyRelease", bound=Release)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A release that was written, and what a user should know of it: sentences without their stops."""
+
+    manifest: Manifest
+    notes: Sequence[str]
+
+
+def write_release(shape: str, options: RunOptions, run: Run) -> Written:
+    """Take data of a shape through its course, and write the release to the places that the settings name."""
+    work = shape_of(shape)
+    work.check(options)
+    values = getattr(options, "values_to", None)
+    check_places(
+        run.voice,
+        options.out,
+        overwrite=options.overwrite,
+        internal=options.internal,
+        crosswalk=options.crosswalk,
+        values=values,
+    )
+    with run.engines:
+        prepared = work.prepare(options, run)
+        release = protected(prepared, attack=options.attack, seed=options.seed)
+        earlier = earlier_release(options.out) if options.overwrite else None
+        manifest = release.write(
+            options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
+        )
+    changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
+    return Written(manifest, [*prepared.notes(release, manifest), *formula_notes(options.out), *changed])
+
+
+def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
+    """Protect, and see to it that the release is attacked before it appears, if that was asked for."""
+    release = prepared.protect()
+    return attacked(release, prepared.original, seed or 0) if attack else release
+
+
+def attacked(release: AnyRelease, original: Original, seed: int) -> AnyRelease:
+    """Return a release that is attacked as it is written; a broken guarantee is our bug."""
+    words = Words(original.missing)
+    known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
+
+    def attack(folder: Path, manifest: Manifest) -> Attacked:
+        found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
+        if not found.holds:
+            raise InternalError(
+                f"An attack on what was written found {found.broken} of {found.targets} targets with fewer than "
+                f"{found.k} matches."
+            )
+        return found
+
+    return replace(release, attack=attack)
+
+
+def formula_notes(folder: Path) -> list[str]:
+    """Return a note on each file of a release of which a spreadsheet would run cells."""
+    return [
+        f"a spreadsheet would run cells of {', '.join(columns)} as formulas (they begin with =, +, - or @): read "
+        f"{file} as text, or protect a table with --escape-formulas"
+        for file, columns in read_figures(folder)["formulas"].items()
+    ]
