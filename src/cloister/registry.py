@@ -4,71 +4,52 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cloister.claims.options import ClaimsOptions
-from cloister.codesets.options import CodesOptions
-from cloister.tabular.options import TableOptions
-from cloister.trajectories.options import TrajectoriesOptions
+from cloister.jobs.sections import SHAPES as DECLARED
+from cloister.jobs.sections import Declared
 
 if TYPE_CHECKING:
-    from cloister.shape import Shape
+    from cloister.shape import AnyShape
 
 
-def _table() -> "Shape[Any, Any]":
+def _table() -> "AnyShape":
     from cloister.flow.table_shape import TableShape
 
     return TableShape()
 
 
-def _codes() -> "Shape[Any, Any]":
+def _codes() -> "AnyShape":
     from cloister.flow.codes_shape import CodesShape
 
     return CodesShape()
 
 
-def _trajectories() -> "Shape[Any, Any]":
+def _trajectories() -> "AnyShape":
     from cloister.flow.trajectories_shape import TrajectoriesShape
 
     return TrajectoriesShape()
 
 
-def _claims() -> "Shape[Any, Any]":
+def _claims() -> "AnyShape":
     from cloister.flow.claims_shape import ClaimsShape
 
     return ClaimsShape()
 
 
-@dataclass(frozen=True)
-class Registered:
-    """A shape that is known.
-
-    Attributes
-    ----------
-    options : what can be told to protect it, a record of declared settings
-    load : loads what it does
-    sources : keys of a job that name what it is read from
-    """
-
-    options: type
-    load: Callable[[], "Shape[Any, Any]"]
-    sources: tuple[str, ...] = ("source",)
-
-
-SHAPES: dict[str, Registered] = {
-    "table": Registered(TableOptions, _table),
-    "codes": Registered(CodesOptions, _codes),
-    "trajectories": Registered(TrajectoriesOptions, _trajectories),
-    "claims": Registered(ClaimsOptions, _claims, ("patients", "claims")),
+SHAPES: dict[str, "Callable[[], AnyShape]"] = {
+    "table": _table,
+    "codes": _codes,
+    "trajectories": _trajectories,
+    "claims": _claims,
 }
 
 
-def shape_of(name: str) -> "Shape[Any, Any]":
+def shape_of(name: str) -> "AnyShape":
     """Return what a shape does."""
-    return SHAPES[name].load()
+    return SHAPES[name]()
 
 
-def register(name: str, shape: Registered) -> None:
-    """Add a shape; in its place, one of the same name goes."""
-    SHAPES[name] = shape
+def register(name: str, declared: Declared, load: "Callable[[], AnyShape]") -> None:
+    """Add a shape, by what it can be told and by what loads what it does."""
+    DECLARED[name], SHAPES[name] = declared, load

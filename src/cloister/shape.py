@@ -162,3 +162,6 @@ class Shape(Protocol[Options_contra, Read]):
 
     def check_grid(self, options: Options_contra, grid: Mapping[str, Any]) -> None:
         """Refuse settings that the grid changes as well."""
+
+
+AnyShape = Shape[Any, Any]

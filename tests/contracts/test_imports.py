@@ -126,11 +126,10 @@ ALLOWED = {
     "manifest": {"manifest", "errors", "results"},
     "typed_toml": {"errors"},
     "settings": {"settings", "io", "errors"},
-    "registry": {*SHAPES, "shape", "flow"},
+    "registry": {"jobs", "shape", "flow"},
     "shape": {"hierarchy", "jobs", "release", "results", "search", "settings", "stopwatch"},
     "jobs": {
         "jobs",
-        "registry",
         "settings",
         "stopwatch",
         "version",

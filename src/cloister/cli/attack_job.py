@@ -12,7 +12,7 @@ from cloister.attacks.opening import Known, Part, attack_parts, check_targets, o
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
 from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
-from cloister.cli.attack_options import AttackOptions
+from cloister.cli.folder_options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
 from cloister.errors import InputError
@@ -47,13 +47,7 @@ def run_attack(options: AttackOptions) -> bool:
 
 
 def parts_of(folder: Path) -> dict[str, Path] | None:
-    """Return the folders of the parts of a job, by name; None where the folder is no job's.
-
-    Raises
-    ------
-    InputError
-        It is one, but does not say which parts it has.
-    """
+    """Return the folders of the parts of a job, by name; None where the folder is no job's."""
     try:
         told = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError, RecursionError):

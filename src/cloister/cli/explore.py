@@ -11,7 +11,7 @@ from typer import Option
 from cloister.cli.data_argument import Address
 from cloister.cli.declared import described, parameter
 from cloister.errors import InputError
-from cloister.registry import SHAPES
+from cloister.jobs.sections import SHAPES
 from cloister.settings.declared import settings_of
 
 EXAMPLE = (

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cloister.cli.clock import STARTED
 from cloister.cli.declared import record
 from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
 from cloister.cli.progress import Screen
 from cloister.errors import NoSafeRelease
-from cloister.exploration.grid import parse_grid
 from cloister.exploration.outcome import Exploration, Outcome, Setting
 from cloister.exploration.record import RECORD
 from cloister.flow.exploring import PAGE, Asked, explored, in_words
-from cloister.registry import SHAPES
+from cloister.flow.grids import parse_grid
+from cloister.jobs.sections import SHAPES
 from cloister.settings.release import RunOptions
+from cloister.stopwatch import STARTED
 
 OF_THE_ADVERSARY = {
     "m",

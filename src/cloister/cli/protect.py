@@ -3,7 +3,7 @@
 import typer
 
 from cloister.cli.declared import command
-from cloister.registry import SHAPES
+from cloister.jobs.sections import SHAPES
 from cloister.settings.release import RunOptions
 
 TABLE = (

@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cloister.cli.clock import STARTED
 from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.summaries import print_summary
 from cloister.flow.course import write_release
 from cloister.shape import Run
-from cloister.stopwatch import Stopwatch
+from cloister.stopwatch import STARTED, Stopwatch
 
 
 def run_protect(shape: str, options: Any) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from cloister.cli.clock import STARTED
 from cloister.cli.output import after_writing, console, facts, grid, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.protect_job import late_stops_told
@@ -13,7 +12,7 @@ from cloister.jobs.manifest import UNLINKABLE
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
 from cloister.shape import Run
-from cloister.stopwatch import Stopwatch
+from cloister.stopwatch import STARTED, Stopwatch
 
 
 def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None, as_json: bool, quiet: bool) -> None:

@@ -76,7 +76,7 @@ class ClaimsShape:
         with run.watch.stage("read"):
             patients, claims = self.read(options) if read is None else read
             joined = claims_of(patients, claims, _plan_of(options))
-        return PreparedClaims(options, run, joined)
+        return PreparedHistories(options, run, joined)
 
     def of_part(self, told: Mapping[str, Any], part: Part, job: Job, path: Path) -> ClaimsOfJob:
         """Return the settings of a part of a job, whose plan is a file or stands in the job."""
@@ -160,7 +160,7 @@ def _read(data: Path | Query, source: FileSource, form: Form) -> Source:
     return read_table(data, form, encoding=source.encoding, delimiter=source.delimiter, missing=source.missing)
 
 
-class PreparedClaims(Prepared):
+class PreparedHistories(Prepared):
     """Patients and claims that are about to be protected."""
 
     def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:

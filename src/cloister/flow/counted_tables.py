@@ -112,11 +112,6 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
     Parameters
     ----------
     released : whether all released columns are counted; else those alone that hierarchies or rules are about
-
-    Raises
-    ------
-    InputError
-        Columns, roles and ids do not fit together, or the table cannot be counted.
     """
     roles = resolve_roles(names_of(engine.columns), request, engine.file, partial(unique_share, engine))
     if request.id is not None:

@@ -23,14 +23,14 @@ AnyRelease = TypeVar("AnyRelease", bound=Release)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRelease:
     """A release that was written, and what a user should know of it: sentences without their stops."""
 
     manifest: Manifest
     notes: Sequence[str]
 
 
-def write_release(shape: str, options: RunOptions, run: Run) -> Written:
+def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     """Take data of a shape through its course, and write the release to the places that the settings name."""
     work = shape_of(shape)
     work.check(options)
@@ -51,7 +51,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> Written:
             options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
         )
     changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
-    return Written(manifest, [*prepared.notes(release, manifest), *formula_notes(options.out), *changed])
+    return WrittenRelease(manifest, [*prepared.notes(release, manifest), *formula_notes(options.out), *changed])
 
 
 def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:

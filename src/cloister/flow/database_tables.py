@@ -47,13 +47,7 @@ class _Made:
         self.stays = True
 
     def leave(self) -> None:
-        """Remove it, if it was committed.
-
-        Raises
-        ------
-        InputError
-            It cannot be removed any more.
-        """
+        """Remove it, if it was committed."""
         if not self.stays:
             return
         try:

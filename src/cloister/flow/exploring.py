@@ -12,12 +12,12 @@ from typing import Any
 from cloister.errors import InputError
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.frontier import rule_named
-from cloister.exploration.grid import settings_in
 from cloister.exploration.outcome import Exploration, Identity, Outcome, Setting, outcome_of, summed_up
 from cloister.exploration.pages import exploration_page
 from cloister.exploration.record import FOR_THE_CUSTODIAN, Record, recorded
 from cloister.io import sha256, write_private
-from cloister.registry import SHAPES, shape_of
+from cloister.jobs.sections import SHAPES
+from cloister.registry import shape_of
 from cloister.release_folder import is_release, release_around
 from cloister.settings.declared import Words, settings_of
 from cloister.settings.release import RunOptions
@@ -25,6 +25,7 @@ from cloister.shape import SILENCE, Prepared, Run, Voice
 from cloister.sources import profiled
 from cloister.version import __version__
 
+from .grids import settings_in
 from .places import tidy_beside
 
 JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
@@ -54,7 +55,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Explored:
+class ExploredGrid:
     """What was found, how many settings were on file before, and what ``exploration.json`` says."""
 
     exploration: Exploration
@@ -87,7 +88,7 @@ class Ground:
         return str(data.name)
 
 
-def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILENCE) -> Explored:
+def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILENCE) -> ExploredGrid:
     """Try every setting that is not on file yet, and say what all of them say together."""
     rule, work = rule_named(asked.recommend, asked.risk_limit), shape_of(shape)
     if asked.out is not None:
@@ -111,7 +112,7 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
         if asked.out is not None:
             _replace(asked.out / JSON, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
             _replace(asked.out / PAGE, exploration_page(exploration, ground.source))
-    return Explored(exploration, earlier, content)
+    return ExploredGrid(exploration, earlier, content)
 
 
 class _InMemory:

@@ -26,7 +26,7 @@ from cloister.results import Manifest
 from cloister.settings.declared import asked, stated
 from cloister.shape import Original, Prepared, Rows, Run
 
-from .codes_shape import notes_on, rows_of
+from .codes_words import notes_on, rows_of
 from .generalized_codes import protect_by_generalization
 from .places import custody_of
 

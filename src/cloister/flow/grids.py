@@ -1,19 +1,21 @@
 """Settings of a shape under their keys in a job: those of a part, those of a grid, and words for them."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cloister.errors import InputError, did_you_mean
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import check_part
-from cloister.jobs.sections import Part, part_of
-from cloister.registry import SHAPES
+from cloister.jobs.sections import SHAPES, Part, part_of
 from cloister.settings.declared import Words, settings_of
 
+T = TypeVar("T")
 GRID = "--grid"
+MOST_SETTINGS = 10_000
 NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "values_to", "ids"}
 OF_READING = ("id", "encoding", "delimiter", "missing")
 """What a source says of how it is read, as settings have it."""
@@ -108,3 +110,41 @@ def _joined(earlier: Mapping[str, Any] | Words | None, told: Mapping[str, Any]) 
 
 def _without(earlier: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
     return {column: value for column, value in earlier.items() if column not in told}
+
+
+def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values of each key as words; they stand apart by commas, or by ``;`` where values have commas.
+
+    Examples
+    --------
+    >>> parse_grid(["k=2,5", "qi.age=interval:5,10;interval:10"])
+    {'k': ('2', '5'), 'qi.age': ('interval:5,10', 'interval:10')}
+    """
+    grid: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, equals, rest = text.partition("=")
+        key = key.strip()
+        if not (key and equals):
+            raise InputError("--grid takes KEY=VALUE,VALUE, as in --grid k=2,5,11.")
+        if key in grid:
+            raise InputError(f"--grid names {key} twice. Give all of its values at once.")
+        values = [word.strip() for word in rest.split(";" if ";" in rest else ",")]
+        values = values[:-1] if ";" in rest and not values[-1] else values
+        if not all(values) or not values:
+            raise InputError(f"--grid {key} has an empty value. Give values apart by commas, as in --grid k=2,5,11.")
+        if len(set(values)) < len(values):
+            raise InputError(f"--grid {key} has a value twice. Give each once.")
+        grid[key] = tuple(values)
+    return grid
+
+
+def settings_in(grid: Mapping[str, Sequence[T]]) -> list[dict[str, T]]:
+    """Return every combination of the values, the last key changing fastest."""
+    count = 1
+    for values in grid.values():
+        count *= len(values)
+    if not grid or not count:
+        raise InputError("A grid of settings is needed, as --grid k=2,5,11.")
+    if count > MOST_SETTINGS:
+        raise InputError(f"The grid has {count:,} settings, more than {MOST_SETTINGS:,}. Give fewer values.")
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

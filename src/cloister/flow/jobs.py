@@ -21,7 +21,7 @@ from cloister.release import Release
 from cloister.results import Manifest
 from cloister.shape import Original, Prepared, Rows
 
-from .course import Written, formula_notes, protected
+from .course import WrittenRelease, formula_notes, protected
 from .parts import JobRun, of_part, prepare_part, secrets_of
 from .places import check_places
 
@@ -48,7 +48,7 @@ def try_job(asked: JobRun, *, overwrite: bool = False) -> DryRun:
         return DryRun(asked.job, parts, [*_unused(asked.job), *there, *_in_common(prepared)])
 
 
-def write_job(asked: JobRun, *, overwrite: bool = False, started: float | None = None) -> Written:
+def write_job(asked: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
     """Protect, verify and write all parts.
 
     Parameters
@@ -108,7 +108,7 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     ]
 
 
-def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> Written:
+def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
     job, earlier = asked.job, earlier_parts(asked.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
@@ -132,7 +132,7 @@ def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, st
         manifest = _finish(job, partial, manifests, started)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
-    return Written(manifest, [*notes, *_told_by_others(manifests), *what_changed(earlier, manifests)])
+    return WrittenRelease(manifest, [*notes, *_told_by_others(manifests), *what_changed(earlier, manifests)])
 
 
 def _told_by_others(manifests: dict[str, Manifest]) -> list[str]:
@@ -162,7 +162,7 @@ def _settling(releases: list[Release]) -> Iterator[None]:
 
 def _write_part(
     job: Job, prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
-) -> tuple[Release, Written]:
+) -> tuple[Release, WrittenRelease]:
     """Protect a part, write its release and what only the custodian may see."""
     release = protected(prepared, attack=job.attack, seed=job.seed)
     if secret is not None and release.custody.crosswalk is None:
@@ -172,7 +172,7 @@ def _write_part(
         if place is not None:
             place.mkdir(mode=0o700)
     manifest = release.write_into(folder, secret, own)
-    return release, Written(manifest, [*prepared.notes(release, manifest), *formula_notes(folder)])
+    return release, WrittenRelease(manifest, [*prepared.notes(release, manifest), *formula_notes(folder)])
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from cloister.errors import CloisterError, InputError, NoSafeRelease
 from cloister.jobs.job import FileSource, Job
-from cloister.jobs.sections import Part
-from cloister.registry import SHAPES, shape_of
+from cloister.jobs.sections import SHAPES, Part
+from cloister.registry import shape_of
 from cloister.settings.declared import settings_of
 from cloister.shape import Prepared, Run
 from cloister.stopwatch import Stopwatch

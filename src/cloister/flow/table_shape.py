@@ -153,7 +153,8 @@ class PreparedTable(Prepared):
 def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:
     """The table, and the codes of another source in one more column."""
     from cloister.codesets.request import read_given  # loaded only for that
-    from cloister.jobs.joined import with_codes
+
+    from .tables_with_codes import with_codes
 
     assert options.codes is not None
     given = read_given(

@@ -46,13 +46,7 @@ def stem_of(data: Path | Query) -> str:
 
 
 def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
-    """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such.
-
-    Raises
-    ------
-    InputError
-        The folder is not there or holds no hierarchies.
-    """
+    """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such."""
     if not os.path.isdir(folder):
         raise InputError(f"The hierarchies were to be in the folder {folder.name}, but there is no such folder.")
     start = f"{stem_of(data)}_hierarchy_"

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from cloister.codesets.options import DISASSOCIATION
 from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
-from cloister.registry import SHAPES
 from cloister.settings.declared import settings_of
 from cloister.sources import profiled
 
 from .job import FileSource
-from .sections import CLAIMS, Part
+from .sections import CLAIMS, SHAPES, Part
 
 APART = (
     "separate guarantees do not compose: a class of k in one part and a cluster of k in another can meet in one "

@@ -8,12 +8,11 @@ from typing import Any
 from cloister.errors import InputError, did_you_mean
 from cloister.io.query import check_address, is_file_of_sql
 from cloister.io.text import load_text
-from cloister.registry import SHAPES
 from cloister.typed_toml import read_toml, typed
 
 from .job import OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Written
 from .job_checks import check_part, refuse_engines, refuse_link, refuse_sources, refuse_whole_histories
-from .sections import CLAIMS, Part, part_of
+from .sections import CLAIMS, SHAPES, Part, part_of
 
 OF_FILES = ("encoding", "delimiter")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
@@ -22,13 +21,7 @@ LONGEST_NAME = 100
 
 
 def read_job(path: Path) -> Job:
-    """Return the job in the file ``path``.
-
-    Raises
-    ------
-    InputError
-        The file is no TOML, a key is unknown, missing or not what it may be, or parts do not fit together.
-    """
+    """Return the job in the file ``path``."""
     return parse_job(load_text(path).data.decode(), path.name)
 
 

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cache
 from typing import Any
 
-from cloister.registry import SHAPES
+from cloister.claims.options import ClaimsOptions
+from cloister.codesets.options import CodesOptions
 from cloister.settings.declared import settings_of
+from cloister.tabular.options import TableOptions
+from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import STRICT, key, typed
 
 NAME = "letters, digits and . _ -, at most 64, the first no sign"
@@ -33,6 +36,23 @@ class _ClaimsHead:
 
 
 CLAIMS = "claims"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a shape can be told, a record of declared settings, and the keys that name what it is read from."""
+
+    options: type
+    sources: tuple[str, ...] = ("source",)
+
+
+SHAPES: dict[str, Declared] = {
+    "table": Declared(TableOptions),
+    "codes": Declared(CodesOptions),
+    "trajectories": Declared(TrajectoriesOptions),
+    CLAIMS: Declared(ClaimsOptions, ("patients", "claims")),
+}
+"""Every shape by its name; `cloister.registry` has what each does."""
 
 
 @dataclass(frozen=True)

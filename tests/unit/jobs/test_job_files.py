@@ -8,8 +8,7 @@ from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
 from cloister.errors import InputError
 from cloister.jobs.job import FileSource, Written
 from cloister.jobs.job_file import parse_job
-from cloister.jobs.sections import section_of
-from cloister.registry import SHAPES
+from cloister.jobs.sections import SHAPES, section_of
 from cloister.settings.declared import settings_of
 
 OF_THE_RUN = {"data", "out", "overwrite", "internal", "as_json", "quiet", "verbose"}

@@ -1,4 +1,4 @@
-"""What ``verify`` can be told."""
+"""What ``verify`` and ``attack`` can be told of a release and its original."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,45 @@ class VerifyOptions:
     ] = None
     encoding: Encoding = None
     missing_as: MissingAs = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True)
+class AttackOptions:
+    """As the command line has it."""
+
+    folder: Annotated[Path, Help("Folder of a release, or of a job of several.", option="DIR")]
+    original: Annotated[
+        tuple[str, ...], Help("The data it was made from; of a job PART=INPUT, repeated for each part.", "INPUT")
+    ] = ()
+    job: Annotated[Path | None, Help("Of a job, instead: its file, which says where all data are.", "JOB.toml")] = None
+    claims: Annotated[
+        Path | None, Help("With --original PATIENTS of claims: the file of claims.", option="[CLAIMS]")
+    ] = None
+    plan: Annotated[Path | None, Help("Of claims: the plan of the release.", "PLAN")] = None
+    crosswalk: Annotated[
+        tuple[str, ...],
+        Help("The map written with the release: whose each record is. Of a job PART=FILE, repeated.", "FILE"),
+    ] = ()
+    targets: Annotated[int, Help("Patients looked for; a random sample where there are more.", "N")] = 1_000
+    seed: Annotated[int, Help("Of the sample, and of what is known of each patient.")] = 0
+    qi: Annotated[tuple[str, ...], Help("Of a table: a hierarchy that is a file. Repeatable.", "COLUMN=HIERARCHY")] = ()
+    hierarchies: Annotated[Path | None, Help("Of a table: folder of hierarchy files.", "DIR")] = None
+    privacy: Annotated[
+        str | None, Help("Of generalized code sets: the privacy policy, which is not in the release.", "PRIVACY")
+    ] = None
+    visit: Visit = None
+    side: Annotated[Path | None, Help("Of trajectories: the file of what rides along.", "FILE")] = None
+    code_hierarchy: Annotated[str | None, Help("Of trajectories: the hierarchy of codes, if a file.", "FILE")] = None
+    age_hierarchy: Annotated[str | None, Help("Of trajectories: the hierarchy of ages, if a file.", "FILE")] = None
+    missing: Missing = ()
+    missing_as: MissingAs = None
+    delimiter: Annotated[
+        str | None, Help("Delimiter of the files given; detected, or that of the release.", "CHAR")
+    ] = None
+    encoding: Encoding = None
     as_json: AsJson = False
     quiet: Quiet = False
     verbose: Verbose = False
