@@ -15,6 +15,7 @@ from cloister.jobs.job import Job
 from cloister.jobs.sections import Part
 from cloister.release import Release
 from cloister.results import Manifest
+from cloister.settings.declared import Told
 from cloister.settings.release import RunOptions
 from cloister.stopwatch import Stopwatch
 
@@ -146,7 +147,7 @@ class Shape(Protocol[Options_contra, Read]):
     def prepare(self, options: Options_contra, run: Run, read: Read | None = None) -> Prepared:
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
-    def of_part(self, told: Mapping[str, Any], part: Part, job: Job, path: Path) -> Any:
+    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> Any:
         """Return the settings of a part of a job: what is told of all parts and of this one, and what its sources say.
 
         Parameters
@@ -157,10 +158,10 @@ class Shape(Protocol[Options_contra, Read]):
     def typed(self, options: Options_contra, key: str, word: Any) -> Any:
         """Return the value that a word of a grid stands for under a key."""
 
-    def changed(self, options: Any, setting: Mapping[str, Any]) -> Any:
+    def changed(self, options: Any, setting: Told) -> Any:
         """Return the settings with the values of a grid in their place."""
 
-    def check_grid(self, options: Options_contra, grid: Mapping[str, Any]) -> None:
+    def check_grid(self, options: Options_contra, grid: Told) -> None:
         """Refuse settings that the grid changes as well."""
 
 

@@ -1,9 +1,8 @@
 """One run of ``attack``: from options to what adversaries found."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -15,12 +14,11 @@ from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
 from cloister.cli.folder_options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
+from cloister.cli.verify_job import hierarchies_named
 from cloister.errors import InputError
 from cloister.flow.jobs import parts_as_read
 from cloister.flow.parts import JobRun
 from cloister.flow.places import release_at, tidy_beside
-from cloister.flow.table_words import hierarchy_files, split_wanted
-from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.jobs.folder import is_job, part_names
 from cloister.jobs.job_file import read_job
 from cloister.originals import Words
@@ -79,9 +77,7 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
 
 
 def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:
-    original: Any = options.original[0]
-    if options.claims is not None:
-        original = (original, options.claims)
+    original = options.original[0] if options.claims is None else (options.original[0], options.claims)
     known = _known(options, options.folder, options.original[0], crosswalk)
     opened = open_release(options.folder, original, known, options.seed)
     return simulate(opened, budget=options.targets, seed=options.seed)
@@ -102,11 +98,8 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
 
 def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Known:
     manifest = release_at(folder)
-    is_table = manifest.get("shape") == "table"
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    files = {column: parse_hierarchy(word) for column, word in words.items() if word is not None}
     return Known(
-        hierarchies=_of_columns(options, manifest, original) if is_table else files,
+        hierarchies=hierarchies_named(options, manifest, [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,
         side=options.side,
@@ -116,18 +109,7 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
     )
 
 
-def _of_columns(options: AttackOptions, manifest: dict[str, Any], original: str) -> dict[str, Hierarchy]:
-    """The hierarchies of a table that are files."""
-    columns = manifest.get("columns")
-    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
-    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in named.items() if spec}
-    if options.hierarchies is None:
-        return found
-    files = hierarchy_files(options.hierarchies, Path(original))
-    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
-
-
-def _say(found: Attack | PartsAttack, options: AttackOptions, show: Any) -> None:
+def _say(found: Attack | PartsAttack, options: AttackOptions, show: Callable[[], None]) -> None:
     if options.as_json:
         print_json(found.summary())
     elif not options.quiet:

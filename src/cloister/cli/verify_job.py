@@ -1,13 +1,12 @@
 """One run of ``verify``: a release folder of any shape, or of a job, checked again from its files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from cloister.cli.folder_options import VerifyOptions
+from cloister.cli.folder_options import AttackOptions, VerifyOptions
 from cloister.cli.output import print_json, say
 from cloister.cli.progress import Screen
 from cloister.errors import InputError
@@ -42,20 +41,16 @@ def run_verify(options: VerifyOptions) -> None:
     manifest = release_at(options.folder, Screen(quiet=True))
     _check_fitting(options, manifest)
     is_of_files = manifest.get("shape") in ("codes", "trajectories", "claims")
-    columns = {} if is_of_files else _columns(options, manifest)
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    of_files = {column: parse_hierarchy(word) for column, word in words.items() if word is not None}
     read = partial(_read, options, manifest)
-    original: Any = options.original
-    if original is not None and not is_of_files:
-        original = _original(options, manifest, read)
+    original = options.original if is_of_files or options.original is None else _original(options, manifest, read)
+    compared = [*([] if options.original is None else [options.original]), *options.population]
     verdict = verify_folder(
         options.folder,
         original=original if options.claims is None else (original, options.claims),
-        hierarchies=of_files or _hierarchies(options, columns) or None,
+        hierarchies=hierarchies_named(options, manifest, compared),
         populations={path.name: read(path).frame for path in options.population},
         k=options.k,
-        quasi_identifiers=tuple(columns),
+        quasi_identifiers=tuple(columns_named(options, manifest)),
         m=options.m,
         crosswalk=options.crosswalk,
         missing=options.missing,
@@ -93,15 +88,24 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
         raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
 
 
-def _columns(options: VerifyOptions, manifest: Manifest) -> dict[str, str]:
-    """The quasi-identifiers that are expected, with what was typed of their hierarchies."""
+def columns_named(options: VerifyOptions | AttackOptions, manifest: Manifest) -> dict[str, str]:
+    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
     columns = manifest.get("columns")
     return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
 
 
-def _hierarchies(options: VerifyOptions, columns: Mapping[str, str]) -> dict[str, Hierarchy]:
-    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in columns.items() if spec}
-    compared = [*([] if options.original is None else [options.original]), *options.population]
+def hierarchies_named(
+    options: VerifyOptions | AttackOptions, manifest: Manifest, compared: Sequence[Path]
+) -> dict[str, Hierarchy]:
+    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``.
+
+    Parameters
+    ----------
+    compared : files of the data, the first of which names the files in a folder of hierarchies
+    """
+    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
+    typed = {column: word for column, word in words.items() if word} | columns_named(options, manifest)
+    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
     if options.hierarchies is None or not compared:
         return found
     files = hierarchy_files(options.hierarchies, compared[0])

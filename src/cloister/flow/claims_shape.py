@@ -22,7 +22,7 @@ from cloister.jobs.job_checks import hmac_sentence
 from cloister.jobs.sections import Part
 from cloister.release import Release
 from cloister.results import Manifest
-from cloister.settings.declared import check_threads
+from cloister.settings.declared import Told, check_threads
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import Form, read_claim_tables, read_table
 
@@ -78,7 +78,7 @@ class ClaimsShape:
             joined = claims_of(patients, claims, _plan_of(options))
         return PreparedHistories(options, run, joined)
 
-    def of_part(self, told: Mapping[str, Any], part: Part, job: Job, path: Path) -> ClaimsOfJob:
+    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> ClaimsOfJob:
         """Return the settings of a part of a job, whose plan is a file or stands in the job."""
         plan, file = part.told["plan"], path
         if isinstance(plan, str):
@@ -113,18 +113,18 @@ class ClaimsShape:
                 return value
         raise problem
 
-    def changed(self, options: ClaimsOptions, setting: Mapping[str, Any]) -> ClaimsOptions:
+    def changed(self, options: ClaimsOptions, setting: Told) -> ClaimsOptions:
         """Return the settings with values in their places in the plan."""
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
         if isinstance(options, ClaimsOfJob | ClaimsOfGrid):
             return replace(options, stated=plan)
         return ClaimsOfGrid(**vars(options), stated=plan)
 
-    def check_grid(self, options: ClaimsOptions, grid: Mapping[str, Any]) -> None:
+    def check_grid(self, options: ClaimsOptions, grid: Told) -> None:
         """Nothing of a plan is a setting as well."""
 
 
-def changed_plan(plan: ClaimsPlan, keys: Mapping[str, Any], name: str, folder: Path) -> ClaimsPlan:
+def changed_plan(plan: ClaimsPlan, keys: Told, name: str, folder: Path) -> ClaimsPlan:
     """Return a plan with values in their places.
 
     Parameters

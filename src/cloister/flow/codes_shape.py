@@ -7,7 +7,7 @@ from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import must_compile
 from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.codesets.policy import known_codes, parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, parse_workload, read_given
+from cloister.codesets.request import CodesRequest, GivenCodes, check_seed, parse_workload, read_given
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError
 from cloister.io import CodeColumns
@@ -19,7 +19,7 @@ from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
 from .codes import protect_codes
-from .codes_words import notes_on, rows_of
+from .codes_words import PreparedCodes, notes_on
 from .grids import KeyedShape
 from .places import custody_of
 
@@ -77,32 +77,19 @@ class CodesShape(KeyedShape):
         return PreparedTerms(options, run, read)
 
 
-class PreparedChunks(Prepared):
+class PreparedChunks(PreparedCodes):
     """Code sets that are about to be disassociated."""
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
-        self.options, self.run, self.given = options, run, given
         with run.watch.stage("encode"):
             self.request = _request(options, given)
-        self.original = Original(given)
+        super().__init__(options, run, given, self.request.policy)
 
     def protect(self) -> Release:
         """Disassociate them."""
         self.run.compiling(must_compile(), "the method", 30)
         custody = custody_of(self.options.data, self.options.internal)
         return protect_codes(self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=custody)
-
-    def check(self) -> None:
-        """Refuse codes that cannot be written."""
-        check_codes(self.given.codes)
-
-    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
-        """Return what was taken for granted."""
-        return notes_on(self.options, self.given, self.request.policy, manifest)
-
-    def request_in_words(self) -> Rows:
-        """Return what would be done."""
-        return rows_of(self.options, self.given)
 
 
 class PreparedOnSpark(Prepared):

@@ -3,9 +3,30 @@
 from cloister.codesets.data import CodeSets
 from cloister.codesets.options import DISASSOCIATION, CodesOptions
 from cloister.codesets.policy import UtilityPolicy
-from cloister.codesets.request import GivenCodes
+from cloister.codesets.request import GivenCodes, check_codes
+from cloister.release import Release
 from cloister.results import Manifest
-from cloister.shape import Rows
+from cloister.shape import Original, Prepared, Rows, Run
+
+
+class PreparedCodes(Prepared):
+    """Code sets in memory that are about to be protected by some method."""
+
+    def __init__(self, options: CodesOptions, run: Run, given: GivenCodes, policy: UtilityPolicy | None) -> None:
+        self.options, self.run, self.given, self.policy = options, run, given, policy
+        self.original = Original(given)
+
+    def check(self) -> None:
+        """Refuse codes that cannot be written."""
+        check_codes(self.given.codes)
+
+    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
+        """Return what was taken for granted."""
+        return notes_on(self.options, self.given, self.policy, manifest)
+
+    def request_in_words(self) -> Rows:
+        """Return what would be done."""
+        return rows_of(self.options, self.given)
 
 
 def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from cloister.attacks.opening import Known, open_folder
 from cloister.attacks.simulation import simulate
@@ -15,11 +14,9 @@ from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
 from cloister.results import Manifest
 from cloister.settings.release import RunOptions
-from cloister.shape import Original, Prepared, Run
+from cloister.shape import Prepared, Run
 
 from .places import check_places
-
-AnyRelease = TypeVar("AnyRelease", bound=Release)
 
 
 @dataclass(frozen=True)
@@ -55,17 +52,17 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
 
 
 def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
-    """Protect, and see to it that the release is attacked before it appears, if that was asked for."""
-    release = prepared.protect()
-    return attacked(release, prepared.original, seed or 0) if attack else release
+    """Protect, and see to it that the release is attacked as it is written, if that was asked for.
 
-
-def attacked(release: AnyRelease, original: Original, seed: int) -> AnyRelease:
-    """Return a release that is attacked as it is written; a broken guarantee is our bug."""
+    A broken guarantee is our bug: nothing appears then.
+    """
+    release, original, seed = prepared.protect(), prepared.original, seed or 0
+    if not attack:
+        return release
     words = Words(original.missing)
     known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
 
-    def attack(folder: Path, manifest: Manifest) -> Attacked:
+    def attacked(folder: Path, manifest: Manifest) -> Attacked:
         found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
         if not found.holds:
             raise InternalError(
@@ -74,7 +71,7 @@ def attacked(release: AnyRelease, original: Original, seed: int) -> AnyRelease:
             )
         return found
 
-    return replace(release, attack=attack)
+    return replace(release, attack=attacked)
 
 
 def formula_notes(folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ from cloister.io import sha256, write_private
 from cloister.jobs.sections import SHAPES
 from cloister.registry import shape_of
 from cloister.release_folder import is_release, release_around
-from cloister.settings.declared import Words, settings_of
+from cloister.settings.declared import Told, Words, settings_of
 from cloister.settings.release import RunOptions
 from cloister.shape import SILENCE, Prepared, Run, Voice
 from cloister.sources import profiled
@@ -60,7 +60,7 @@ class ExploredGrid:
 
     exploration: Exploration
     earlier: int
-    content: Mapping[str, Any]
+    content: Told
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _InMemory:
 
 
 def _on_file(
-    ground: Ground, grid: Mapping[str, Any], settings: list[dict[str, Any]], asked: Asked
+    ground: Ground, grid: Told, settings: list[dict[str, Any]], asked: Asked
 ) -> AbstractContextManager[Record | _InMemory]:
     """The outcomes so far, on file where there is a folder for them."""
     if asked.out is None:

@@ -18,28 +18,28 @@ from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse
 from cloister.codesets.generalization.protect import must_compile
 from cloister.codesets.options import CodesOptions
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, parse_workload
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings.declared import asked, stated
-from cloister.shape import Original, Prepared, Rows, Run
+from cloister.shape import Original, Run
 
-from .codes_words import notes_on, rows_of
+from .codes_words import PreparedCodes
 from .generalized_codes import protect_by_generalization
 from .places import custody_of
 
 USUAL_M = 2
 
 
-class PreparedTerms(Prepared):
+class PreparedTerms(PreparedCodes):
     """Code sets that are about to be generalized."""
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
-        self.options, self.run, self.given = options, run, given
         with run.watch.stage("encode"):
             self.request = _request(options, given)
+        super().__init__(options, run, given, self.request.policy)
         self.original = Original(given, privacy=self.request.method.privacy)
 
     def protect(self) -> Release:
@@ -50,22 +50,14 @@ class PreparedTerms(Prepared):
             self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=custody
         )
 
-    def check(self) -> None:
-        """Refuse codes that cannot be written."""
-        check_codes(self.given.codes)
-
     def notes(self, release: Release, manifest: Manifest) -> list[str]:
         """Return what was taken for granted, and which sets and codes do not occur."""
         return [
-            *notes_on(self.options, self.given, self.request.policy, manifest),
+            *super().notes(release, manifest),
             *_vacuous(release.custody.figures["statuses"]),
             *_unknown(self.request.method.privacy, self.given.codes),
             *_large(manifest["utility"]),
         ]
-
-    def request_in_words(self) -> Rows:
-        """Return what would be done."""
-        return rows_of(self.options, self.given)
 
 
 def _vacuous(statuses: Mapping[str, int]) -> list[str]:

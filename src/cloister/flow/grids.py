@@ -11,7 +11,7 @@ from cloister.errors import InputError, did_you_mean
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import check_part
 from cloister.jobs.sections import SHAPES, Part, part_of
-from cloister.settings.declared import Words, settings_of
+from cloister.settings.declared import Told, Words, settings_of
 
 T = TypeVar("T")
 GRID = "--grid"
@@ -26,14 +26,14 @@ class KeyedShape:
 
     name: str
 
-    def of_part(self, told: Mapping[str, Any], part: Part, job: Job, _path: Path) -> Any:
+    def of_part(self, told: Told, part: Part, job: Job, _path: Path) -> Any:
         """Return the settings of a part of a job."""
         called = part.sources["source"]
         source = job.sources[called]
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
         return SHAPES[self.name].options(**of_source, **told)
 
-    def check_grid(self, options: Any, grid: Mapping[str, Any]) -> None:
+    def check_grid(self, options: Any, grid: Told) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""
         for one in settings_of(SHAPES[self.name].options):
             value = getattr(options, one.name)
@@ -57,7 +57,7 @@ class KeyedShape:
             return value
         raise problem
 
-    def changed(self, options: Any, setting: Mapping[str, Any]) -> Any:
+    def changed(self, options: Any, setting: Told) -> Any:
         """Return the settings with the values of a grid in their place."""
         for key, value in setting.items():
             head, column = self._split(key)
@@ -66,7 +66,7 @@ class KeyedShape:
                 options = replace(options, **{name: _joined(getattr(options, name), told) if column else told})
         return options
 
-    def _part(self, told: Mapping[str, Any]) -> Part:
+    def _part(self, told: Told) -> Part:
         return part_of(self.name, {"shape": self.name, "source": "data", **told}, GRID)
 
     def _split(self, key: str) -> tuple[str, str]:
@@ -101,14 +101,14 @@ def candidates(word: Any) -> Iterator[Any]:
     yield [word]
 
 
-def _joined(earlier: Mapping[str, Any] | Words | None, told: Mapping[str, Any]) -> Mapping[str, Any] | Words:
+def _joined(earlier: Told | Words | None, told: Told) -> Told | Words:
     """Values of columns, some of them in place of earlier ones."""
     if isinstance(earlier, Words):
         return replace(earlier, later={**_without(earlier.later, told), **told})
     return {**_without(earlier or {}, told), **told}
 
 
-def _without(earlier: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+def _without(earlier: Told, told: Told) -> dict[str, Any]:
     return {column: value for column, value in earlier.items() if column not in told}
 
 

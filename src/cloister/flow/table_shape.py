@@ -1,11 +1,11 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
@@ -16,6 +16,7 @@ from cloister.jobs.sections import Part
 from cloister.privacy import KAnonymity, PrivacyRule
 from cloister.release import Release
 from cloister.results import Manifest
+from cloister.settings.declared import Told
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
 from cloister.tabular.data import Ids, TableRequest
@@ -65,7 +66,7 @@ class TableShape(KeyedShape):
         )
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
-    def of_part(self, told: Mapping[str, Any], part: Part, job: Job, path: Path) -> TableOptions:
+    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> TableOptions:
         """Return the settings of a part of a job; ``codes`` may name another source."""
         options: TableOptions = super().of_part(told, part, job, path)
         if options.codes is None or options.codes not in job.sources:

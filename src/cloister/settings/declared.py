@@ -32,6 +32,9 @@ class Words:
         return bool(self.texts or self.later)
 
 
+Told = Mapping[str, Any]
+"""Values by name or by key, as a job or Python states them."""
+
 ByColumn = Mapping[str, Value] | Words
 """A value for each column, or the words that say so."""
 

@@ -18,6 +18,7 @@ from cloister.flow.exploring import Asked, explored
 from cloister.flow.grids import settings_in
 from cloister.flow.parts import of_part, options_of, without_keys
 from cloister.release import Release
+from cloister.settings.declared import Told
 
 from .run_job import job_run
 
@@ -25,7 +26,7 @@ THE_PLAN = "the plan"
 
 
 def explore(
-    protect: Callable[..., Release] | str | Path | Mapping[str, Any],
+    protect: Callable[..., Release] | str | Path | Told,
     data: Any = None,
     *,
     grid: Mapping[str, Sequence[Any]],
@@ -87,7 +88,7 @@ def explore(
     return summed_up(outcomes, rule, risk_limit)
 
 
-def _of_job(job: str | Path | Mapping[str, Any], part: str | None, asked: Asked) -> Exploration:
+def _of_job(job: str | Path | Told, part: str | None, asked: Asked) -> Exploration:
     """Explore a part of a job, whose own values of the keys in the grid give way to those."""
     run = job_run(job)
     name = next(iter(run.job.parts)) if part is None and len(run.job.parts) == 1 else part
@@ -104,7 +105,7 @@ def _measured(attempt: Callable[[], Release]) -> Figures:
     return exact_figures_of(attempt())
 
 
-def _with_plan(data: Any, setting: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _with_plan(data: Any, setting: Told) -> tuple[Any, dict[str, Any]]:
     """Claims with the keys of the plan in them, and what is left for the verb."""
     of_plan = {key: value for key, value in setting.items() if "." in key}
     of_verb = {key: value for key, value in setting.items() if "." not in key}

@@ -1,18 +1,18 @@
 """Running a whole job from Python."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cloister.flow.jobs import try_job, write_job
 from cloister.flow.parts import JobRun
 from cloister.jobs.job_file import job_of, read_job
+from cloister.settings.declared import Told
 
 THE_JOB = "the job"
 
 
 def run_job(
-    job: str | Path | Mapping[str, Any],
+    job: str | Path | Told,
     *,
     dry_run: bool = False,
     overwrite: bool = False,
@@ -69,7 +69,7 @@ def run_job(
     return {**written.manifest, "out": str(asked.out), "notes": list(written.notes)}
 
 
-def job_run(job: str | Path | Mapping[str, Any], internal: str | Path | None = None) -> JobRun:
+def job_run(job: str | Path | Told, internal: str | Path | None = None) -> JobRun:
     """Return how a job, from a file or a dictionary, is run."""
     if isinstance(job, str | Path):
         path, read = Path(job).absolute(), read_job(Path(job))

@@ -26,6 +26,8 @@ from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, ch
 from cloister.trajectories.side import SideTable, joined
 from cloister.trajectories.warm import load_kernels
 
+from .codes import check_words
+
 
 def anonymize_trajectories(
     trajectories: Trajectories,
@@ -107,8 +109,8 @@ def anonymize_trajectories(
     """
     told = locals()
     check_trajectories(trajectories)
-    _check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
-    _check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
+    check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
+    check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
     request = asked(
         TrajectoriesRequest,
         told,
@@ -134,10 +136,3 @@ def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
         raise InputError("Side columns are joined by id, but the trajectories have none.")
     table: SideTable = joined(from_native(side).frame, as_text(ids), "side", None, "the trajectories")
     return replace(given, side=table)
-
-
-def _check_words(*settings: tuple[str, str, tuple[str, ...]]) -> None:
-    """Refuse words that no setting has."""
-    for name, word, known in settings:
-        if word not in known:
-            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")
