@@ -104,10 +104,12 @@ class Prepared(ABC):
 
     Attributes
     ----------
+    run : with the watch of this run
     original : what is protected
     recorded : columns that are released as recorded, one row a patient
     """
 
+    run: Run
     original: Original
     recorded: tuple[str, ...] = ()
 

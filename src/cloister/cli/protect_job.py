@@ -28,6 +28,8 @@ def run_protect(shape: str, options: Any) -> None:
             note(f"Note: {line}.", quiet=options.quiet)
         if not options.quiet:
             print_summary(console(), written.manifest, options.out)
+            if written.attack_seconds is not None:
+                console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
 
 
 @contextmanager

@@ -18,6 +18,9 @@ from cloister.shape import Prepared, Run
 
 from .places import check_places
 
+ATTACK = "attack"
+"""The stage of an attack, which only the custodian is told the time of."""
+
 
 @dataclass(frozen=True)
 class WrittenRelease:
@@ -25,6 +28,7 @@ class WrittenRelease:
 
     manifest: Manifest
     notes: Sequence[str]
+    attack_seconds: float | None = None
 
 
 def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
@@ -48,7 +52,8 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
             options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
         )
     changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
-    return WrittenRelease(manifest, [*prepared.notes(release, manifest), *formula_notes(options.out), *changed])
+    notes = [*prepared.notes(release, manifest), *formula_notes(options.out), *changed]
+    return WrittenRelease(manifest, notes, run.watch.seconds.get(ATTACK))
 
 
 def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
@@ -63,7 +68,8 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
     known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
 
     def attacked(folder: Path, manifest: Manifest) -> Attacked:
-        found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
+        with prepared.run.watch.stage(ATTACK):
+            found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
         if not found.holds:
             raise InternalError(
                 f"An attack on what was written found {found.broken} of {found.targets} targets with fewer than "

@@ -107,7 +107,7 @@ def protect_table_in_database(
     request: TableRequest,
     *,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> DatabaseRelease:
@@ -122,7 +122,7 @@ def protect_table_in_database(
     ----------
     database : over the table, in a transaction
     table : name of the protected one; must not be there
-    seed, report, watch, custody : as of `protect_table`
+    seed, progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, database.name)
@@ -136,7 +136,7 @@ def protect_table_in_database(
         counted = count_table(database, request, released=False)
     with watch.stage("encode"):
         encoded_table = encoded(counted.tally, counted.roles, request)
-    course = take_encoded(encoded_table, request, watch, report=report)
+    course = take_encoded(encoded_table, request, watch, progress=progress)
     made = _Made(database, _making(table, encoded_table, course.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):
         make(database, made.making)

@@ -101,9 +101,9 @@ class PreparedOnEngine(Prepared):
         run.compiling(must_compile(), *COMPILED)
         custody = custody_of(options.data, options.internal)
         try:
-            with run.voice.searching() as report:
+            with run.voice.searching() as progress:
                 told: dict[str, Any] = {
-                    "seed": options.seed, "report": report, "watch": run.watch, "custody": custody
+                    "seed": options.seed, "progress": progress, "watch": run.watch, "custody": custody
                 }  # fmt: skip
                 if table.database is not None:
                     name = options.table or name_of_table(options.out.name)

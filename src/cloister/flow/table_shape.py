@@ -111,12 +111,12 @@ class PreparedTable(Prepared):
         run, options = self.run, self.options
         run.compiling(must_compile(), *COMPILED)
         try:
-            with run.voice.searching() as report:
+            with run.voice.searching() as progress:
                 return _protect(self.codes)(
                     self.source,
                     self.request,
                     seed=options.seed,
-                    report=report,
+                    progress=progress,
                     watch=run.watch,
                     custody=custody_of(options.data, options.internal),
                 )

@@ -65,7 +65,7 @@ def protect_table(
     request: TableRequest,
     *,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> TableRelease:
@@ -75,12 +75,12 @@ def protect_table(
     ----------
     source : the table as read
     seed : written to the manifest; nothing that protects a table is random
-    report : called now and then while searching
+    progress : called now and then while searching
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
     """
     watch = watch or Stopwatch()
-    course = take_table(source, request, watch, report=report)
+    course = take_table(source, request, watch, progress=progress)
     return TableRelease(
         data=course.protected.frame,
         frame=course.protected.frame,
@@ -99,7 +99,7 @@ def take_table(
     request: TableRequest,
     watch: Stopwatch,
     *,
-    report: Report | None = None,
+    progress: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableCourse:
     """Take a table through all stages but the last.
@@ -112,7 +112,7 @@ def take_table(
         interruptible(load_kernels)
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
-    return take_encoded(table, request, watch, report=report, codes=codes)
+    return take_encoded(table, request, watch, progress=progress, codes=codes)
 
 
 def take_encoded(
@@ -120,12 +120,12 @@ def take_encoded(
     request: TableRequest,
     watch: Stopwatch,
     *,
-    report: Report | None = None,
+    progress: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableCourse:
     """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
     with watch.stage("protect"):
-        protected = protect(table, request, report, codes)
+        protected = protect(table, request, progress, codes)
     if protected.search is not None:
         watch.move("protect", "search", protected.search.seconds)
     with watch.stage("verify"):

@@ -42,7 +42,7 @@ def protect_table_with_codes(
     asked: CodesAsked,
     *,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> TableWithCodesRelease:
@@ -53,7 +53,7 @@ def protect_table_with_codes(
     source : the table as read, codes of a patient in one cell
     asked : what is asked of the codes
     seed : of the reconstruction in the data file; nothing that protects is random
-    report, watch, custody : as of `protect_table`
+    progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     asked.check(k_of(request))
@@ -67,7 +67,7 @@ def protect_table_with_codes(
         reduced,
         asking_presence(request, asked.column),
         watch,
-        report=report,
+        progress=progress,
         codes=record_codes(read, source.frame.height),
     )
     with watch.stage("protect"):
