@@ -81,7 +81,9 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
             f"in cloister verify {options.folder.name}/PART."
         )
     if strange:
-        raise InputError(f"{', '.join(strange)}: not for a release of this shape ({shape}). Leave it out.")
+        known = [one.option for one in settings_of(VerifyOptions) if one.name in fitting - OF_OUTPUT - {"folder"}]
+        name = {"table": "Tables", "codes": "Code sets"}.get(shape, shape.title())
+        raise InputError(f"{name} have {', '.join(known)}. Leave out {', '.join(strange)}.")
     if options.visit is not None and not (options.privacy or "").startswith("visits:"):
         raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
     if shape == "claims" and (options.original is None) is not (options.claims is None):
