@@ -212,7 +212,7 @@ class Release(ABC):
             manifest["attack"] = attacked.as_manifest()
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
-            found = {"attack": attacked.summary() | {"seconds": round(seconds, DIGITS)}}
+            found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
         figures = figures_of(shown, manifest["created"]) | {"formulas": formulas_in(partial, manifest)}
         spent = manifest["seconds"]
         spent["write"] = round(time.perf_counter() - started, DIGITS)

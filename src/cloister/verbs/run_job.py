@@ -36,6 +36,13 @@ def run_job(
         The manifest of the job, its folder as ``out`` and what a user should know as ``notes``; of a dry run its
         ``parts`` and ``notes``.
 
+    Raises
+    ------
+    InputError
+        The job or its data cannot be used; names the part and the key.
+    NoSafeRelease
+        A part has no safe release, or rows of two parts can be joined.
+
     Notes
     -----
     *Guarantee*: each part has its own; beside that, no row of one part leads to a row of another by columns that both
