@@ -29,9 +29,8 @@ from rich.table import Table
 
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, ProtectedCodes
-from cloister.codesets.disassociation.release import lost_codes
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
-from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.disassociation.release import lost_codes, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.policy import parse_policy
 from cloister.codesets.request import counted, frequent_workload, random_workload

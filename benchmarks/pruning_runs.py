@@ -17,7 +17,7 @@ import polars as pl
 from cloister.errors import NoSafeRelease
 from cloister.io import Source, read_table
 from cloister.results import PropertyStatistics
-from cloister.search import SEARCHES, course, search
+from cloister.search import SEARCHES, search, search_run
 from cloister.search.problem import Progress, SearchProblem
 from cloister.search.warm import load_kernels
 from cloister.tabular.encode import encode
@@ -139,8 +139,8 @@ def once(problem: SearchProblem, setting: Setting, limit: float) -> Outcome:
     name, threads = ("optimal", 1) if setting.search == ONE_THREAD else (setting.search, available_cores())
     rows = problem.task.rows.records.size
     plain = Outcome(setting.table, setting.columns, setting.search, problem.lattice, rows, limit, limit)
-    course.time = SimpleNamespace(perf_counter=time.process_time)  # limits shall not depend on what else is running
-    course.REPORT_EVERY = 1 if setting.watched else 64
+    search_run.time = SimpleNamespace(perf_counter=time.process_time)  # limits shall not depend on what else is running
+    search_run.REPORT_EVERY = 1 if setting.watched else 64
     limit = UNLIMITED if name == "optimal" else limit
     report = (lambda progress: _note(seen, progress)) if setting.watched else None
     started = time.process_time()

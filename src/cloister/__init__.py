@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from cloister.verbs.claims import deidentify_claims
     from cloister.verbs.codes import disassociate, generalize_codes
     from cloister.verbs.explore import compare, explore
+    from cloister.verbs.run_job import run_job
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
     from cloister.version import __version__ as __version__
@@ -72,7 +73,7 @@ __all__ = [
     "TCloseness", "TableAssessment", "TableWithCodesRelease", "Trajectories", "TrajectoriesRelease", "UtilityPolicy",
     "Verdict", "anonymize", "anonymize_trajectories", "assess", "attack", "compare", "dates", "deidentify_claims",
     "disassociate", "explore", "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals",
-    "parse_hierarchy", "prefix", "suppress", "verify_folder",
+    "parse_hierarchy", "prefix", "run_job", "suppress", "verify_folder",
 ]  # fmt: skip
 
 _HOME = {
@@ -103,6 +104,7 @@ _HOME = {
     "verbs.claims": "deidentify_claims",
     "verbs.codes": "disassociate generalize_codes",
     "verbs.explore": "compare explore",
+    "verbs.run_job": "run_job",
     "verbs.tables": "anonymize",
     "verbs.trajectories": "anonymize_trajectories",
     "version": "__version__",

@@ -14,7 +14,7 @@ holds a value of the data: values belong to patients, and messages end up in log
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import ClassVar
+from typing import ClassVar, Self
 
 REPORT_TO = "Please report it to the cloister developers with the command (not the data); nothing was released."
 
@@ -47,6 +47,10 @@ class CloisterError(Exception):
         self.row = row
         self.line = line
         self.column = column
+
+    def saying(self, message: str) -> Self:
+        """Return the same error in other words."""
+        return type(self)(message, file=self.file, row=self.row, line=self.line, column=self.column)
 
 
 class InputError(CloisterError, ValueError):

@@ -182,12 +182,11 @@ class Release(ABC):
             What was read back did not pass verification.
         """
         shown = self.shown()
-        manifest, figures, attacked = self._fill(partial, shown)
+        manifest, figures, found = self._fill(partial, shown)
         if secret is not None and self.custody.crosswalk is not None:
             write_csv(self.custody.crosswalk, secret)
         if inside is not None:
-            exact = self.custody.figures | ({} if attacked is None else {"attack": attacked.summary()})
-            self._fill_internal(inside, manifest, exact_figures_of(shown, figures), exact)
+            self._fill_internal(inside, manifest, exact_figures_of(shown, figures), self.custody.figures | found)
         return manifest
 
     def _fill_internal(self, folder: Path, manifest: Manifest, figures: Figures, exact: dict[str, Any]) -> None:
@@ -196,8 +195,8 @@ class Release(ABC):
         write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
         write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
 
-    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Attacked | None]:
-        """Write everything into the partial folder, and verify what is read back."""
+    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
+        """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
         started = time.perf_counter()
         names = self.write_data(partial)
         write_csv(self.codebook, partial / CODEBOOK)
@@ -206,17 +205,22 @@ class Release(ABC):
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
         manifest = self.summary()
         manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        attacked = None if self.attack is None else self.attack(partial, manifest)
-        if attacked is not None:
+        found = {}
+        if self.attack is not None:
+            begun = time.perf_counter()
+            attacked = self.attack(partial, manifest)
             manifest["attack"] = attacked.as_manifest()
+            seconds = time.perf_counter() - begun
+            started += seconds  # an attack is no writing, and its time is the custodian's
+            found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
         figures = figures_of(shown, manifest["created"]) | {"formulas": formulas_in(partial, manifest)}
-        seconds = manifest["seconds"]
-        seconds["write"] = round(time.perf_counter() - started, DIGITS)
-        seconds["total"] = round(seconds["total"] + seconds["write"], DIGITS)
+        spent = manifest["seconds"]
+        spent["write"] = round(time.perf_counter() - started, DIGITS)
+        spent["total"] = round(spent["total"] + spent["write"], DIGITS)
         write_private(partial / REPORT, render_report(manifest, figures).encode())
         write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
         write_private(partial / MANIFEST, json_bytes(manifest))
-        return manifest, figures, attacked
+        return manifest, figures, found
 
 
 @dataclass(frozen=True)

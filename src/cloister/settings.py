@@ -11,6 +11,8 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
+from cloister.errors import InputError
+
 Value = TypeVar("Value")
 
 
@@ -30,6 +32,9 @@ class Words:
     def __bool__(self) -> bool:
         return bool(self.texts or self.later)
 
+
+Told = Mapping[str, Any]
+"""Values by name or by key, as a job or Python states them."""
 
 ByColumn = Mapping[str, Value] | Words
 """A value for each column, or the words that say so."""
@@ -156,6 +161,20 @@ def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Va
 def stated(options: object) -> dict[str, Any]:
     """Return the settings that say something, by their names."""
     return {name: value for name, value in vars(options).items() if value is not None}
+
+
+def check_words(options: object, *names: str) -> None:
+    """Refuse words that these settings do not have."""
+    for one in settings_of(type(options)):
+        word = getattr(options, one.name)
+        if one.name in names and one.key is not None and word is not None and word not in one.key.one_of:
+            raise InputError(f"{one.option} can be {', '.join(one.key.one_of)} in this version, not {word!r}.")
+
+
+def check_threads(threads: int | None) -> None:
+    """Refuse numbers of threads below 1."""
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
 
 
 def _setting(one: "Field[Any]") -> Setting:

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+STARTED = time.perf_counter()
+"""When this process began to load cloister, or soon after."""
+
 DIGITS = 2
 """Seconds are published in hundredths: finer times are a side channel."""
 

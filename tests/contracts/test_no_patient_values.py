@@ -238,8 +238,8 @@ def test_refused_hierarchies(look, place, content, more):
 
 
 STAGES = [
-    "cloister.cli.table_job.read_table",
-    "cloister.cli.table_job.protect_table",
+    "cloister.flow.table_shape.read_table",
+    "cloister.flow.table_shape.protect_table",
     "cloister.flow.tables.encode",
     "cloister.flow.tables.protect",
     "cloister.flow.tables.verify",
@@ -255,7 +255,7 @@ STAGES = [
     "cloister.release.render_report",
     "cloister.release.write_private",
     "cloister.io.folder.make_private",
-    "cloister.cli.works.console",
+    "cloister.cli.protect_job.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

@@ -173,9 +173,9 @@ def test_refused_codes(look, place, more):
 
 
 STAGES = [
-    "cloister.cli.codes_job.read_given",
-    "cloister.cli.codes_job.parse_policy",
-    "cloister.cli.codes_job.protect_codes",
+    "cloister.flow.codes_shape.read_given",
+    "cloister.flow.codes_shape.parse_policy",
+    "cloister.flow.codes_shape.protect_codes",
     "cloister.codesets.request.read_code_lists",
     "cloister.codesets.request.encode",
     "cloister.flow.codes.disassociate",
@@ -193,7 +193,7 @@ STAGES = [
     "cloister.codesets.disassociation.release.write_csv",
     "cloister.release.render_report",
     "cloister.release.write_private",
-    "cloister.cli.works.console",
+    "cloister.cli.protect_job.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

@@ -105,7 +105,7 @@ def test_refused_codes(look, place, code):
 
 
 STAGES = [
-    "cloister.cli.codes_job.read_given",
+    "cloister.flow.codes_shape.read_given",
     "cloister.cli.generalization_job.parse_policy",
     "cloister.cli.generalization_job.protect_by_generalization",
     "cloister.flow.generalized_codes.generalize",
@@ -119,7 +119,7 @@ STAGES = [
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.render_report",
-    "cloister.cli.works.console",
+    "cloister.cli.protect_job.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

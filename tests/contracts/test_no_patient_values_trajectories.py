@@ -153,7 +153,7 @@ STAGES = [
     "cloister.trajectories.release.write_csv",
     "cloister.trajectories.release.read_data",
     "cloister.release.render_report",
-    "cloister.cli.works.console",
+    "cloister.cli.protect_job.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

@@ -243,7 +243,7 @@ def test_all_combinations_are_those_of_the_definition(records, m):
 @given(RECORDS, st.integers(1, 4))
 def test_combinations_do_not_depend_on_how_many_are_enumerated_at_once(records, size):
     """The same sets in the same order, block by block and whatever the width of their numbers."""
-    from cloister.codesets.generalization import combinations as module
+    from cloister.codesets.generalization import privacy_policy as module
 
     codes = code_sets(records)
     held = Sets(codes.offsets, codes.items)

@@ -10,7 +10,7 @@ from tests.oracles import risk as oracle
 
 import cloister as cl
 from cloister.risk.assessment import PATIENT, Attackers, cells_of, known_of
-from cloister.verbs.assess_histories import assess_trajectories
+from cloister.verbs.assess import assess_trajectories
 
 VALUES = st.sampled_from(["a", "b", "c", None])
 EVENTS = st.lists(st.tuples(VALUES, VALUES), max_size=5)

@@ -13,7 +13,7 @@ from tests.oracles.full_domain import at_least, best_policy
 from tests.tables import cases
 
 from cloister.errors import NoSafeRelease
-from cloister.search import course, exhaustive
+from cloister.search import exhaustive, search_run
 from cloister.search.bfs import bfs
 from cloister.search.datafly import datafly
 from cloister.search.flash import flash
@@ -192,7 +192,7 @@ def test_a_search_that_is_stopped_is_right_so_far(search, case, ticks):
     problem = case.problem()
     best = run(exhaustive, problem)
     clock = count()
-    with patch.object(course.time, "perf_counter", lambda: float(next(clock))):
+    with patch.object(search_run.time, "perf_counter", lambda: float(next(clock))):
         found = run(search, problem, time_limit=ticks)
 
     if found is None:

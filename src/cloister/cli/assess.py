@@ -68,8 +68,8 @@ def assess_table(
 ) -> None:
     """Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone."""
     from cloister.cli.assess_summary import announce, print_table_risk, tell
-    from cloister.cli.table_request import split_wanted
     from cloister.errors import InputError
+    from cloister.flow.table_words import split_wanted
     from cloister.io.columns import check_header
     from cloister.sources import read_table
     from cloister.verbs.assess import assess_frame
@@ -208,7 +208,7 @@ def assess_trajectories(
     from cloister.io import EventColumns
     from cloister.sources import read_code_events
     from cloister.trajectories.options import UNITS
-    from cloister.verbs.assess_histories import assess_events
+    from cloister.verbs.assess import assess_events
 
     if released and date is not None:
         raise InputError("A release has no dates. Leave out --date, or --released.")
@@ -263,8 +263,8 @@ def assess_claims(
     from cloister.claims.plan import ClaimsPlan
     from cloister.cli.assess_summary import announce, attackers_of, check_whether_released, print_histories_risk, tell
     from cloister.sources import read_claim_tables
-    from cloister.verbs.assess_histories import assess_claims as assess_prepared
-    from cloister.verbs.assess_histories import assess_released_claims
+    from cloister.verbs.assess import assess_claims as assess_prepared
+    from cloister.verbs.assess import assess_released_claims
 
     attackers, wanted = attackers_of(m, k, seed, repeats=repeats), ClaimsPlan.read(plan)
     read = {"missing": tuple(missing or ()), "encoding": encoding, "delimiter": delimiter}

@@ -196,25 +196,13 @@ def announce(*, as_json: bool, quiet: bool) -> None:
 
 
 def check_whether_released(path: Path | Query, *, released: bool) -> None:
-    """Refuse files of a release that are taken for data as recorded.
-
-    Raises
-    ------
-    InputError
-        They lie beside the manifest of a release.
-    """
+    """Refuse files of a release that are taken for data as recorded."""
     if isinstance(path, Path) and not released and (path.parent / MANIFEST).exists():
         raise InputError(f"{path.name} lies in the folder of a release. Add --released to look at it as it is.")
 
 
 def attackers_of(m: Sequence[str] | None, k: int, seed: int, *, repeats: bool) -> "Attackers":
-    """Return what attackers may know, as typed.
-
-    Raises
-    ------
-    InputError
-        Something is no whole number, or the seed is below 0.
-    """
+    """Return what attackers may know, as typed."""
     from cloister.codesets.request import check_seed
     from cloister.risk.assessment import Attackers
     from cloister.verbs.assess import USUAL_KNOWN

@@ -2,8 +2,8 @@
 
 from typer import Exit
 
-from cloister.cli.attack_options import AttackOptions
 from cloister.cli.declared import command
+from cloister.cli.folder_options import AttackOptions
 
 EXAMPLE = "Example: cloister attack release --original patients.csv --crosswalk crosswalk.csv"
 

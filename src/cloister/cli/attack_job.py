@@ -1,37 +1,34 @@
 """One run of ``attack``: from options to what adversaries found."""
 
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from cloister.attacks.figures import Attack, Level
+from cloister.attacks.opening import Known, Part, attack_parts, check_targets, open_release
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
 from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
-from cloister.cli.attack_options import AttackOptions
-from cloister.cli.job_parts import Run, of_part, prepare_part, secrets_of
+from cloister.cli.folder_options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
-from cloister.cli.places import release_at, tidy_beside
-from cloister.cli.prepared import Original
-from cloister.cli.table_request import hierarchy_files, split_wanted
+from cloister.cli.progress import Screen
+from cloister.cli.verify_job import hierarchies_named
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
+from cloister.flow.jobs import parts_as_read
+from cloister.flow.parts import JobRun
+from cloister.flow.places import release_at, tidy_beside
 from cloister.jobs.folder import is_job, part_names
 from cloister.jobs.job_file import read_job
 from cloister.originals import ReadingWords
 from cloister.release_folder import MANIFEST
-from cloister.verbs.attack import Known, Part, attack_parts, check_targets, open_release
 
 
 def run_attack(options: AttackOptions) -> bool:
     """Attack, say what was found, and return whether the guarantee held."""
     check_targets(options.targets, options.seed)
-    tidy_beside(options.folder)
+    tidy_beside(options.folder, Screen(quiet=True))
     if not options.folder.is_dir():
         raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)
@@ -48,13 +45,7 @@ def run_attack(options: AttackOptions) -> bool:
 
 
 def parts_of(folder: Path) -> dict[str, Path] | None:
-    """Return the folders of the parts of a job, by name; None where the folder is no job's.
-
-    Raises
-    ------
-    InputError
-        It is one, but does not say which parts it has.
-    """
+    """Return the folders of the parts of a job, by name; None where the folder is no job's."""
     try:
         told = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -72,7 +63,9 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
     if options.job is not None:
         if options.original:
             raise InputError("The job says what each part was made from. Give --job or --original.")
-        return parts_of_job(options.job, folders, crosswalks)
+        path = options.job.absolute()
+        job = read_job(options.job)
+        return parts_as_read(JobRun(job, path, path.parent / job.output), folders, crosswalks)
     originals = _named(options.original, folders)
     missing = sorted(folders.keys() - originals.keys())
     if missing:
@@ -83,36 +76,8 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
     ]
 
 
-def parts_of_job(path: Path, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[Part]:
-    """The parts as the job reads them, with the maps that it wrote where these are still there."""
-    job = read_job(path)
-    for name in folders:
-        if name not in job.parts:
-            raise InputError(f"{job.file} has no part {name}, which the release has. Give the job that it is of.")
-    run = Run(job, path.absolute(), path.absolute().parent / job.output, quiet=True)
-    found, places = [], {name: folder.absolute() for name, folder in folders.items()}
-    given = {name: os.path.abspath(file) for name, file in crosswalks.items()}
-    with chdir(run.path.parent):
-        for name, place in places.items():
-            with of_part(job, name):
-                original = prepare_part(run, name, job.parts[name]).original
-            written, _ = secrets_of(job.parts[name])
-            usual = written.absolute() if written is not None and written.exists() else None
-            found.append(part_of(name, place, original, given.get(name, usual)))
-    return found
-
-
-def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> Part:
-    """Return a part of a job with what it was made from."""
-    words = ReadingWords(original.missing)
-    known = Known(original.hierarchies, crosswalk, privacy=original.privacy, words=words)
-    return Part(name, folder, original.data, known)
-
-
 def _alone(options: AttackOptions, crosswalk: str | None) -> Attack:
-    original: Any = options.original[0]
-    if options.claims is not None:
-        original = (original, options.claims)
+    original = options.original[0] if options.claims is None else (options.original[0], options.claims)
     known = _known(options, options.folder, options.original[0], crosswalk)
     opened = open_release(options.folder, original, known, options.seed)
     return simulate(opened, budget=options.targets, seed=options.seed)
@@ -133,11 +98,8 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
 
 def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Known:
     manifest = release_at(folder)
-    is_table = manifest.get("shape") == "table"
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    files = {column: parse_hierarchy(word) for column, word in words.items() if word is not None}
     return Known(
-        hierarchies=_of_columns(options, manifest, original) if is_table else files,
+        hierarchies=hierarchies_named(options, manifest, [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,
         side=options.side,
@@ -147,18 +109,7 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
     )
 
 
-def _of_columns(options: AttackOptions, manifest: dict[str, Any], original: str) -> dict[str, Hierarchy]:
-    """The hierarchies of a table that are files."""
-    columns = manifest.get("columns")
-    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
-    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in named.items() if spec}
-    if options.hierarchies is None:
-        return found
-    files = hierarchy_files(options.hierarchies, Path(original))
-    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
-
-
-def _say(found: Attack | PartsAttack, options: AttackOptions, show: Any) -> None:
+def _say(found: Attack | PartsAttack, options: AttackOptions, show: Callable[[], None]) -> None:
     if options.as_json:
         print_json(found.summary())
     elif not options.quiet:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from cloister.cli.output import console, grid, print_json
-from cloister.cli.places import tidy_beside
+from cloister.cli.progress import Screen
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.pages import comparison_page, rows_of
+from cloister.flow.places import tidy_beside
 from cloister.io import write_private
 from cloister.release_folder import release_around
 
@@ -18,7 +19,7 @@ def run_compare(folders: list[Path], out: Path | None, *, as_json: bool, quiet: 
     if out is not None and release_around(out) is not None:
         raise InputError(f"{out.name} would lie inside a release, which then holds a foreign file. Name another place.")
     for folder in folders:
-        tidy_beside(folder)
+        tidy_beside(folder, Screen(quiet=True))
     comparison = compared(manifests_in(folders))
     if out is not None:
         write_private(out, comparison_page(comparison).encode())

@@ -41,11 +41,6 @@ def data_of(data: Path | Address, query: str | None, **of_files: str | None) -> 
     Parameters
     ----------
     of_files : options that say how files are read, by their names
-
-    Raises
-    ------
-    InputError
-        A database was named without a query, or a query without a database, or with an option for files.
     """
     if not isinstance(data, Address):
         if query is not None:

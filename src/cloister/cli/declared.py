@@ -9,7 +9,6 @@ from typing import Annotated, Any, ForwardRef, TypeVar, get_args
 from typer import Argument, Option
 
 from cloister.cli.data_argument import data_of, data_word
-from cloister.errors import InputError
 from cloister.settings import Setting, Words, settings_of
 
 Options = TypeVar("Options")
@@ -93,17 +92,3 @@ def _value(one: Setting, typed: Any) -> Any:
     if one.by_column:
         return Words(tuple(typed)) if typed else one.default
     return tuple(typed) if one.is_list and typed else one.default if one.is_list else typed
-
-
-def check_words(options: object, *names: str) -> None:
-    """Refuse words that these settings do not have."""
-    for one in settings_of(type(options)):
-        word = getattr(options, one.name)
-        if one.name in names and one.key is not None and word is not None and word not in one.key.one_of:
-            raise InputError(f"{one.option} can be {', '.join(one.key.one_of)} in this version, not {word!r}.")
-
-
-def check_threads(threads: int | None) -> None:
-    """Refuse numbers of threads below 1."""
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")

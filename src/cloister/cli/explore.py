@@ -11,7 +11,7 @@ from typer import Option
 from cloister.cli.data_argument import Address
 from cloister.cli.declared import described, parameter
 from cloister.errors import InputError
-from cloister.jobs.sections import OPTIONS
+from cloister.jobs.sections import SHAPES
 from cloister.settings import settings_of
 
 EXAMPLE = (
@@ -64,14 +64,14 @@ def _exploring(shape: str) -> Callable[..., None]:
     """The command of a shape: its parameters are the options of ``protect`` and those of exploring."""
 
     def explore(**told: Any) -> None:
-        from cloister.cli.explore_job import Asked, run_explore  # frames and kernels are loaded only when needed
+        from cloister.cli.explore_job import Typed, run_explore  # frames and kernels are loaded only when needed
 
         if isinstance(told.get("data"), Address):
             raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
         own = {name: told.pop(name) for name in inspect.signature(_own).parameters}
-        run_explore(shape, told, Asked(**own))
+        run_explore(shape, told, Typed(**own))
 
-    settings = [one for one in settings_of(OPTIONS[shape]) if one.name not in OF_A_RELEASE]
+    settings = [one for one in settings_of(SHAPES[shape].options) if one.name not in OF_A_RELEASE]
     own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(_own).parameters.values()]
     return described(
         explore,

@@ -1,32 +1,25 @@
-"""One run of ``explore``: every setting protected, verified and measured, a line on file each; a page at the end."""
+"""One run of ``explore``: settings are tried by the library, and said what was found."""
 
-import json
 import math
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cloister.cli.clock import STARTED
-from cloister.cli.explore_grounds import Ground, ground_of
+from cloister.cli.declared import record
 from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
-from cloister.cli.places import tidy_beside
-from cloister.cli.progress import working
-from cloister.errors import CloisterError, InputError, NoSafeRelease
-from cloister.exploration.figures import Figures, exact_figures_of
-from cloister.exploration.frontier import rule_named
-from cloister.exploration.grid import parse_grid, settings_in
-from cloister.exploration.outcome import Exploration, Identity, Outcome, outcome_of, summed_up
-from cloister.exploration.pages import exploration_page
-from cloister.exploration.record import FOR_THE_CUSTODIAN, Record, recorded
-from cloister.io import sha256, write_private
-from cloister.release_folder import is_release
-from cloister.version import __version__
+from cloister.cli.progress import Screen
+from cloister.errors import NoSafeRelease
+from cloister.exploration.outcome import Exploration, Outcome, Setting
+from cloister.exploration.record import RECORD
+from cloister.flow.exploring import PAGE, Asked, explored, in_words
+from cloister.flow.grids import parse_grid
+from cloister.jobs.sections import SHAPES
+from cloister.settings import RunOptions
+from cloister.stopwatch import STARTED
 
-JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
 OF_THE_ADVERSARY = {
     "m",
     "privacy",
@@ -41,11 +34,9 @@ OF_THE_ADVERSARY = {
 }
 """Keys that change what somebody may know, or what is protected, and not only how well."""
 
-Setting = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
-class Asked:
+class Typed:
     """What exploring is told beside the options of ``protect``; see its help."""
 
     grid: list[str]
@@ -55,44 +46,26 @@ class Asked:
     keep_releases: bool = False
 
 
-def run_explore(shape: str, told: dict[str, Any], asked: Asked) -> None:
+def run_explore(shape: str, told: dict[str, Any], typed: Typed) -> None:
     """Try every setting that was not tried before, and say what was found."""
-    rule = rule_named(asked.recommend, asked.risk_limit)
-    _check_out(asked.out)
-    ground = ground_of(shape, told, parse_grid(asked.grid), asked.out)
-    settings = settings_in(ground.grid)
     quiet = bool(told["quiet"] or told["as_json"])
-    identity = Identity(
-        {"shape": shape, "options": ground.asked, "grid": ground.grid, "keep_releases": asked.keep_releases},
-        {str(path): f"sha256:{sha256(path)}" for path in ground.files},
-    )
-    for setting in settings:
-        _of_setting(setting, lambda setting=setting: ground.prepare(setting))
-    with recorded(asked.out, identity, settings) as record:
-        earlier = len(record.done)
-        with _stops_told(record, asked.out.name):
-            for number in range(earlier, len(settings)):
-                words = f"setting {number + 1} of {len(settings)}: {in_words(settings[number])}"
-                with working(words, quiet=quiet):
-                    record.add(_tried(ground, settings[number], asked, number))
-        exploration = summed_up(record.done, rule, asked.risk_limit)
-        content = {
-            "for": FOR_THE_CUSTODIAN, "cloister": __version__, "shape": shape, "source": ground.source,
-            "risk_limit": asked.risk_limit, **exploration.told(),
-        }  # fmt: skip
-        _replace(asked.out / JSON, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-        _replace(asked.out / PAGE, exploration_page(exploration, ground.source))
+    own = {"k": told["k"] or 0} if "k" in told else {}
+    options: RunOptions = record(SHAPES[shape].options, {**told, **own, "out": typed.out})
+    asked = Asked(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
+    with _stops_told(typed.out):
+        found = explored(shape, options, asked, Screen(quiet=quiet))
+    exploration, settings = found.exploration, [one.setting for one in found.exploration.outcomes]
     if not exploration.safe:
         raise NoSafeRelease(
-            f"None of {len(settings)} settings gives a safe release; why stands in {PAGE} of {asked.out.name}. Allow "
+            f"None of {len(settings)} settings gives a safe release; why stands in {PAGE} of {typed.out.name}. Allow "
             "more suppression or coarser hierarchies, or ask for less."
         )
     for text in notes_on(settings):
         note(f"Note: {text}.", quiet=quiet)
     if told["as_json"]:
-        print_json(content | {"out": str(asked.out)})
+        print_json({**found.content, "out": str(typed.out)})
     elif not told["quiet"]:
-        _tell(exploration, asked.out, earlier)
+        _tell(exploration, typed.out, found.earlier)
 
 
 def notes_on(settings: Sequence[Setting]) -> list[str]:
@@ -104,74 +77,18 @@ def notes_on(settings: Sequence[Setting]) -> list[str]:
     return [f"risk is against whom each setting assumes, which {', '.join(adversary)} changes: lower is not safer then"]
 
 
-def _check_out(out: Path) -> None:
-    """Refuse a place inside a release, or a release itself."""
-    from cloister.release_folder import release_around
-
-    tidy_beside(out)
-    around = release_around(out)
-    if around is not None:
-        raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
-    if out.is_dir() and is_release(out):
-        raise InputError(f"{out.name} is a release. Take another folder for --out.")
-
-
-def _of_setting(setting: Setting, run: Any) -> Any:
-    """Say of a refusal which setting it is about."""
-    problem: CloisterError
-    try:
-        return run()
-    except InputError as error:
-        problem = error
-    raise InputError(
-        f"Setting {in_words(setting)}: {problem.message}",
-        file=problem.file,
-        row=problem.row,
-        line=problem.line,
-        column=problem.column,
-    )
-
-
-def _tried(ground: Ground, setting: Setting, asked: Asked, number: int) -> Outcome:
-    def attempt() -> Figures:
-        release = ground.prepare(setting).protect()
-        if asked.keep_releases:
-            (asked.out / RELEASES).mkdir(mode=0o700, exist_ok=True)
-            release.write(asked.out / RELEASES / f"{number + 1:03d}", overwrite=True)
-        return exact_figures_of(release)
-
-    outcome: Outcome = _of_setting(setting, lambda: outcome_of(setting, attempt))
-    return outcome
-
-
 @contextmanager
-def _stops_told(record: Record, name: str) -> Iterator[None]:
+def _stops_told(out: Path) -> Iterator[None]:
     """Say of an interruption that what was found is kept."""
     try:
         yield
     except (KeyboardInterrupt, Terminated) as stop:
-        count = len(record.done)
-        what = f"{count} setting{'' if count == 1 else 's'} stand in {name}, and the same command goes on"
-        raise StoppedLate(name, stop, what) from None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole, in place of what was there."""
-    aside = path.with_name(f".{path.name}.new")
-    aside.unlink(missing_ok=True)
-    write_private(aside, text.encode())
-    os.replace(aside, path)
-
-
-def in_words(setting: Setting) -> str:
-    """Return a setting as it was typed."""
-    return " ".join(f"{key}={_word(value)}" for key, value in setting.items())
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(_word, value))
-    return value if isinstance(value, str) else json.dumps(value)
+        path = out / RECORD
+        if not path.is_file():
+            raise
+        count = path.read_bytes().count(b"\n") - 1
+        what = f"{count} setting{'' if count == 1 else 's'} stand in {out.name}, and the same command goes on"
+        raise StoppedLate(out.name, stop, what) from None
 
 
 def _tell(exploration: Exploration, out: Path, earlier: int) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from cloister.claims.first_plan import first_plan
 from cloister.claims.guessing import Guess
-from cloister.cli.job_parts import Run, prepare_part
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
+from cloister.flow.parts import JobRun, prepare_part
 from cloister.io import Query, Source, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_job import first_job
@@ -89,10 +89,10 @@ def _place(data: Path | Query, folder: Path) -> dict[str, str]:
 
 def _try(job: Job, out: Path) -> None:
     """Make sure that the data go through all that can be checked, as the job is written."""
-    run = Run(job, out.absolute(), out.absolute().parent / job.output)
-    with chdir(run.path.parent):
-        for name, part in job.parts.items():
-            prepare_part(run, name, part).check()
+    asked = JobRun(job, out.absolute(), out.absolute().parent / job.output)
+    with chdir(asked.path.parent):
+        for name in job.parts:
+            prepare_part(asked, name).check()
 
 
 def _tell(

@@ -23,10 +23,10 @@ from cloister.cli import (
     verify,
 )
 from cloister.cli import run as run_verb
-from cloister.cli.clock import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.cli.memory_limit import TOO_LARGE, is_shortage, watched_child
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
+from cloister.stopwatch import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.version import __version__
 
 LARGEST_ANSWER = 3

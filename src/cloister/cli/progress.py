@@ -6,28 +6,42 @@ from contextlib import contextmanager
 
 from rich.text import Text
 
-from cloister.cli.output import console, printable
+from cloister.cli.output import console, note, printable
 from cloister.search.problem import Progress, Report
 
 
-@contextmanager
-def watched(*, quiet: bool) -> Iterator[Report | None]:
-    """Return a function that shows progress on standard error, or None where nobody would see it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    with console(stderr=True).status(Text("searching")) as status:
-        yield lambda progress: status.update(Text(_words(progress)))
+class Screen:
+    """Says on standard error what is done, where somebody would see it."""
 
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
 
-@contextmanager
-def working(what: str, *, quiet: bool) -> Iterator[None]:
-    """Say on standard error what takes its time, where somebody would see it."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    with console(stderr=True).status(Text(printable(what))):
-        yield
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a terminal for what changes while it is shown."""
+        return not self.quiet and sys.stderr.isatty()
+
+    def note(self, text: str, *, always: bool = False) -> None:
+        """Say a line."""
+        note(text, quiet=self.quiet and not always)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Say what takes its time, while it does."""
+        if not self.is_seen:
+            yield
+            return
+        with console(stderr=True).status(Text(printable(what))):
+            yield
+
+    @contextmanager
+    def searching(self) -> Iterator[Report | None]:
+        """Yield what shows how far a search has come."""
+        if not self.is_seen:
+            yield None
+            return
+        with console(stderr=True).status(Text("searching")) as status:
+            yield lambda progress: status.update(Text(_words(progress)))
 
 
 def _words(progress: Progress) -> str:

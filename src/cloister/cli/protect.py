@@ -3,7 +3,7 @@
 import typer
 
 from cloister.cli.declared import command
-from cloister.jobs.sections import OPTIONS
+from cloister.jobs.sections import SHAPES
 from cloister.settings import RunOptions
 
 TABLE = (
@@ -21,11 +21,11 @@ def _protecting(shape: str, example: str, text: str) -> None:
     """Make the command of a shape."""
 
     def protect(options: RunOptions) -> None:
-        from cloister.cli.works import run_protect  # frames and kernels are loaded only when needed
+        from cloister.cli.protect_job import run_protect  # frames and kernels are loaded only when needed
 
         run_protect(shape, options)
 
-    app.command(shape, epilog=example)(command(OPTIONS[shape], protect, text))
+    app.command(shape, epilog=example)(command(SHAPES[shape].options, protect, text))
 
 
 _protecting(

@@ -1,7 +1,7 @@
 """``cloister verify``."""
 
 from cloister.cli.declared import command
-from cloister.cli.verify_options import VerifyOptions
+from cloister.cli.folder_options import VerifyOptions
 
 EXAMPLE = "Example: cloister verify release --original patients.csv -k 5 --qi age --qi sex"
 

@@ -1,153 +1,126 @@
 """One run of ``verify``: a release folder of any shape, or of a job, checked again from its files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
+from cloister.cli.folder_options import AttackOptions, VerifyOptions
 from cloister.cli.output import print_json, say
-from cloister.cli.places import release_at
-from cloister.cli.table_request import hierarchy_files, split_wanted
-from cloister.cli.verify_options import VerifyOptions
+from cloister.cli.progress import Screen
 from cloister.errors import InputError
-from cloister.hierarchy import hierarchy_file, parse_hierarchy
+from cloister.flow.places import release_at
+from cloister.flow.table_words import hierarchy_files, split_wanted
+from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
+from cloister.jobs.folder import JOB
 from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest, Verdict
+from cloister.settings import settings_of
 from cloister.sources import read_table
+
+OF_ALL = {"folder", "k", "original", "missing", "encoding", "delimiter", "missing_as", "engine"}
+OF_OUTPUT = {"as_json", "quiet", "verbose"}
+OF_TABLES = OF_ALL | {"qi", "hierarchies", "population"}
+FITTING = {
+    "table": OF_TABLES,
+    "codes": OF_ALL | {"m", "crosswalk", "privacy", "policy", "visit"},
+    "trajectories": OF_ALL | {"side", "crosswalk", "code_hierarchy", "age_hierarchy"},
+    "claims": OF_ALL | {"claims", "plan", "crosswalk"},
+    "job": {"folder", "engine"},
+}
+"""Options that say something of a release, by its shape."""
 
 
 def run_verify(options: VerifyOptions) -> None:
     """Check a folder by its shape, and say what was checked."""
-    manifest = release_at(options.folder)
-    shape = manifest.get("shape")
-    _check_visit(options)
-    if shape != "trajectories" and _any(options.side, options.code_hierarchy, options.age_hierarchy):
-        raise InputError("--side, --code-hierarchy and --age-hierarchy are for trajectories. Leave them out.")
-    if shape != "claims" and _any(options.claims, options.plan):
-        raise InputError("A file of claims and --plan are for releases of claims. Leave them out.")
-    by_shape = {"claims": _claims, "codes": _codes, "trajectories": _trajectories, "job": _job}
-    verdict = by_shape[shape](options) if isinstance(shape, str) and shape in by_shape else _table(options, manifest)
-    _say(options, verdict)
-
-
-def _any(*words: object) -> bool:
-    return any(word is not None for word in words)
-
-
-def _check_visit(options: VerifyOptions) -> None:
-    """Refuse a column that tells visits apart where there is no file of visits."""
-    if options.visit is not None and not (options.privacy or "").startswith("visits:"):
-        raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
-
-
-def _job(options: VerifyOptions) -> Verdict:
-    lists = (options.qi, options.population, options.missing)
-    secrets = (options.original, options.crosswalk, options.hierarchies, options.privacy, options.policy)
-    others = (options.k, options.m, options.delimiter, options.encoding, options.missing_as)
-    if any(lists) or _any(*secrets, *others):
-        raise InputError(
-            f"{options.folder.name} is of a job, and is checked as a whole. Compare or expect something of a part, as "
-            f"in cloister verify {options.folder.name}/PART."
-        )
-    return verify_folder(options.folder, database=options.engine)
-
-
-def _claims(options: VerifyOptions) -> Verdict:
-    others = (options.qi, options.population, options.hierarchies, options.privacy, options.policy, options.m)
-    if any(others):
-        raise InputError(
-            "Claims have -k, --original PATIENTS CLAIMS, --plan and --crosswalk. Leave out what is for other releases."
-        )
-    if (options.original is None) is not (options.claims is None):
-        raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
-    return verify_folder(
+    manifest = release_at(options.folder, Screen(quiet=True))
+    _check_fitting(options, manifest)
+    is_of_files = manifest.get("shape") in ("codes", "trajectories", "claims")
+    read = partial(_read, options, manifest)
+    original = options.original if is_of_files or options.original is None else _original(options, manifest, read)
+    compared = [*([] if options.original is None else [options.original]), *options.population]
+    verdict = verify_folder(
         options.folder,
-        original=None if options.original is None else (options.original, options.claims),
-        plan=options.plan,
+        original=original if options.claims is None else (original, options.claims),
+        hierarchies=hierarchies_named(options, manifest, compared),
+        populations={path.name: read(path).frame for path in options.population},
         k=options.k,
-        crosswalk=options.crosswalk,
-        missing=options.missing,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-    )
-
-
-def _codes(options: VerifyOptions) -> Verdict:
-    if options.qi or options.population or options.hierarchies is not None:
-        raise InputError("Code sets have no quasi-identifiers, hierarchies or populations. Leave them out.")
-    return verify_folder(
-        options.folder,
-        original=options.original,
-        k=options.k,
+        quasi_identifiers=tuple(columns_named(options, manifest)),
         m=options.m,
         crosswalk=options.crosswalk,
         missing=options.missing,
         privacy=options.privacy,
         policy=options.policy,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
         visit=options.visit,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-    )
-
-
-def _trajectories(options: VerifyOptions) -> Verdict:
-    others = (options.m, options.hierarchies, options.privacy, options.policy)
-    if options.qi or options.population or _any(*others):
-        raise InputError(
-            "Trajectories have -k, --original, --side, --crosswalk and hierarchies by --code-hierarchy and "
-            "--age-hierarchy. Leave out what is for other releases."
-        )
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    return verify_folder(
-        options.folder,
-        original=options.original,
-        hierarchies={column: parse_hierarchy(word) for column, word in words.items() if word is not None},
-        k=options.k,
-        crosswalk=options.crosswalk,
         side=options.side,
-        missing=options.missing,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
+        plan=options.plan,
+        database=options.engine,
     )
+    _say(options, verdict)
 
 
-def _table(options: VerifyOptions, manifest: Manifest) -> Verdict:
-    if _any(options.privacy, options.policy):
-        raise InputError("--privacy and --policy are for releases of generalized code sets. Leave them out.")
-    if options.crosswalk is not None or (options.m is not None and "codes" not in manifest):
+def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
+    """Refuse options that mean nothing for such a release."""
+    shape = str(manifest.get("shape"))
+    fitting = FITTING.get(shape, OF_TABLES) | OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
+    strange = [
+        one.option
+        for one in settings_of(VerifyOptions)
+        if one.name not in fitting and getattr(options, one.name) != one.default
+    ]
+    if strange and shape == JOB:
         raise InputError(
-            "-m is for releases with codes, and --crosswalk for releases of code sets. Leave out what does not fit."
+            f"{options.folder.name} is of a job, and is checked as a whole. Compare or expect something of a part, as "
+            f"in cloister verify {options.folder.name}/PART."
         )
+    if strange:
+        known = [one.option for one in settings_of(VerifyOptions) if one.name in fitting - OF_OUTPUT - {"folder"}]
+        name = {"table": "Tables", "codes": "Code sets"}.get(shape, shape.title())
+        raise InputError(f"{name} have {', '.join(known)}. Leave out {', '.join(strange)}.")
+    if options.visit is not None and not (options.privacy or "").startswith("visits:"):
+        raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
+    if shape == "claims" and (options.original is None) is not (options.claims is None):
+        raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
+
+
+def columns_named(options: VerifyOptions | AttackOptions, manifest: Manifest) -> dict[str, str]:
+    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
     columns = manifest.get("columns")
-    named = dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
-    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in named.items() if spec}
-    people = options.population
-    compared = [*([] if options.original is None else [options.original]), *people]
-    if options.hierarchies is not None and compared:
-        files = hierarchy_files(options.hierarchies, compared[0])
-        found = {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
-    read = partial(
-        read_table,
+    return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
+
+
+def hierarchies_named(
+    options: VerifyOptions | AttackOptions, manifest: Manifest, compared: Sequence[Path]
+) -> dict[str, Hierarchy]:
+    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``.
+
+    Parameters
+    ----------
+    compared : files of the data, the first of which names the files in a folder of hierarchies
+    """
+    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
+    typed = {column: word for column, word in words.items() if word} | columns_named(options, manifest)
+    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
+    if options.hierarchies is None or not compared:
+        return found
+    files = hierarchy_files(options.hierarchies, compared[0])
+    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
+
+
+def _read(options: VerifyOptions, manifest: Manifest, path: Path) -> Source:
+    return read_table(
+        path,
         missing=options.missing,
         encoding=options.encoding,
         delimiter=options.delimiter,
         usual_delimiter=delimiter_told(manifest),
-    )
-    return verify_folder(
-        options.folder,
-        original=None if options.original is None else _original(options, manifest, read),
-        hierarchies=found,
-        populations={path.name: read(path).frame for path in people},
-        k=options.k,
-        m=options.m,
-        quasi_identifiers=tuple(named),
-        missing=options.missing,
-        database=options.engine,
     )
 
 

@@ -46,13 +46,7 @@ class Comparison:
 
 
 def manifests_in(folders: Sequence[Path]) -> dict[str, Manifest]:
-    """Return the manifest of each release, by name; of a job those of its parts.
-
-    Raises
-    ------
-    InputError
-        A folder is not a release, or stands there twice.
-    """
+    """Return the manifest of each release, by name; of a job those of its parts."""
     names = [folder.name for folder in folders]
     found: dict[str, Manifest] = {}
     for folder in folders:
@@ -77,13 +71,7 @@ def _releases(folder: Path) -> Iterator[tuple[str, Manifest]]:
 
 
 def compared(manifests: Mapping[str, Manifest]) -> Comparison:
-    """Return releases side by side.
-
-    Raises
-    ------
-    InputError
-        There are fewer than two, or a manifest lacks what is compared.
-    """
+    """Return releases side by side."""
     if len(manifests) < 2:
         raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")
     figures = {name: figures_of(manifest) for name, manifest in manifests.items()}

@@ -49,13 +49,7 @@ class Figures:
 
 
 def figures_of(manifest: Manifest) -> Figures:
-    """Return the figures of a release from its manifest.
-
-    Raises
-    ------
-    InputError
-        The manifest lacks them, or is of several parts.
-    """
+    """Return the figures of a release from its manifest."""
     shape = manifest.get("shape")
     read = {"table": _table, "codes": _codes, "trajectories": _trajectories, "claims": _claims}.get(str(shape))
     if read is None:

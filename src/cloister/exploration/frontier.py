@@ -14,13 +14,7 @@ RULES: tuple[Rule, ...] = ("knee", "best-utility")
 
 
 def rule_named(word: str, risk_limit: float | None) -> Rule:
-    """Return the rule of this name.
-
-    Raises
-    ------
-    InputError
-        There is none, it needs a limit, or the limit is no risk.
-    """
+    """Return the rule of this name."""
     rule = next((rule for rule in RULES if rule == word), None)
     if rule is None:
         raise InputError(f"The rule can be {' or '.join(RULES)}, not {word!r}.{did_you_mean(word, RULES)}")

@@ -45,11 +45,6 @@ def recorded(folder: Path, identity: Identity, settings: Sequence[dict[str, Any]
     """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
 
     A last line that an end cut short is taken away.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, other settings or data were explored there, or somebody is exploring there.
     """
     if not is_taken(folder):
         _begin(folder, identity)

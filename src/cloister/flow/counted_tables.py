@@ -55,7 +55,7 @@ def protect_counted_table(
     format: str,  # noqa: A002  (as a source calls it)
     delimiter: str | None,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> TalliedRelease:
@@ -68,7 +68,7 @@ def protect_counted_table(
     ----------
     engine : over the table
     format, delimiter : of the file that is released
-    seed, report, watch, custody : as of `protect_table`
+    seed, progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)
@@ -78,7 +78,7 @@ def protect_counted_table(
         counted = count_table(engine, request)
     with watch.stage("encode"):
         table = encoded(counted.tally, counted.roles, request)
-    course = take_encoded(table, request, engine.file, watch, report=report)
+    course = take_encoded(table, request, engine.file, watch, progress=progress)
     return TalliedRelease(
         data=course.protected.frame,
         frame=course.protected.frame,
@@ -112,11 +112,6 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
     Parameters
     ----------
     released : whether all released columns are counted; else those alone that hierarchies or rules are about
-
-    Raises
-    ------
-    InputError
-        Columns, roles and ids do not fit together, or the table cannot be counted.
     """
     roles = resolve_roles(names_of(engine.columns), request, engine.file, partial(unique_share, engine))
     if request.id is not None:

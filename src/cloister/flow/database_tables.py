@@ -48,13 +48,7 @@ class _Made:
         self.stays = True
 
     def leave(self) -> None:
-        """Remove it, if it was committed.
-
-        Raises
-        ------
-        InputError
-            It cannot be removed any more.
-        """
+        """Remove it, if it was committed."""
         if not self.stays:
             return
         try:
@@ -109,7 +103,7 @@ def protect_table_in_database(
     request: TableRequest,
     *,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> DatabaseRelease:
@@ -124,7 +118,7 @@ def protect_table_in_database(
     ----------
     database : over the table, in a transaction
     table : name of the protected one; must not be there
-    seed, report, watch, custody : as of `protect_table`
+    seed, progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, database.name)
@@ -138,7 +132,7 @@ def protect_table_in_database(
         counted = count_table(database, request, released=False)
     with watch.stage("encode"):
         encoded_table = encoded(counted.tally, counted.roles, request)
-    course = take_encoded(encoded_table, request, database.file, watch, report=report)
+    course = take_encoded(encoded_table, request, database.file, watch, progress=progress)
     made = _Made(database, _making(table, encoded_table, course.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):
         make(database, made.making)

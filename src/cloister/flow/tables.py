@@ -39,6 +39,9 @@ from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed
 
+COMPILED = ("the search", 30)
+"""What is compiled before the first table, and about how many seconds that takes."""
+
 
 @dataclass(frozen=True)
 class TableCourse:
@@ -69,7 +72,7 @@ def protect_table(
     request: TableRequest,
     *,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> TableRelease:
@@ -79,12 +82,12 @@ def protect_table(
     ----------
     source : the table as read
     seed : written to the manifest; nothing that protects a table is random
-    report : called now and then while searching
+    progress : called now and then while searching
     watch : a stopwatch that already holds the time spent on starting and reading
     custody : what else only the custodian may see
     """
     watch = watch or Stopwatch()
-    course = take_table(source, request, watch, report=report)
+    course = take_table(source, request, watch, progress=progress)
     return TableRelease(
         data=course.protected.frame,
         frame=course.protected.frame,
@@ -103,7 +106,7 @@ def take_table(
     request: TableRequest,
     watch: Stopwatch,
     *,
-    report: Report | None = None,
+    progress: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableCourse:
     """Take a table through all stages but the last.
@@ -116,7 +119,7 @@ def take_table(
         interruptible(partial(load_kernels, request.search_name))
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
-    return take_encoded(table, request, source.name, watch, report=report, codes=codes)
+    return take_encoded(table, request, source.name, watch, progress=progress, codes=codes)
 
 
 def take_encoded(
@@ -125,7 +128,7 @@ def take_encoded(
     source: str,
     watch: Stopwatch,
     *,
-    report: Report | None = None,
+    progress: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableCourse:
     """Take an encoded table, or its tally, through the stages from there on; see `take_table`.
@@ -135,7 +138,7 @@ def take_encoded(
     source : name of what was read, without its path
     """
     with watch.stage("protect"):
-        protected = protect(table, request, report, codes)
+        protected = protect(table, request, progress, codes)
     if protected.search is not None:
         watch.move("protect", "search", protected.search.seconds)
     with watch.stage("verify"):

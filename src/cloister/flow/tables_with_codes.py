@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
+from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted
 from cloister.codesets.disassociation.protect import load_kernels
 from cloister.codesets.disassociation.release import exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest, GivenCodes
-from cloister.io import Source
+from cloister.errors import InputError
+from cloister.io import Source, as_text
 from cloister.release import Custody
 from cloister.release_folder import WITH_CODES
 from cloister.report_figures import ReportCounts
@@ -38,7 +41,7 @@ def protect_table_with_codes(
     asked: CodesAsked,
     *,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Report | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> TableWithCodesRelease:
@@ -49,7 +52,7 @@ def protect_table_with_codes(
     source : the table as read, codes of a patient in one cell
     asked : what is asked of the codes
     seed : of the reconstruction in the data file; nothing that protects is random
-    report, watch, custody : as of `protect_table`
+    progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     asked.check(k_of(request))
@@ -63,7 +66,7 @@ def protect_table_with_codes(
         reduced,
         asking_presence(request, asked.column),
         watch,
-        report=report,
+        progress=progress,
         codes=record_codes(read, source.frame.height),
     )
     with watch.stage("protect"):
@@ -118,3 +121,45 @@ def _described(
     records = course.protected.labels.height
     part = codes_section(asked, both.policy, both.codes, released, records)
     return course.manifest.published() | {WITH_CODES: part.published()}, exact
+
+
+def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:
+    """Return a table with a column of codes, separated by spaces; empty for patients without codes.
+
+    Parameters
+    ----------
+    identifier : column of the table that tells patients apart
+    codes : of another file, with the ids of the patients
+    name : of the new column
+    file : that the codes came from, for messages
+    """
+    if identifier is None or codes.ids is None:
+        lacking = table.name if identifier is None else file
+        raise InputError(f"Codes are joined to a table by the ids of patients, but {lacking} has none. Name its id.")
+    if identifier not in table.frame.columns:
+        raise InputError(f"The id column {identifier!r} is not in {table.name}.", file=table.name, column=identifier)
+    if name in table.frame.columns:
+        raise InputError(
+            f"{table.name} has a column {name!r}, and there is a source of that name. Rename one of them.",
+            file=table.name,
+            column=name,
+        )
+    ids = as_text(table.frame[identifier])
+    own = as_text(codes.ids)
+    strangers = int((~own.is_in(ids.drop_nulls().unique().implode())).sum())
+    if strangers:
+        raise InputError(
+            f"{strangers:,} of {len(own):,} patients of {file} are not in {table.name}. Leave them out, or add them.",
+            file=file,
+        )
+    cells = pl.DataFrame({"id": own, name: texts_of(codes)})
+    joined = pl.DataFrame({"id": ids}).join(cells, on="id", how="left", maintain_order="left")
+    return replace(table, frame=table.frame.with_columns(joined[name]))
+
+
+def texts_of(codes: CodeSets) -> pl.Series:
+    """Return the codes of each patient, separated by spaces."""
+    vocabulary, starts = codes.vocabulary, codes.offsets.tolist()
+    items = codes.items.tolist()
+    rows = (items[start:end] for start, end in pairwise(starts))
+    return pl.Series("codes", [" ".join(vocabulary[item] for item in row) for row in rows], dtype=pl.String)

@@ -47,11 +47,6 @@ def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told
     source : what was read
     place : keys that say where the data are, from the folder of the job: file, or url and query
     told : keys of the source that say how it was read
-
-    Raises
-    ------
-    InputError
-        The columns that the shape needs are not recognised.
     """
     guess = {"table": guess_table, "codes": guess_codes, "trajectories": guess_events}[shape]
     guesses = guess(source.frame, source.name)

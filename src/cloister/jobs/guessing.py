@@ -74,13 +74,7 @@ class Column:
 
 
 def guess_table(frame: pl.DataFrame, file: str) -> list[Guess]:
-    """Guess the role of each column of a table with one row a patient.
-
-    Raises
-    ------
-    InputError
-        The column of ids has ids twice, or no column is a quasi-identifier.
-    """
+    """Guess the role of each column of a table with one row a patient."""
     texts = pl.DataFrame([as_text(column) for column in frame])
     found = look_for_identifiers(frame, texts)
     columns = [_column(texts[name], [one for one in found if one.column == name]) for name in texts.columns]
@@ -129,13 +123,7 @@ def _column(text: pl.Series, findings: Sequence[IdentifierSign]) -> Column:
 
 
 def _identifier(columns: Sequence[Column], n: int, file: str) -> Column | None:
-    """The column of ids: one of the usual names, with another value in each record.
-
-    Raises
-    ------
-    InputError
-        There is one by name, but ids stand twice in it.
-    """
+    """The column of ids: one of the usual names, with another value in each record."""
     named = [one for one in columns if one.plain in IDS]
     whole = next((one for one in (*named, *filter(_is_record_number, columns)) if one.is_key), None)
     if whole is None and named and len(named[0].values) > 1:

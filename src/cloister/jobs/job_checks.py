@@ -9,7 +9,7 @@ from cloister.settings import settings_of
 from cloister.sources import profiled
 
 from .job import FileSource
-from .sections import CLAIMS, OPTIONS, Part
+from .sections import CLAIMS, SHAPES, Part
 
 APART = (
     "separate guarantees do not compose: a class of k in one part and a cluster of k in another can meet in one "
@@ -89,7 +89,7 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
         yield from _of_claims(part, where, sources)
     if part.shape == "table":
         yield from _of_table(part, where, sources)
-    for one in settings_of(OPTIONS[part.shape]):
+    for one in settings_of(SHAPES[part.shape].options):
         if one.key is not None and one.word in part.told and not one.key.holds(part.told[one.word]):
             yield f"{where}.{one.word} must be {one.key.allowed}."
 

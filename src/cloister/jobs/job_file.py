@@ -12,7 +12,7 @@ from cloister.typed_toml import read_toml, typed
 
 from .job import OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Written
 from .job_checks import check_part, refuse_engines, refuse_link, refuse_sources, refuse_whole_histories
-from .sections import CLAIMS, OPTIONS, Part, part_of
+from .sections import CLAIMS, SHAPES, Part, part_of
 
 OF_FILES = ("encoding", "delimiter")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
@@ -21,13 +21,7 @@ LONGEST_NAME = 100
 
 
 def read_job(path: Path) -> Job:
-    """Return the job in the file ``path``.
-
-    Raises
-    ------
-    InputError
-        The file is no TOML, a key is unknown, missing or not what it may be, or parts do not fit together.
-    """
+    """Return the job in the file ``path``."""
     return parse_job(load_text(path).data.decode(), path.name)
 
 
@@ -38,7 +32,12 @@ def parse_job(text: str, file: str) -> Job:
     ----------
     file : its name, for messages
     """
-    written = typed(read_toml(text, file, "cloister init"), Written, file)
+    return job_of(read_toml(text, file, "cloister init"), file)
+
+
+def job_of(content: Mapping[str, Any], file: str) -> Job:
+    """Return the job that the content of a file, or the same as a dictionary, states."""
+    written = typed(content, Written, file)
     _check_head(written, file)
     sources = {name: _source(section, name, file) for name, section in written.sources.items()}
     parts: dict[str, Part] = {}
@@ -121,9 +120,9 @@ def _check_query(source: FileSource, section: Mapping[str, Any], name: str, file
 
 def _part(section: Mapping[str, Any], number: int, written: Written, file: str) -> Part:
     where, shape = f"protect[{number}]", section.get("shape")
-    if shape not in OPTIONS:
-        near = did_you_mean(shape, OPTIONS) if isinstance(shape, str) else ""
-        raise InputError(f"{file}: {where}.shape must be one of {', '.join(OPTIONS)}.{near}", file=file)
+    if shape not in SHAPES:
+        near = did_you_mean(shape, SHAPES) if isinstance(shape, str) else ""
+        raise InputError(f"{file}: {where}.shape must be one of {', '.join(SHAPES)}.{near}", file=file)
     part = part_of(shape, section, file, (where,))
     if shape == CLAIMS or "k" in part.told:
         return part

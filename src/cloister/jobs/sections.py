@@ -36,13 +36,23 @@ class _ClaimsHead:
 
 
 CLAIMS = "claims"
-OPTIONS: dict[str, type] = {
-    "table": TableOptions,
-    "codes": CodesOptions,
-    "trajectories": TrajectoriesOptions,
-    CLAIMS: ClaimsOptions,
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a shape can be told, a record of declared settings, and the keys that name what it is read from."""
+
+    options: type
+    sources: tuple[str, ...] = ("source",)
+
+
+SHAPES: dict[str, Declared] = {
+    "table": Declared(TableOptions),
+    "codes": Declared(CodesOptions),
+    "trajectories": Declared(TrajectoriesOptions),
+    CLAIMS: Declared(ClaimsOptions, ("patients", "claims")),
 }
-"""What each shape can be told."""
+"""Every shape by its name; `cloister.registry` has what each does."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +70,7 @@ class Part:
     @property
     def sources(self) -> dict[str, str]:
         """Names of the sources that it is read from, by key."""
-        keys = ("patients", "claims") if self.shape == CLAIMS else ("source",)
-        return {key: self.told[key] for key in keys}
+        return {key: self.told[key] for key in SHAPES[self.shape].sources}
 
     @property
     def usual_name(self) -> str:
@@ -73,7 +82,7 @@ class Part:
         """Return the settings that it states, by their fields."""
         return {
             one.name: one.from_toml(self.told[one.word])
-            for one in settings_of(OPTIONS[self.shape])
+            for one in settings_of(SHAPES[self.shape].options)
             if one.key is not None and one.word in self.told
         }
 
@@ -83,7 +92,7 @@ def section_of(shape: str) -> Any:
     """Return the record of a section ``[[protect]]`` of this shape, as its keys are declared."""
     head = _ClaimsHead if shape == CLAIMS else _Head
     made = [(one.name, one.type, field(default=one.default, metadata=one.metadata)) for one in fields(head)]
-    for one in settings_of(OPTIONS[shape]):
+    for one in settings_of(SHAPES[shape].options):
         if one.key is None:
             continue
         told = {"allowed": one.key.allowed}

@@ -91,7 +91,7 @@ def disassociate(
     True
     """
     told, seed = locals(), check_seed(seed)
-    _check_words(("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe)))
+    check_words(("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe)))
 
     def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
         own = None if policy is None else policy.on(given.codes)
@@ -108,7 +108,7 @@ def disassociate(
 
         given = codes if is_spark_frame(codes) else check_codes(codes)
         return protect_codes_on_spark(CodesOnSpark(given), ask, engine, seed=seed)
-    _check_words(("engine", engine, MEMORY))
+    check_words(("engine", engine, MEMORY))
     given_codes = GivenCodes(check_codes(codes))
     return protect_codes(given_codes, ask(given_codes), seed=seed)
 
@@ -174,7 +174,7 @@ def generalize_codes(
     """
     told, seed = locals(), check_seed(seed)
     check_codes(codes)
-    _check_words(
+    check_words(
         ("method", method, tuple(GeneralizationMethod)),
         ("uncovered", uncovered, tuple(Uncovered)),
         ("loss", loss, tuple(TermLoss)),
@@ -193,7 +193,7 @@ def _privacy_on(codes: CodeSets, privacy: PrivacyPolicy | None) -> PrivacyPolicy
     return PrivacyPolicy.all_combinations(codes, 2 if privacy is None or privacy.m is None else privacy.m)
 
 
-def _check_words(*settings: tuple[str, str, Sequence[str]]) -> None:
+def check_words(*settings: tuple[str, str, Sequence[str]]) -> None:
     """Refuse words that no setting has."""
     for name, word, known in settings:
         if word not in known:

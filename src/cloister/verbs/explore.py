@@ -1,29 +1,37 @@
 """Exploring from Python: many settings of one verb, and releases side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from contextlib import chdir
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cloister.claims.data import Claims
-from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.frontier import rule_named
-from cloister.exploration.grid import settings_in
 from cloister.exploration.outcome import Exploration, outcome_of, summed_up
+from cloister.flow.claims_shape import changed_plan
+from cloister.flow.exploring import Asked, explored
+from cloister.flow.grids import settings_in
+from cloister.flow.parts import of_part, options_of, without_keys
 from cloister.release import Release
+from cloister.settings import Told
+
+from .run_job import job_run
 
 THE_PLAN = "the plan"
 
 
 def explore(
-    protect: Callable[..., Release],
-    data: Any,
+    protect: Callable[..., Release] | str | Path | Told,
+    data: Any = None,
     *,
     grid: Mapping[str, Sequence[Any]],
+    part: str | None = None,
+    out: str | Path | None = None,
     recommend: str = "knee",
     risk_limit: float | None = None,
     **settings: Any,
@@ -33,9 +41,12 @@ def explore(
     Parameters
     ----------
     protect : a verb, as `anonymize`, `disassociate`, `generalize_codes`, `anonymize_trajectories` or
-        `deidentify_claims`
-    data : what the verb takes
-    grid : values of each of its parameters that changes; of claims keys of the plan as well, as ``"risk.threshold"``
+        `deidentify_claims`; or a job, as of `run_job`
+    data : what the verb takes; not of a job, which says what is read
+    grid : values of each of the verb's parameters that changes; of claims keys of the plan as well, as
+        ``"risk.threshold"``; of a job values of the keys of its part, as ``{"k": [2, 5], "weight.age": [1, 2]}``
+    part : of a job of several parts: which one
+    out : of a job: folder for what is found, which ``cloister explore`` would write; the same call goes on there
     recommend : ``"knee"``: of the settings that no other beats, the one furthest below the line between the ends;
         ``"best-utility"``: the least loss under ``risk_limit``
     risk_limit : settings of a higher risk are not recommended, above 0 and at most 1
@@ -67,6 +78,12 @@ def explore(
     >>> [(one.figures.risk, round(one.figures.loss, 2)) for one in found.outcomes]
     [(0.5, 0.05), (0.16666666666666666, 1.0)]
     """
+    if not callable(protect):
+        if data is not None or settings:
+            raise InputError("A job says itself what is read and how it is protected. Leave out data and settings.")
+        return _of_job(protect, part, Asked(grid, None if out is None else Path(out), recommend, risk_limit))
+    if part is not None or out is not None:
+        raise InputError("part and out are for jobs. Leave them out.")
     rule = rule_named(recommend, risk_limit)
     outcomes = []
     for setting in settings_in({key: list(values) for key, values in grid.items()}):
@@ -76,11 +93,24 @@ def explore(
     return summed_up(outcomes, rule, risk_limit)
 
 
+def _of_job(job: str | Path | Told, part: str | None, asked: Asked) -> Exploration:
+    """Explore a part of a job, whose own values of the keys in the grid give way to those."""
+    run = job_run(job)
+    name = next(iter(run.job.parts)) if part is None and len(run.job.parts) == 1 else part
+    if name is None or name not in run.job.parts:
+        raise InputError(f"Name the part of the job that is explored: {', '.join(run.job.parts)}.")
+    asked = replace(asked, out=None if asked.out is None else asked.out.absolute())
+    told = run.job.parts[name]
+    run = replace(run, job=replace(run.job, parts={**run.job.parts, name: without_keys(told, asked.grid)}))
+    with chdir(run.path.parent), of_part(run.job, name):
+        return explored(told.shape, options_of(run, name), asked).exploration
+
+
 def _measured(attempt: Callable[[], Release]) -> Figures:
     return exact_figures_of(attempt())
 
 
-def _with_plan(data: Any, setting: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _with_plan(data: Any, setting: Told) -> tuple[Any, dict[str, Any]]:
     """Claims with the keys of the plan in them, and what is left for the verb."""
     of_plan = {key: value for key, value in setting.items() if "." in key}
     of_verb = {key: value for key, value in setting.items() if "." not in key}
@@ -88,24 +118,7 @@ def _with_plan(data: Any, setting: Mapping[str, Any]) -> tuple[Any, dict[str, An
         return data, of_verb
     if not isinstance(data, Claims):
         raise InputError(f"{next(iter(of_plan))} is a key of a plan, which claims alone have.")
-    return replace(data, plan=_changed(data.plan, of_plan)), of_verb
-
-
-def _changed(plan: ClaimsPlan, keys: Mapping[str, Any]) -> ClaimsPlan:
-    content = _without_none(asdict(plan))
-    for key, value in keys.items():
-        *sections, last = key.split(".")
-        inside = content
-        for section in sections:
-            inside = inside.setdefault(section, {})
-        inside[last] = value
-    return plan_of(content, THE_PLAN, Path())
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(part) for key, part in value.items() if part is not None}
-    return [_without_none(part) for part in value] if isinstance(value, list | tuple | frozenset) else value
+    return replace(data, plan=changed_plan(data.plan, of_plan, THE_PLAN, Path())), of_verb
 
 
 def compare(*releases: Release | str | Path) -> Comparison:
@@ -114,11 +127,6 @@ def compare(*releases: Release | str | Path) -> Comparison:
     Parameters
     ----------
     releases : folders of releases, or of jobs, of which each part is taken; or releases, called 1, 2 and so on
-
-    Raises
-    ------
-    InputError
-        There are fewer than two, or one is no release.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def anonymize(
     escape_formulas: bool = False,
     seed: int = 0,
     threads: int | None = None,
-    report: Report | None = None,
+    progress: Report | None = None,
 ) -> TableRelease:
     """Return the least lossy safe release of a table, verified; its ``data`` is the kind of dataframe that came in.
 
@@ -93,7 +93,7 @@ def anonymize(
     escape_formulas : put ``'`` before cells of text that a spreadsheet would run
     seed : written to the manifest; nothing that protects a table is random
     threads : all cores unless given; never changes the answer
-    report : called now and then with the progress of the search
+    progress : called now and then with the progress of the search
 
     Returns
     -------
@@ -128,7 +128,7 @@ def anonymize(
     >>> release.verify().holds
     True
     """
-    told = {name: value for name, value in locals().items() if name not in ("frame", "report")}
+    told = {name: value for name, value in locals().items() if name not in ("frame", "progress")}
     check_kinds(told)
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
@@ -145,13 +145,13 @@ def anonymize(
         raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
     watch = Stopwatch()
     if is_spark_frame(frame):
-        return _on_spark(frame, request, codes, seed=int(seed), report=report, watch=watch)
+        return _on_spark(frame, request, codes, seed=int(seed), progress=progress, watch=watch)
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
     of_codes = {"m": m, "policy": policy, "max_cluster_size": max_cluster_size}
     protect = protect_table if codes is None else _with_codes(codes, of_codes)
-    release = protect(source, request, seed=int(seed), report=report, watch=watch)
+    release = protect(source, request, seed=int(seed), progress=progress, watch=watch)
     return replace(release, data=native.back(release.frame))
 
 

@@ -1,25 +1,19 @@
 """Protecting trajectories from Python."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-
-from cloister.codesets.data import CodeSets
-from cloister.codesets.policy import GWAS, UtilityPolicy, gwas_diseases, parse_policy
+from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.policy_words import as_told
-from cloister.engines.choice import is_spark
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
+from cloister.flow.trajectories_shape import clustering_on, code_set, constraints_of, diversity_of
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
 from cloister.settings import asked
 from cloister.trajectories.data import (
-    Constraint,
     Cost,
-    Diversity,
     Method,
     Number,
     Trajectories,
@@ -27,11 +21,11 @@ from cloister.trajectories.data import (
     weights_of,
 )
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
-from cloister.trajectories.protect import ClusterBlocks, load_kernels
+from cloister.trajectories.protect import load_kernels
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, SideTable, check_trajectories, joined
 
-USUAL_DIVERSITY = 2
+from .codes import check_words
 
 
 def anonymize_trajectories(
@@ -113,8 +107,8 @@ def anonymize_trajectories(
     """
     told = locals()
     check_trajectories(trajectories)
-    _check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
-    _check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
+    check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
+    check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
     request = asked(
         TrajectoriesRequest,
         told,
@@ -128,83 +122,10 @@ def anonymize_trajectories(
     given = GivenTrajectories(trajectories)
     if side is not None:
         given = _with_side(given, side)
-    spec = None if policy is None else as_told(policy, _code_set(trajectories)).spec
+    spec = None if policy is None else as_told(policy, code_set(trajectories)).spec
     settings = ReleaseSettings(Unknown(on_unknown_code), workload, spec)
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)
-
-
-@contextmanager
-def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
-    """Yield what clusters blocks on an engine: the workers of Spark; None for threads of this process."""
-    if not is_spark(engine):
-        _check_words(("engine", engine, ("auto", "memory")))
-        yield None
-        return
-    from cloister.engines.spark.session import spark_session
-    from cloister.engines.spark.trajectories import cluster_on
-
-    with spark_session(engine) as session:
-        yield cluster_on(session)
-
-
-def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:
-    """Return what is asked of a sensitive side column or of sensitive codes; None where nothing is.
-
-    Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
-
-    Parameters
-    ----------
-    share : l of the diversity; `USUAL_DIVERSITY` if None
-
-    Raises
-    ------
-    InputError
-        A diversity is asked of nothing, or codes are no texts, or there are none.
-    """
-    if column is None and codes is None:
-        if share is not None:
-            raise InputError("A diversity is about something sensitive. Name a side column or codes.")
-        return None
-    if isinstance(codes, str) or (codes is not None and not all(isinstance(code, str) for code in codes)):
-        raise InputError("Sensitive codes are a list of texts, as in ['042', 'V08']. Give them so.")
-    words = frozenset(code.strip() for code in codes or ())
-    if codes is not None and (not words or "" in words):
-        raise InputError("Sensitive codes were asked for, but none or an empty one is named. Name them, or leave it.")
-    return Diversity(USUAL_DIVERSITY if share is None else share, words, column)
-
-
-def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
-    """Return the utility policy that words or a JSON file name.
-
-    Raises
-    ------
-    InputError
-        There is no such policy.
-    """
-    return as_told(parse_policy(text, _code_set(trajectories)), _code_set(trajectories))
-
-
-def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:
-    """Return the sets of a policy, all of them, so that how many there are tells nothing of the data.
-
-    Raises
-    ------
-    InputError
-        The sets are frequent ones, which are those of code sets.
-    """
-    if policy.support is not None:
-        raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
-    sets = dict(zip(policy.names, policy.constraints, strict=True))
-    if policy.spec == GWAS:
-        sets = {disease: sets.get(disease, frozenset()) for disease in gwas_diseases()}
-    return tuple(Constraint(name, codes) for name, codes in sets.items())
-
-
-def _code_set(trajectories: Trajectories) -> CodeSets:
-    """All codes as one set, of which policies are made."""
-    items = np.arange(len(trajectories.vocabulary), dtype=np.int32)
-    return CodeSets(trajectories.vocabulary, np.array([0, items.size], dtype=np.int64), items)
 
 
 def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
@@ -213,10 +134,3 @@ def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
         raise InputError("Side columns are joined by id, but the trajectories have none.")
     table: SideTable = joined(from_native(side).frame, as_text(ids), "side", None, "the trajectories")
     return replace(given, side=table)
-
-
-def _check_words(*settings: tuple[str, str, tuple[str, ...]]) -> None:
-    """Refuse words that no setting has."""
-    for name, word, known in settings:
-        if word not in known:
-            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")

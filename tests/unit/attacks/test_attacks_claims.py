@@ -6,11 +6,12 @@ from tests.claims_files import write_files
 from tests.oracles.attacks import patients_with
 
 from cloister.attacks.claims import ABSENT, STEPS, Histories
+from cloister.attacks.opening import Known, open_release
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.errors import InputError
 from cloister.flow.claims import protect_claims
-from cloister.verbs.attack import Known, attack, open_release
+from cloister.verbs.attack import attack
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from tests.oracles.attacks import candidates, records_with, rows_like, sequences
 
 import cloister as cl
 from cloister.attacks.adversary import UNKNOWN, order_of
-from cloister.verbs.attack import Known, open_release
+from cloister.attacks.opening import Known, open_release
 
 K, N = 3, 60
 DRAW = random.Random(7)

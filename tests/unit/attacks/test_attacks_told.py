@@ -6,8 +6,8 @@ import pytest
 import cloister as cl
 from cloister.attacks.adversary import Matches
 from cloister.attacks.figures import Attack, Inference, Level, found_among, level_of
+from cloister.attacks.opening import Known, Part, attack_parts
 from cloister.errors import InputError
-from cloister.verbs.attack import Known, Part, attack_parts
 
 K = 4
 AGES = [20 + number % 40 for number in range(80)]

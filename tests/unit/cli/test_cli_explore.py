@@ -7,7 +7,7 @@ import pytest
 from tests.claims_files import write_files
 from tests.jobs_files import write_hospital
 
-from cloister.cli import explore_job
+from cloister.flow import exploring
 
 TABLE = (
     *("explore", "table", "patients.csv", "--id", "mrn", "--drop", "name", "--drop", "ward", "--sensitive"),
@@ -65,7 +65,7 @@ def test_every_setting_is_protected_as_protect_does(cloister, place):
 def test_an_exploration_goes_on_where_it_was_stopped(cloister, place, monkeypatch):
     """Stopped after two settings, with a line cut short, it finds the same as in one go, and tries nothing twice."""
     assert cloister(*TABLE, *GRID, "--out", "whole", "-q").code == 0
-    tried, real = [], explore_job._tried
+    tried, real = [], exploring._tried
 
     def stopping(ground, setting, asked, number):
         tried.append(number)
@@ -73,7 +73,7 @@ def test_an_exploration_goes_on_where_it_was_stopped(cloister, place, monkeypatc
             raise KeyboardInterrupt
         return real(ground, setting, asked, number)
 
-    monkeypatch.setattr(explore_job, "_tried", stopping)
+    monkeypatch.setattr(exploring, "_tried", stopping)
     stopped = cloister(*TABLE, *GRID, "--out", "parts")
     record = place / "parts" / "settings.jsonl"
     lines = record.read_text().splitlines()

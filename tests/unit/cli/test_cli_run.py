@@ -10,8 +10,8 @@ import pytest
 from tests.claims_files import write_files
 from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
 
-from cloister.cli import run_job
 from cloister.cli.main import run
+from cloister.flow import jobs
 from cloister.release import Release
 from cloister.release_folder import json_bytes
 from cloister.testing import hospital as hospital_of_testing
@@ -248,7 +248,7 @@ def test_interrupted_anywhere_nothing_is_left(cloister, place, monkeypatch, late
         raise KeyboardInterrupt
 
     if late:
-        monkeypatch.setattr(run_job, "verify_folder", stop_late)
+        monkeypatch.setattr(jobs, "verify_folder", stop_late)
     else:
         monkeypatch.setattr(Release, "write_into", stop)
 

@@ -8,7 +8,7 @@ from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
 from cloister.errors import InputError
 from cloister.jobs.job import FileSource, Written
 from cloister.jobs.job_file import parse_job
-from cloister.jobs.sections import OPTIONS, section_of
+from cloister.jobs.sections import SHAPES, section_of
 from cloister.settings import settings_of
 
 OF_THE_RUN = {"data", "out", "overwrite", "internal", "as_json", "quiet", "verbose"}
@@ -23,12 +23,12 @@ URL = '[sources.more]\nurl = "postgresql://h/d"\n'
 PLAN = '{patients = {roles = {mrn = "id"}, qi = {}}, claims = {roles = {id = "id"}, qi = {}}, ids = {patients = "%s"}}'
 
 
-@pytest.mark.parametrize("shape", OPTIONS)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_whatever_protect_can_be_told_a_job_can_be_told(shape):
     """Each setting of the command line is a key of the part, of its source, or of the job, under its own name."""
     keys = {field.name for kind in (section_of(shape), FileSource, Written) for field in fields(kind)}
 
-    assert {one.word for one in settings_of(OPTIONS[shape])} - OF_THE_RUN - keys == set()
+    assert {one.word for one in settings_of(SHAPES[shape].options)} - OF_THE_RUN - keys == set()
 
 
 def test_a_job_is_read():

@@ -10,9 +10,9 @@ from tests.oracles import joined_parts as oracle
 
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
+from cloister.flow.tables_with_codes import with_codes
 from cloister.io import Source
 from cloister.jobs import shared_columns, shared_columns_check
-from cloister.jobs.joined import with_codes
 from cloister.jobs.unlinkable import Shown, _why
 
 NAMES = ("u", "v", "w", "x", "y")

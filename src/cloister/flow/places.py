@@ -1,37 +1,37 @@
-"""Where a run of ``protect`` writes, and what it says of where the data came from: the same for all shapes."""
+"""Where a run writes, and what its custodian is told of where the data came from: the same for all shapes."""
 
 import hashlib
 import os
 from pathlib import Path
 
-from cloister.cli.output import note
 from cloister.errors import InputError
 from cloister.io import Query, is_taken, remove_dead_partials, sha256
 from cloister.release import check_apart
 from cloister.release_folder import read_manifest
 from cloister.results import Manifest
+from cloister.shape import SILENCE, Voice
 from cloister.sources import profiled
 
 
-def tidy_beside(place: Path) -> None:
+def tidy_beside(place: Path, voice: Voice) -> None:
     """Remove what killed runs left beside a place, and say so."""
     for name in remove_dead_partials(Path(os.path.abspath(place)).parent):
-        note(f"Note: removed {name}, which an interrupted run left.", quiet=False)
+        voice.note(f"Note: removed {name}, which an interrupted run left.", always=True)
 
 
 def check_places(
-    out: Path, *, overwrite: bool, internal: Path | None, crosswalk: Path | None, values: Path | None = None
+    voice: Voice,
+    out: Path,
+    *,
+    overwrite: bool,
+    internal: Path | None = None,
+    crosswalk: Path | None = None,
+    values: Path | None = None,
 ) -> None:
-    """Refuse at once what would fail at the end.
-
-    Raises
-    ------
-    InputError
-        A place exists, lies inside another, or has no folder around it.
-    """
+    """Refuse at once what would fail at the end: a place that exists, lies inside another, or has no folder around."""
     places = [place for place in (out, internal, crosswalk, values) if place is not None]
     for place in places:
-        tidy_beside(place)
+        tidy_beside(place, voice)
     taken = [place for place in places if is_taken(place)]
     if out in taken and not overwrite:
         raise InputError(f"{out.name or out} exists already. Give another name, or --overwrite to replace a release.")
@@ -57,15 +57,9 @@ def custody_of(data: Path | Query, internal: Path | None) -> dict[str, str]:
     return {"path": collection.at(Path.resolve), "sha256": whole}
 
 
-def release_at(folder: Path) -> Manifest:
-    """Return the manifest of a release folder; what killed runs left beside it is removed before.
-
-    Raises
-    ------
-    InputError
-        There is no such folder, or it is not a release.
-    """
-    tidy_beside(folder)
+def release_at(folder: Path, voice: Voice = SILENCE) -> Manifest:
+    """Return the manifest of a release folder; what killed runs left beside it is removed before."""
+    tidy_beside(folder, voice)
     if not os.path.isdir(folder):
         raise InputError(f"There is no folder {folder.name}.", file=folder.name)
     return read_manifest(folder)

@@ -1,12 +1,8 @@
-"""One run of ``protect codes`` by generalization: from options to a release folder and a summary."""
+"""Code sets by generalization: from settings to a request, and what is done with it."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from cloister.cli.codes_summary import asked_of_codes, notes_on
-from cloister.cli.output import note
-from cloister.cli.places import custody_of
-from cloister.cli.prepared import Original, Prepared, with_attack
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import (
@@ -21,41 +17,46 @@ from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse
 from cloister.codesets.generalization.protect import must_compile
 from cloister.codesets.options import CodesOptions
 from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, VisitsFile, check_codes, parse_workload
+from cloister.codesets.request import CodesRequest, GivenCodes, VisitsFile, parse_workload
 from cloister.errors import InputError
-from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import parse_hierarchy
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings import asked, stated
-from cloister.stopwatch import Stopwatch
+from cloister.shape import Original, Run
+
+from .codes_words import PreparedCodes
+from .generalized_codes import protect_by_generalization
+from .places import custody_of
 
 USUAL_M = 2
 
 
-def prepare_generalization(options: CodesOptions, given: GivenCodes, watch: Stopwatch) -> Prepared:
-    """Return what is about to be done with code sets that were read."""
-    with watch.stage("encode"):
-        request = _request(options, given)
-    original = Original(given, privacy=request.method.privacy)
+class PreparedTerms(PreparedCodes):
+    """Code sets that are about to be generalized."""
 
-    def protect() -> Release:
-        if must_compile():
-            note("Compiling the method for this machine, once (about 10 s).", quiet=options.quiet or options.as_json)
-        release = protect_by_generalization(
-            given, request, seed=options.seed, watch=watch, custody=custody_of(options.data, options.internal)
+    def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
+        with run.watch.stage("encode"):
+            self.request = _request(options, given)
+        super().__init__(options, run, given, self.request.policy)
+        self.original = Original(given, privacy=self.request.method.privacy)
+
+    def protect(self) -> Release:
+        """Generalize them."""
+        self.run.compiling(must_compile(), "the method", 10)
+        custody = custody_of(self.options.data, self.options.internal)
+        return protect_by_generalization(
+            self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=custody
         )
-        return with_attack(release, options, original)
 
-    def notes(release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, release: Release, manifest: Manifest) -> list[str]:
+        """Return what was taken for granted, and which sets and codes do not occur."""
         return [
-            *notes_on(options, given, request.policy, manifest),
+            *super().notes(release, manifest),
             *_vacuous(release.custody.figures["statuses"]),
-            *_unknown(request.method.privacy, given.codes),
+            *_unknown(self.request.method.privacy, self.given.codes),
             *_large(manifest["utility"]),
         ]
-
-    return Prepared(protect, lambda: check_codes(given.codes), notes, asked_of_codes(options, given), original)
 
 
 def _vacuous(statuses: Mapping[str, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""From the words of the command line to a request for a table."""
+"""From words to the hierarchies, weights and levels of the columns of a table."""
 
 import os
 import re
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cloister.cli.prepared import Rows
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.settings import Words
+from cloister.shape import Rows
 from cloister.sources import profiled
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.options import AVERAGES, TableOptions
@@ -46,13 +46,7 @@ def stem_of(data: Path | Query) -> str:
 
 
 def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
-    """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such.
-
-    Raises
-    ------
-    InputError
-        The folder is not there or holds no hierarchies.
-    """
+    """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such."""
     if not os.path.isdir(folder):
         raise InputError(f"The hierarchies were to be in the folder {folder.name}, but there is no such folder.")
     start = f"{stem_of(data)}_hierarchy_"
@@ -210,8 +204,8 @@ def averages(given: Mapping[str, str] | Words, columns: Sequence[str]) -> dict[s
     return by_column(given, "--microaggregate", lambda word: word if word in AVERAGES else None, takes, columns)
 
 
-def asked_of_table(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:
-    """Return what would be done, in words."""
+def rows_of(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:
+    """Return what is asked of a table, in words."""
     wanted = sorted(request.quasi_identifiers.items())
     return [
         ("records", records),

@@ -1,30 +1,29 @@
-"""``protect table`` where the rows stay where they are: an engine counts them, and what it counts is protected."""
+"""A table whose rows stay where they are: an engine counts them, and what it counts is protected."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from cloister.cli.output import note
-from cloister.cli.places import custody_of
-from cloister.cli.prepared import Original, Prepared
-from cloister.cli.progress import watched
-from cloister.cli.table_request import asked_of_table, list_values
 from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.relation import Database, Engine, names_of
 from cloister.engines.statements import fetch_tally
 from cloister.errors import InputError
-from cloister.flow.counted_tables import count_table, protect_counted_table, refuse_what_needs_rows
-from cloister.flow.database_tables import protect_table_in_database
-from cloister.flow.tables import must_compile
 from cloister.io.query import Query
 from cloister.release import Release
-from cloister.stopwatch import Stopwatch
+from cloister.results import Manifest
+from cloister.shape import Original, Prepared, Rows, Run
 from cloister.tabular.data import TableRequest
 from cloister.tabular.encode import encoded
 from cloister.tabular.options import TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.settings import available_cores
+
+from .counted_tables import count_table, protect_counted_table, refuse_what_needs_rows
+from .database_tables import protect_table_in_database
+from .places import custody_of
+from .table_words import list_values, rows_of
+from .tables import COMPILED, must_compile
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,7 @@ class Opened:
 
 @contextmanager
 def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
-    """Yield the engine chosen, over the table that the options name.
-
-    Raises
-    ------
-    InputError
-        It is not there, or cannot read the table.
-    """
+    """Yield the engine chosen, over the table that the options name."""
     missing, data = options.missing, options.data
     threads = available_cores() if options.threads is None else options.threads
     if isinstance(data, Query):
@@ -91,48 +84,49 @@ def _database(query: Query, options: TableOptions) -> Iterator[Opened]:
         yield Opened(server, database=server, notes=server.call.notes)
 
 
-def prepare_on_engine(
-    options: TableOptions, request: TableRequest, notes: list[str], table: Opened, watch: Stopwatch
-) -> Prepared:
-    """Return what is about to be done with a table that stays where it is.
+class PreparedOnEngine(Prepared):
+    """A table that stays where it is, and is counted there."""
 
-    Parameters
-    ----------
-    request, notes : what is asked of it, and what to say of that
-    """
-    quiet = options.quiet or options.as_json
-    refuse_what_needs_rows(request, table.engine.name)
-    custody = custody_of(options.data, options.internal)
+    def __init__(
+        self, options: TableOptions, run: Run, table: Opened, request: TableRequest, told: Sequence[str]
+    ) -> None:
+        refuse_what_needs_rows(request, table.engine.name)
+        self.options, self.run, self.table, self.request, self.told = options, run, table, request, told
+        self.original = Original(None)
+        self.recorded = (*request.sensitive, *request.keep)
 
-    def protect() -> Release:
-        if must_compile(request.search_name):
-            note("Compiling the search for this machine, once (about 30 s).", quiet=quiet)
+    def protect(self) -> Release:
+        """Take its tally through the stages; in a database the protected table is made there."""
+        run, options, table = self.run, self.options, self.table
+        run.compiling(must_compile(self.request.search_name), *COMPILED)
+        custody = custody_of(options.data, options.internal)
         try:
-            with watched(quiet=quiet) as report:
-                told: dict[str, Any] = {"seed": options.seed, "report": report, "watch": watch, "custody": custody}
+            with run.voice.searching() as progress:
+                told: dict[str, Any] = {
+                    "seed": options.seed, "progress": progress, "watch": run.watch, "custody": custody
+                }  # fmt: skip
                 if table.database is not None:
-                    return protect_table_in_database(
-                        table.database, options.table or name_of_table(options.out.name), request, **told
-                    )
+                    name = options.table or name_of_table(options.out.name)
+                    return protect_table_in_database(table.database, name, self.request, **told)
                 return protect_counted_table(
-                    table.engine, request, format=table.format, delimiter=table.delimiter, **told
+                    table.engine, self.request, format=table.format, delimiter=table.delimiter, **told
                 )
         except InputError:
             known = names_of(table.engine.columns)
-            list_values(options, request, known, lambda column: fetch_tally(table.engine, [column])[column])
+            list_values(options, self.request, known, lambda column: fetch_tally(table.engine, [column])[column])
             raise
 
-    def check() -> None:
-        counted = count_table(table.engine, request, released=table.database is None)
-        problem = encoded(counted.tally, counted.roles, request).problem
-        if request.levels is not None:
-            check_levels(problem, request.levels)
+    def check(self) -> None:
+        """Raise what protecting would raise before its search."""
+        counted = count_table(self.table.engine, self.request, released=self.table.database is None)
+        problem = encoded(counted.tally, counted.roles, self.request).problem
+        if self.request.levels is not None:
+            check_levels(problem, self.request.levels)
 
-    return Prepared(
-        protect,
-        check,
-        lambda *_: [*table.notes, *notes],
-        asked_of_table(request, f"counted by {table.engine.name}")[:-1],
-        Original(None),
-        (*request.sensitive, *request.keep),
-    )
+    def notes(self, _release: Release, _manifest: Manifest) -> list[str]:
+        """Return what was taken for granted."""
+        return [*self.told]
+
+    def request_in_words(self) -> Rows:
+        """Return what would be done."""
+        return rows_of(self.request, f"counted by {self.table.engine.name}")[:-1]

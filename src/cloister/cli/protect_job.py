@@ -1,0 +1,52 @@
+"""One run of ``protect``: a release is written by the library, and said what was done."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cloister.cli.output import StoppedLate, Terminated, after_writing, console, note, print_json
+from cloister.cli.progress import Screen
+from cloister.cli.summaries import print_summary
+from cloister.flow.course import write_release
+from cloister.shape import Run
+from cloister.stopwatch import STARTED, Stopwatch
+
+
+def run_protect(shape: str, options: Any) -> None:
+    """Read, protect, write, and say what was done."""
+    run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
+    with late_stops_told(options.out):
+        written = write_release(shape, options, run)
+    with after_writing(options.out.name):
+        if options.as_json:
+            print_json(written.manifest | {"out": str(options.out), "notes": list(written.notes)})
+            return
+        for line in written.notes:
+            note(f"Note: {line}.", quiet=options.quiet)
+        if not options.quiet:
+            print_summary(console(), written.manifest, options.out)
+            if written.attack_seconds is not None:
+                console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
+
+
+@contextmanager
+def late_stops_told(out: Path) -> Iterator[None]:
+    """Say of a stop that came after the folder was in its place that it was written."""
+    before = _identity(out)
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        if _identity(out) in (None, before):
+            raise
+        raise StoppedLate(out.name, stop) from None
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of its name."""
+    if not os.path.lexists(folder):
+        return None
+    found = folder.lstat()
+    return found.st_dev, found.st_ino

@@ -1,0 +1,84 @@
+"""A part of a job -> the settings that protect it, and what is about to be done by them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from cloister.errors import CloisterError, InputError, NoSafeRelease
+from cloister.jobs.job import FileSource, Job
+from cloister.jobs.sections import SHAPES, Part
+from cloister.registry import shape_of
+from cloister.settings import settings_of
+from cloister.shape import Prepared, Run
+from cloister.stopwatch import Stopwatch
+
+OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """How a job is run; paths in full."""
+
+    job: Job
+    path: Path
+    out: Path
+    internal: Path | None = None
+    run: Run = field(default_factory=Run)
+
+
+def options_of(asked: JobRun, name: str) -> Any:
+    """Return the settings that protect a part: those of the job, of its source and its own."""
+    job, part = asked.job, asked.job.parts[name]
+    told = {
+        "out": asked.out / name,
+        "internal": None if asked.internal is None else asked.internal / name,
+        "seed": job.seed,
+        "threads": job.threads,
+        "engine": job.engine,
+        "attack": job.attack,
+    }
+    return shape_of(part.shape).of_part(told | part.options(), part, job, asked.path)
+
+
+def without_keys(part: Part, keys: Iterable[str]) -> Part:
+    """Return a part without what it says of keys, ``weight.age`` being one of ``weight``; `k` is then for nobody."""
+    told = dict(part.told)
+    for key in keys:
+        head, _, column = key.partition(".")
+        if column and isinstance(told.get(head), Mapping):
+            told[head] = {name: value for name, value in told[head].items() if name != column}
+        elif not column:
+            told.pop(head, None)
+    return Part(part.shape, {"k": 0, **told} if "k" in part.told else told)
+
+
+def prepare_part(asked: JobRun, name: str) -> Prepared:
+    """Read the sources of a part, and return what is about to be done with them."""
+    shape, options, run = shape_of(asked.job.parts[name].shape), options_of(asked, name), asked.run
+    shape.check(options)
+    return shape.prepare(options, Run(Stopwatch(), run.voice, run.engines))
+
+
+def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
+    """Return where the crosswalk of a part goes, and where values of it are listed."""
+    options = part.options()
+    return options.get("crosswalk"), options.get("values_to")
+
+
+@contextmanager
+def of_part(job: Job, name: str) -> Iterator[None]:
+    """Say of a refusal which part of the job it is about, and call options by their keys."""
+    known = {one.name: one.name for one in fields(FileSource)}
+    options = SHAPES[job.parts[name].shape].options
+    known |= {one.option.lstrip("-"): one.word for one in settings_of(options) if one.key}
+    problem: CloisterError
+    try:
+        yield
+        return
+    except (InputError, NoSafeRelease) as error:
+        problem = error
+    words = OPTION.sub(lambda found: known.get(found[1], found[0]), problem.message)
+    raise problem.saying(words if words.startswith(job.file) else f"{job.file}, part {name}: {words}")

@@ -1,0 +1,169 @@
+"""What a shape does when it is run: one protocol, over which protecting, jobs, exploring and attacks are written once.
+
+A shape declares its settings and how it reads, checks and protects; `cloister.registry` says which shapes there are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from cloister.hierarchy import Hierarchy
+from cloister.jobs.job import Job
+from cloister.jobs.sections import Part
+from cloister.release import Release
+from cloister.results import Manifest
+from cloister.settings import RunOptions, Told
+from cloister.stopwatch import Stopwatch
+
+if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
+    from cloister.search.problem import Report
+
+Rows = list[tuple[str, str]]
+Options_contra = TypeVar("Options_contra", bound=RunOptions, contravariant=True)
+Read = TypeVar("Read")
+
+
+class Voice(Protocol):
+    """How a run tells somebody who waits for it what it does; a front end has one."""
+
+    def note(self, text: str, *, always: bool = False) -> None:
+        """Say something that is not the result; ``always`` where even a quiet run says it."""
+
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """Say what takes its time, while it does."""
+
+    def searching(self) -> AbstractContextManager["Report | None"]:
+        """Yield what a search reports to; None where nobody would see it."""
+
+
+class Silence:
+    """Says nothing."""
+
+    def note(self, text: str, *, always: bool = False) -> None:
+        """Say nothing."""
+
+    @contextmanager
+    def working(self, _what: str) -> Iterator[None]:
+        """Say nothing."""
+        yield
+
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Say nothing."""
+        yield None
+
+
+SILENCE = Silence()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run has beside its settings.
+
+    Attributes
+    ----------
+    watch : holds the time spent so far
+    voice : tells somebody what is done
+    engines : engines that count tables where they are, kept open until everything was written
+    """
+
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    voice: Voice = SILENCE
+    engines: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def compiling(self, is_needed: bool, what: str, seconds: int) -> None:
+        """Say that something is compiled first, where it is."""
+        if is_needed:
+            self.voice.note(f"Compiling {what} for this machine, once (about {seconds} s).")
+
+
+@dataclass(frozen=True)
+class Original:
+    """What a release is made from, as an attack on it must know it.
+
+    Attributes
+    ----------
+    data : as read
+    hierarchies : by column
+    privacy : of generalized code sets, the privacy policy
+    missing : texts that stand for a missing value
+    """
+
+    data: Any = field(repr=False)
+    hierarchies: Mapping[str, Hierarchy] | None = field(default=None, repr=False)
+    privacy: Any = field(default=None, repr=False)
+    missing: tuple[str, ...] = field(default=(), repr=False)
+
+
+class Prepared(ABC):
+    """Data that were read and settings that were looked up: what a run is about to do.
+
+    Attributes
+    ----------
+    run : with the watch of this run
+    original : what is protected
+    recorded : columns that are released as recorded, one row a patient
+    """
+
+    run: Run
+    original: Original
+    recorded: tuple[str, ...] = ()
+
+    @abstractmethod
+    def protect(self) -> Release:
+        """Take the data through the stages; called once."""
+
+    @abstractmethod
+    def check(self) -> object:
+        """Raise what protecting would raise, as far as that can be found out without."""
+
+    @abstractmethod
+    def notes(self, release: Release, manifest: Manifest) -> list[str]:
+        """Return what a user should know of the release, without the stop at the end."""
+
+    @abstractmethod
+    def request_in_words(self) -> Rows:
+        """Return what would be done, by subject; no value of the data."""
+
+
+class Shape(Protocol[Options_contra, Read]):
+    """A shape of data as it is read, checked and protected.
+
+    Attributes
+    ----------
+    reading : settings by which data are read, beside their place
+    """
+
+    reading: tuple[str, ...]
+
+    def check(self, options: Options_contra) -> None:
+        """Refuse settings that there are not, or that do not fit each other, before anything is read."""
+
+    def read(self, options: Options_contra) -> Read:
+        """Read the data as the settings ask."""
+
+    def prepare(self, options: Options_contra, run: Run, read: Read | None = None) -> Prepared:
+        """Return what is about to be done with the data that were read before, else those that the settings name."""
+
+    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> Any:
+        """Return the settings of a part of a job: what is told of all parts and of this one, and what its sources say.
+
+        Parameters
+        ----------
+        path : of the job file
+        """
+
+    def typed(self, options: Options_contra, key: str, word: Any) -> Any:
+        """Return the value that a word of a grid stands for under a key."""
+
+    def changed(self, options: Any, setting: Told) -> Any:
+        """Return the settings with the values of a grid in their place."""
+
+    def check_grid(self, options: Options_contra, grid: Told) -> None:
+        """Refuse settings that the grid changes as well."""
+
+
+AnyShape = Shape[Any, Any]
