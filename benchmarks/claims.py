@@ -88,7 +88,8 @@ def pipeline(patients: Path, claims: Path, folder: Path) -> Row:
     costs = {
         "init": ran("init", "claims", patients, claims, "--out", plan, "-q"),
         "protect": ran(
-            *("protect", "claims", *given, "--out", out, "-q"), *("--crosswalk", secret, "--internal", folder / "own")
+            *("protect", "claims", *given, "--out", out, "-q"),
+            *("--crosswalk", secret, "--custodian-dir", folder / "own"),
         ),
     }
     row: Row = {"manifest": None}

@@ -104,14 +104,14 @@ def share(number: float | Sequence[float]) -> str:
 
 def suppression(rows: Sequence[Found]) -> str:
     """Flagged shares before and after, and what was suppressed."""
-    heads = ["data", "flagged before", "flagged after", "rounds", "max_suppression", "patients", "cells"]
+    heads = ["data", "flagged before", "flagged after", "rounds", "max_flag_rate", "patients", "cells"]
     lines = []
     for row in rows:
         own, manifest = row["own"], row["manifest"]
         counts = next(line["counts"] for line in own["steps"] if line["step"] == "11 suppression")
         flags = [share(own["before_suppression"]["flag_rate"]), share(manifest["risk"]["flag_rate"])]
         told = [f"{counts[name]:,}" for name in ("patients left out", "cells suppressed")]
-        lines.append([row["data"], *flags, own["rounds"], f"{manifest['choice']['max_suppression']:g}", *told])
+        lines.append([row["data"], *flags, own["rounds"], f"{manifest['choice']['max_flag_rate']:g}", *told])
     return table(heads, lines)
 
 

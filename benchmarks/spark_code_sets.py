@@ -142,7 +142,19 @@ def main() -> None:
         for old in (out, inside):
             shutil.rmtree(old, ignore_errors=True)
         cloister = [sys.executable, "-m", "cloister.cli.main"]
-        options = ["-k", "5", "-m", "2", "--engine", asked.engine, "--out", str(out), "--internal", str(inside), "-q"]
+        options = [
+            "-k",
+            "5",
+            "-m",
+            "2",
+            "--engine",
+            asked.engine,
+            "--out",
+            str(out),
+            "--custodian-dir",
+            str(inside),
+            "-q",
+        ]
         print("protect", measured([*cloister, "protect", "codes", str(data), *options], asked.limit), flush=True)
         print("verify ", measured([*cloister, "verify", str(out)], asked.limit), flush=True)
         manifest = json.loads((out / "release.json").read_text())

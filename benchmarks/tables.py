@@ -97,7 +97,7 @@ def request_for(work: Work, source: Source, folder: Path | None) -> TableRequest
         (KAnonymity(5),),
         suppression=Decimal("0.05"),
         loss=LOSSES[work.loss],
-        rest="drop",
+        default_role="drop",
     )
 
 

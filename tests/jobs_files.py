@@ -47,7 +47,7 @@ BOTH = """
 name = "both"
 shape = "table"
 source = "patients"
-rest = "drop"
+default_role = "drop"
 codes = "diagnoses"
 m = 2
 [protect.qi]

@@ -70,7 +70,7 @@ def original_trajectories(
     manifest: Manifest,
     original: Any,
     crosswalk: str | Path | None,
-    side: str | Path | None,
+    attributes: str | Path | None,
     hierarchies: Mapping[str, Hierarchy],
     words: ReadingWords,
 ) -> TrajectoriesOriginal | None:
@@ -82,7 +82,7 @@ def original_trajectories(
     given = read_trajectories(
         original,
         _event_columns(manifest),
-        side,
+        attributes,
         encoding=words.encoding,
         delimiter=words.delimiter,
         missing=tuple(words.missing),

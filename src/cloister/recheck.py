@@ -44,7 +44,7 @@ def verify_folder(
     encoding: str | None = None,
     delimiter: str | None = None,
     visit: str | None = None,
-    side: str | Path | None = None,
+    attributes: str | Path | None = None,
     plan: str | Path | None = None,
     database: str | None = None,
 ) -> Verdict:
@@ -69,7 +69,7 @@ def verify_folder(
     encoding, delimiter : of code sets and trajectories, of the original and of a file of visits, where what is
         detected is not right; a delimiter that cannot be detected is that of the release
     plan : of claims, the plan that the release was made by; needed with ``original``
-    side : of trajectories, the file of what rides along; needed with ``original`` where the release has such columns
+    attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
     database : of a table that was protected inside a database, the address of that, without a password
 
     Raises
@@ -84,7 +84,7 @@ def verify_folder(
         raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
     if is_job(manifest):
-        told = (k, m, crosswalk, privacy, policy, visit, side, plan, encoding, delimiter, original)
+        told = (k, m, crosswalk, privacy, policy, visit, attributes, plan, encoding, delimiter, original)
         if any(word is not None for word in told) or hierarchies or populations or quasi_identifiers or missing:
             raise InputError(
                 f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
@@ -103,7 +103,7 @@ def verify_folder(
     if manifest.get("shape") == "trajectories":
         asked = None if k is None else KAnonymity(k).k
         words = ReadingWords(missing, encoding, delimiter)
-        known = original_trajectories(manifest, original, crosswalk, side, hierarchies or {}, words)
+        known = original_trajectories(manifest, original, crosswalk, attributes, hierarchies or {}, words)
         return _whole(place, recheck_trajectories(place, manifest, asked, known))
     if manifest.get("shape") == "claims":
         asked = None if k is None else KAnonymity(k).k

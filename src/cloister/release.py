@@ -124,7 +124,7 @@ class Release(ABC):
         folder: str | Path,
         *,
         overwrite: bool = False,
-        internal: str | Path | None = None,
+        custodian_dir: str | Path | None = None,
         crosswalk: str | Path | None = None,
     ) -> Manifest:
         """Write the release folder and return its manifest; nothing appears unless everything does.
@@ -132,7 +132,7 @@ class Release(ABC):
         Parameters
         ----------
         folder : must not exist, or be an earlier release if ``overwrite``; mode 0700, its files 0600
-        internal : another folder, outside, for exact figures that only the custodian may see
+        custodian_dir : another folder, outside, for exact figures that only the custodian may see
         crosswalk : file, outside, for the secret map from released to original ids
 
         Raises
@@ -142,7 +142,7 @@ class Release(ABC):
         InternalError
             What was read back did not pass verification.
         """
-        target, inside, secret = Path(folder), _optional(internal), _optional(crosswalk)
+        target, inside, secret = Path(folder), _optional(custodian_dir), _optional(crosswalk)
         check_apart(target, inside, secret)
         if secret is not None and self.custody.crosswalk is None:
             raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
@@ -259,7 +259,7 @@ def _optional(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
+def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
     """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost.
 
     Raises
@@ -268,7 +268,7 @@ def check_apart(target: Path, internal: Path | None, crosswalk: Path | None, val
         One of them is.
     """
     whole = Path(os.path.realpath(target))
-    for name, path in (("--internal", internal), ("--crosswalk", crosswalk), ("--values-to", values)):
+    for name, path in (("--custodian-dir", custodian_dir), ("--crosswalk", crosswalk), ("--unmatched-values", values)):
         if path is None:
             continue
         place = Path(os.path.realpath(path))

@@ -33,10 +33,10 @@ DISASSOCIATION = "disassociation"
 WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
-SIDE = "side.csv"
+ATTRIBUTES = "attributes.csv"
 """What is known of patients besides their trajectories, one row a patient, under the released ids."""
 
-WITH_SIDE = "side"
+WITH_ATTRIBUTES = "attributes"
 """The part of the manifest of trajectories that have such a file."""
 
 TABLE = "table"
@@ -87,7 +87,7 @@ def _has_manifest(folder: Path) -> bool:
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
-    known = {CODEBOOK, CLUSTERS, SIDE, *DATA, *of_claims} & manifest["files"].keys()
+    known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & manifest["files"].keys()
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *known})
 
 
@@ -276,7 +276,7 @@ def _lists_what_it_must(manifest: Manifest) -> bool:
 def _besides(manifest: Manifest) -> list[str]:
     """Files that a release of this kind has besides its data file and the codebook."""
     has_clusters = _has_clusters_alone(manifest) or WITH_CODES in manifest
-    return [*([CLUSTERS] if has_clusters else []), *([SIDE] if WITH_SIDE in manifest else [])]
+    return [*([CLUSTERS] if has_clusters else []), *([ATTRIBUTES] if WITH_ATTRIBUTES in manifest else [])]
 
 
 def _has_clusters_alone(manifest: Manifest) -> bool:

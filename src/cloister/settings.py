@@ -221,7 +221,7 @@ class RunOptions:
         Path | None, Help("Write the secret map from released to original ids.", "FILE"), Key(FILE)
     ] = None
     overwrite: Annotated[bool, Help("Replace an earlier release.")] = False
-    internal: Annotated[
+    custodian_dir: Annotated[
         Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
     ] = None
     attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False

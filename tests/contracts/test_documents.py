@@ -232,7 +232,19 @@ def test_every_file_and_key_of_a_release_is_documented(newcomer):
     """The page on the release folder names each file of a release and each key of its manifest."""
     text = (REPOSITORY / "docs" / "release-folder.md").read_text(encoding="utf-8")
     qi = ["--qi", "age=interval:20@0-2", "--qi", "sex"]
-    options = ["--id", "mrn", "--sensitive", "diagnosis", "--rest", "drop", "-k", "5", "--out", "release", "--quiet"]
+    options = [
+        "--id",
+        "mrn",
+        "--sensitive",
+        "diagnosis",
+        "--default-role",
+        "drop",
+        "-k",
+        "5",
+        "--out",
+        "release",
+        "--quiet",
+    ]
     assert run(["protect", "table", "demo/patients.csv", *qi, *options]) == 0
     manifest = json.loads(Path("release/release.json").read_text(encoding="utf-8"))
 
@@ -273,8 +285,14 @@ def test_every_file_and_key_of_a_release_of_trajectories_is_documented(newcomer)
         (REPOSITORY / "docs" / page).read_text(encoding="utf-8") for page in ("trajectories.md", "release-folder.md")
     )
     (newcomer / "visits.csv").write_text("id,code,age\n" + "".join(f"{number},401.1,33\n" for number in range(9)))
-    (newcomer / "side.csv").write_text("id,sex\n" + "".join(f"{number},{'FM'[number % 2]}\n" for number in range(9)))
-    for more in ((), ("--side", "side.csv", "--policy", "level:1"), ("--sensitive-codes", "401.1", "-k", "9")):
+    (newcomer / "attributes.csv").write_text(
+        "id,sex\n" + "".join(f"{number},{'FM'[number % 2]}\n" for number in range(9))
+    )
+    for more in (
+        (),
+        ("--attributes", "attributes.csv", "--policy", "level:1"),
+        ("--sensitive-codes", "401.1", "-k", "9"),
+    ):
         options = ["-k", "3", *more, "--out", "timelines", "--overwrite", "--quiet"]
         assert run(["protect", "trajectories", "visits.csv", *options]) == 0
         manifest = json.loads(Path("timelines/release.json").read_text(encoding="utf-8"))

@@ -83,7 +83,7 @@ BASE = ("data.csv", "-k", "5", "--out", "release")
     "more",
     [
         *VARIANTS,
-        *(("--loss", "arx"), ("--ids", "drop"), ("--internal", "secret"), ("--crosswalk", "map.csv")),
+        *(("--loss", "arx"), ("--ids", "drop"), ("--custodian-dir", "secret"), ("--crosswalk", "map.csv")),
         *(
             ("--local-recoding",),
             ("--microaggregate", "age=mean"),
@@ -139,7 +139,7 @@ def test_a_release_of_a_hierarchy_file(look, place):
 SETTINGS = {
     "unknown column": (*ROLES, *QI, "--keep", "nothing"),
     "no role": QI,
-    "kept rest": (*QI, "--rest", "keep"),
+    "kept rest": (*QI, "--default-role", "keep"),
     "k unreachable": (*ROLES, *QI, "-k", "99"),
     "fixed levels": (*ROLES, *QI, "--levels", "age=0,ward=0", "--suppression", "0"),
     "suppression": (*ROLES, *QI, "--suppression", "5"),
@@ -148,8 +148,8 @@ SETTINGS = {
     "outside date": (*ROLES[:6], "--qi", "note=date:month"),
     "outside icd9": (*ROLES[:6], "--qi", "note=icd9"),
     "outside icd10": (*ROLES[:6], "--qi", "note=icd10"),
-    "outside listed": (*ROLES[:6], "--qi", "note=icd10", "--values-to", "outside.csv"),
-    "outside not listable": (*ROLES[:6], "--qi", "note=icd10", "--values-to", "nowhere/outside.csv"),
+    "outside listed": (*ROLES[:6], "--qi", "note=icd10", "--unmatched-values", "outside.csv"),
+    "outside not listable": (*ROLES[:6], "--qi", "note=icd10", "--unmatched-values", "nowhere/outside.csv"),
     "no quasi-identifier": ROLES,
     "two roles": (*ROLES, *QI, "--keep", "ward"),
     "no such builder": (*ROLES, "--qi", "ward=nothing"),
@@ -160,7 +160,7 @@ SETTINGS = {
     "crosswalk over the data": (*ROLES, *QI, "--crosswalk", "data.csv"),
     "other encoding": (*ROLES, *QI, "--encoding", "utf-16"),
     "other delimiter": (*ROLES, *QI, "--delimiter", ";"),
-    "id is the note": ("--id", "note", "--rest", "drop", *QI),
+    "id is the note": ("--id", "note", "--default-role", "drop", *QI),
     "weights": (*ROLES, *QI, "--weight", "note=2"),
 }
 
@@ -214,7 +214,7 @@ def test_refused_parquet(look, place, more):
             frame.select(columns).write_parquet(data)
         else:
             data.write_bytes(whole.getvalue()[:-20] + b"PAR1")
-        assert look("data.parquet", "-k", "5", "--qi", "ward", "--rest", "keep", "--out", "release", *more) == 2
+        assert look("data.parquet", "-k", "5", "--qi", "ward", "--default-role", "keep", "--out", "release", *more) == 2
 
 
 LADDERS = {
@@ -327,11 +327,22 @@ def test_errors_of_the_library_hold_nothing(place, monkeypatch):
 
     frame = pl.read_csv(place / "data.csv", infer_schema=False)
     wanted = [
-        {"quasi_identifiers": {"note": "interval:5"}, "rest": "drop"},
-        {"quasi_identifiers": {"ward": "suppress"}, "rest": "keep"},
-        {"quasi_identifiers": {"ward": "suppress"}, "id": "note", "rest": "drop"},
-        {"quasi_identifiers": {"ward": "suppress"}, "rest": "drop", "suppression_limit": 0, "levels": {"ward": 0}},
-        {"quasi_identifiers": {"ward": "suppress"}, "rest": "drop", "id": "mrn", "ids": "hmac", "id_key": b"short"},
+        {"quasi_identifiers": {"note": "interval:5"}, "default_role": "drop"},
+        {"quasi_identifiers": {"ward": "suppress"}, "default_role": "keep"},
+        {"quasi_identifiers": {"ward": "suppress"}, "id": "note", "default_role": "drop"},
+        {
+            "quasi_identifiers": {"ward": "suppress"},
+            "default_role": "drop",
+            "suppression_limit": 0,
+            "levels": {"ward": 0},
+        },
+        {
+            "quasi_identifiers": {"ward": "suppress"},
+            "default_role": "drop",
+            "id": "mrn",
+            "ids": "hmac",
+            "id_key": b"short",
+        },
     ]
     for options in wanted:
         with pytest.raises(cl.CloisterError) as caught:
@@ -349,7 +360,7 @@ def test_what_a_release_shows_of_itself(place):
 
     frame = pl.read_csv(place / "data.csv", infer_schema=False)
     release = cl.anonymize(
-        frame, quasi_identifiers={"ward": "suppress"}, rules=["k-anonymity=5"], id="mrn", rest="drop"
+        frame, quasi_identifiers={"ward": "suppress"}, rules=["k-anonymity=5"], id="mrn", default_role="drop"
     )
 
     assert MARKER not in repr(release)

@@ -132,7 +132,7 @@ def test_a_release_of_claims(tmp_path, monkeypatch, capsys, caplog):
     marked(tmp_path)
     original = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml", "--crosswalk", "map.csv")
 
-    assert look(tmp_path, capsys, caplog, *PROTECT, "--crosswalk", "map.csv", "--internal", "secrets", "-v") == 0
+    assert look(tmp_path, capsys, caplog, *PROTECT, "--crosswalk", "map.csv", "--custodian-dir", "secrets", "-v") == 0
     assert look(tmp_path, capsys, caplog, "verify", "release", *original, "--verbose") == 0
     assert MARKER in (tmp_path / "map.csv").read_text()
 

@@ -68,7 +68,13 @@ def look(place, capsys, caplog):
 
 @pytest.mark.parametrize(
     "more",
-    [*VARIANTS, ("--ids", "drop"), ("--internal", "secret"), ("--crosswalk", "map.csv"), ("--workload", "random:40")],
+    [
+        *VARIANTS,
+        ("--ids", "drop"),
+        ("--custodian-dir", "secret"),
+        ("--crosswalk", "map.csv"),
+        ("--workload", "random:40"),
+    ],
 )
 def test_a_release_holds_no_ids(look, place, more):
     """Ids and columns that are not released stand nowhere, whatever was asked for."""

@@ -37,7 +37,7 @@ def look(tmp_path, monkeypatch, capsys, caplog):
 def test_a_job_and_what_goes_wrong_with_it_tell_no_values(look):
     """Whatever is done or refused, on the screen and in files."""
     assert look("run", "job.toml", "--dry-run", "--verbose") == 0
-    assert look("run", "job.toml", "--internal", "secret") == 0
+    assert look("run", "job.toml", "--custodian-dir", "secret") == 0
     assert look("run", "job.toml", "--json") == 2
     assert look("verify", "release", "--json") == 0
     for old, new in (
@@ -46,7 +46,7 @@ def test_a_job_and_what_goes_wrong_with_it_tell_no_values(look):
         ('source = "diagnoses"\nm', 'source = "patients"\nm'),
         ('source = "visits"', 'source = "patients"\ncode = "ward"'),
         ('sensitive = ["diagnosis"]', f'sensitive = ["{MARKER[:7]}"]'),
-        (BOTH, BOTH.replace('rest = "drop"', 'rest = "keep"')),
+        (BOTH, BOTH.replace('default_role = "drop"', 'default_role = "keep"')),
     ):
         assert look("run", "job.toml", "--overwrite", "--verbose", job=JOB.replace(old, new)) == 2
     for shape, file in (("table", "patients"), ("codes", "diagnoses"), ("trajectories", "visits")):

@@ -58,13 +58,15 @@ def look(place, capsys, caplog):
 
 
 @pytest.mark.parametrize(
-    "more", [*VARIANTS, ("--crosswalk", "map.csv"), ("--method", "baseline"), ("--internal", "secrets")], ids=" ".join
+    "more",
+    [*VARIANTS, ("--crosswalk", "map.csv"), ("--method", "baseline"), ("--custodian-dir", "secrets")],
+    ids=" ".join,
 )
 def test_a_release_holds_no_ids_and_no_other_columns(look, more):
     """Ids and columns that are not released stand nowhere, whatever was asked for; nor does an age above the bound."""
-    assert look(*BASE, *IDS, "--side", "samples.csv", *more) == 0
+    assert look(*BASE, *IDS, "--attributes", "samples.csv", *more) == 0
     assert look("verify", "release") == 0
-    assert look("verify", "release", "--original", "visits.csv", "--side", "samples.csv") == 0
+    assert look("verify", "release", "--original", "visits.csv", "--attributes", "samples.csv") == 0
 
 
 SETTINGS = {
@@ -80,10 +82,10 @@ SETTINGS = {
     "keyed ids": ("--ids", "hmac:key"),
     "crosswalk over the data": ("--crosswalk", "visits.csv"),
     "id is the code": ("--id", "code"),
-    "sensitive": ("--side", "samples.csv", "--sensitive", "sex", "--diversity", "9"),
-    "no such sensitive": ("--side", "samples.csv", "--sensitive", "dna"),
-    "side is the data": ("--side", "visits.csv"),
-    "side is no file": ("--side", "nowhere.csv"),
+    "sensitive": ("--attributes", "samples.csv", "--sensitive", "sex", "--diversity", "9"),
+    "no such sensitive": ("--attributes", "samples.csv", "--sensitive", "dna"),
+    "side is the data": ("--attributes", "visits.csv"),
+    "side is no file": ("--attributes", "nowhere.csv"),
 }
 
 
@@ -117,7 +119,7 @@ def test_refused_lines(look, place, line, more):
     with (place / "visits.csv").open("a") as file:
         file.write(line)
 
-    assert look(*BASE, *IDS, "--side", "samples.csv", *more) == 2
+    assert look(*BASE, *IDS, "--attributes", "samples.csv", *more) == 2
 
 
 SIDES = {
@@ -134,7 +136,7 @@ def test_refused_side_lines(look, place, line):
     with (place / "samples.csv").open("a") as file:
         file.write(line)
 
-    assert look(*BASE, *IDS, "--side", "samples.csv") == 2
+    assert look(*BASE, *IDS, "--attributes", "samples.csv") == 2
 
 
 STAGES = [
@@ -182,17 +184,17 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
     monkeypatch.setattr(stage, broken)
 
-    assert look(*BASE, *IDS, "--side", "samples.csv", "--verbose") in (2, 3, 130)
+    assert look(*BASE, *IDS, "--attributes", "samples.csv", "--verbose") in (2, 3, 130)
     late = stage.endswith("works.console")
     assert {path.name for path in place.iterdir()} - {"visits.csv", "samples.csv"} == ({"release"} if late else set())
 
 
 def test_a_release_that_was_changed(look, place):
     """What somebody put into a release is not repeated by the one who checks it."""
-    assert look(*BASE, *IDS, "--side", "samples.csv") == 0
+    assert look(*BASE, *IDS, "--attributes", "samples.csv") == 0
     changes = [
         ("data.csv", "1,", f"{MARKER},"),
-        ("side.csv", "F", MARKER),
+        ("attributes.csv", "F", MARKER),
         ("codebook.csv", "any", MARKER),
         ("release.json", '"a-gs"', f'"{MARKER}"'),
         ("release.json", '"k": 4', f'"k": "{MARKER}"'),

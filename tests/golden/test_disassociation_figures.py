@@ -13,7 +13,7 @@ import pytest
 from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
 from cloister.codesets.disassociation.facts import count_ties
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
@@ -110,7 +110,7 @@ def test_ties_of_figure_4_are_removed():
     """Enforced, no code of the example gives another away, and every occurrence outside item chunks is kept."""
     codes = CodeSets.from_records([line.split() for line in FIGURE_1.strip().splitlines()])
     policy = Policy(tuple(frozenset(line.split()) for line in FIGURE_3B))
-    request = DisassociationRequest(3, 2, max_cluster_size=6, policy=policy, safe=Safe.ENFORCE)
+    request = DisassociationRequest(3, 2, max_cluster_size=6, policy=policy, inference_check=InferenceCheck.ENFORCE)
     protected = disassociate(codes, request)
 
     assert (count_ties(protected.released).pairs, protected.figures.in_item_chunks) == (0, 6)

@@ -8,13 +8,13 @@ from cloister.sources import read_table
 
 pytestmark = pytest.mark.realdata
 
-TABLE = ("--id", "patient_id", "--qi", "sex", "--qi", "birth_year=interval:10,50", "--rest", "drop")
+TABLE = ("--id", "patient_id", "--qi", "sex", "--qi", "birth_year=interval:10,50", "--default-role", "drop")
 SHAPES = {
     "table": (*TABLE, "--suppression", "0.4"),
     "codes": ("-m", "2"),
     "trajectories": ("--code-hierarchy", "suppress", "--method", "baseline"),
 }
-FEW_DRAWS = {"threshold = 0.05": "threshold = {}", "max_suppression = 0.05": "max_suppression = 0.5"}
+FEW_DRAWS = {"threshold = 0.05": "threshold = {}", "max_flag_rate = 0.05": "max_flag_rate = 0.5"}
 FEW_DRAWS |= {"repeats = 1000": "repeats = 5", "draws = 10000": "draws = 1000", "[99, 97.5, 95, 90]": "[90]"}
 FEW_DRAWS |= {"most_treated = 0.5": "most_treated = 1.0", "most_removed = 0.1": "most_removed = 0.9"}
 FEW_DRAWS |= {'tolerant = "bounded"': 'tolerant = "waived"'}

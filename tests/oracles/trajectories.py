@@ -167,13 +167,15 @@ def accumulated(setting, found):
         for number, member in enumerate(members[1:], start=1):
             weight, ys = number if setting.exact else 1, as_nodes(member)
             pairs = matched(setting, sequence, ys, weight)
-            for side, hierarchy in enumerate((setting.codes, setting.ages)):
+            for attributes, hierarchy in enumerate((setting.codes, setting.ages)):
                 for h, j in pairs:
-                    above = meeting(sequence[h][side], ys[j][side], hierarchy)
-                    totals[side] += loss(sequence[h][side], above, hierarchy) + loss(ys[j][side], above, hierarchy)
+                    above = meeting(sequence[h][attributes], ys[j][attributes], hierarchy)
+                    totals[attributes] += loss(sequence[h][attributes], above, hierarchy) + loss(
+                        ys[j][attributes], above, hierarchy
+                    )
                 lonely = [x for h, x in enumerate(sequence) if h not in dict(pairs)]
                 lonely += [y for j, y in enumerate(ys) if j not in {j for _, j in pairs}]
-                totals[side] += sum(suppression(pair[side], hierarchy) for pair in lonely)
+                totals[attributes] += sum(suppression(pair[attributes], hierarchy) for pair in lonely)
             sequence = aligned(setting, sequence, ys, weight)[0]
     pairs = sum(len(member) for members, _ in found for member in members)
     return totals[0] / pairs, totals[1] / pairs

@@ -166,7 +166,7 @@ def test_nothing_is_released_where_no_max_suppression_suffices(hospital):
             raise NoSafeRelease("no node")
         return fixed if max_sup > 0.1 else replace(fixed, levels=(2, 1, 1))
 
-    with pytest.raises(NoSafeRelease, match=r"each of 2 choices of levels, with risk.max_suppression from 0.4 down"):
+    with pytest.raises(NoSafeRelease, match=r"each of 2 choices of levels, with risk.max_flag_rate from 0.4 down"):
         choose_and_suppress(choose, lambda _: power, limited)
     assert asked == {0.4: 1, 0.2: 1, 0.1: 1, 0.05: 1, 0.025: 1}
     with pytest.raises(NoSafeRelease, match="no node"):

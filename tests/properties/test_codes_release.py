@@ -16,7 +16,7 @@ SETTINGS = st.fixed_dictionaries(
         "k": st.integers(2, 4),
         "m": st.integers(1, 3),
         "refine": st.sampled_from(["tree", "paper", "off"]),
-        "safe": st.sampled_from(["off", "report", "enforce"]),
+        "inference_check": st.sampled_from(["off", "report", "enforce"]),
     }
 )
 

@@ -10,7 +10,7 @@ from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, RecordClasses, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, RecordClasses, Refine
 from cloister.codesets.disassociation.facts import count_ties
 from cloister.codesets.disassociation.partitioning import encode_request, partition_horizontally, partition_vertically
 from cloister.codesets.disassociation.protect import disassociate
@@ -58,8 +58,8 @@ def requests(draw, most_k=6, sensitive=True):
         max_cluster_size=draw(st.sampled_from([None, k + 1, k + 2])),
         policy=draw(policies()),
         refine=draw(st.sampled_from([Refine.TREE, Refine.TREE, Refine.PAPER, Refine.OFF])),
-        safe=draw(st.sampled_from(list(Safe))),
-        safe_threshold=draw(st.sampled_from([1.0, 0.75])),
+        inference_check=draw(st.sampled_from(list(InferenceCheck))),
+        inference_threshold=draw(st.sampled_from([1.0, 0.75])),
         sensitive=draw(st.sampled_from([(), (), ("a",), ("c",)])) if sensitive else (),
         diversity=draw(st.integers(1, 3)),
     )
@@ -271,10 +271,10 @@ def test_a_reconstruction_is_one_that_the_release_stands_for(records, request, s
 @given(code_sets(most=30), requests())
 def test_enforced_no_code_gives_another_away(records, request):
     """With ``safe`` enforced, no pair of a chunk reaches the threshold."""
-    assume(request.safe is Safe.ENFORCE)
+    assume(request.inference_check is InferenceCheck.ENFORCE)
     _, protected = protect(records, request)
 
-    assert count_ties(protected.released, request.safe_threshold).pairs == 0
+    assert count_ties(protected.released, request.inference_threshold).pairs == 0
 
 
 @settings(max_examples=60)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import METHODS, asked_of, in_class, protect, tables_with_codes
 
-from cloister.codesets.disassociation.data import Refine, Safe
+from cloister.codesets.disassociation.data import InferenceCheck, Refine
 from cloister.errors import NoSafeRelease
 from cloister.table_with_codes.data import CodesAsked
 
@@ -20,7 +20,7 @@ asked_codes = st.builds(
     st.just("codes"),
     st.integers(1, 3),
     refine=st.sampled_from([Refine.TREE, Refine.TREE, Refine.PAPER, Refine.OFF]),
-    safe=st.sampled_from(list(Safe)),
+    inference_check=st.sampled_from(list(InferenceCheck)),
 )
 
 

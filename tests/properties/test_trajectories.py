@@ -12,7 +12,7 @@ from tests.trajectories import cases, covered, numbered, setting, trees
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import suppress
-from cloister.trajectories.data import Constraint, Cost, Diversity, Method, Side, TrajectoriesRequest
+from cloister.trajectories.data import Attributes, Constraint, Cost, Diversity, Method, TrajectoriesRequest
 from cloister.trajectories.problem import cut, pose
 from cloister.trajectories.protect import anonymize_under
 
@@ -135,15 +135,15 @@ def test_sensitive_side_values_are_spread(case, k, share, cost, data):
     records, codes, ages, weights = case
     k = min(k, len(records))
     values = data.draw(st.lists(st.integers(-1, 3), min_size=len(records), max_size=len(records)))
-    side = Side(np.array(values, dtype=np.int64), np.array(values, dtype=np.int32))
+    attributes = Attributes(np.array(values, dtype=np.int64), np.array(values, dtype=np.int32))
     request = asked(k, weights, cost=cost, diversity=Diversity(share, column="diagnosis"))
     most = max(Counter(value for value in values if value >= 0).values(), default=0)
     original, bound = numbered(records, len(codes[0]), len(ages[0])), trees(codes, ages)
     if most * share > len(records):
         with pytest.raises(NoSafeRelease):
-            anonymize_under(original, request, bound, side)
+            anonymize_under(original, request, bound, attributes)
         return
-    found = anonymize_under(original, request, bound, side)
+    found = anonymize_under(original, request, bound, attributes)
 
     for cluster, size in enumerate(found.released.sizes.tolist()):
         own = np.array(values)[found.alignment.cluster_of == cluster]

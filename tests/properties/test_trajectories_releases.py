@@ -10,7 +10,7 @@ from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.flow.trajectories import protect_trajectories
 from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest, WrittenTrajectories
 from cloister.trajectories.domain import Unknown
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, SideTable
+from cloister.trajectories.request import AttributesTable, GivenTrajectories, ReleaseSettings
 from cloister.trajectories.verify import ExpectedGuarantee, verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
@@ -21,7 +21,7 @@ RECORDS = st.lists(st.lists(PAIRS, min_size=1, max_size=4), min_size=2, max_size
 
 @st.composite
 def asked(draw):
-    """Patients, what rides along, and a request."""
+    """Patients, auxiliary attributes, and a request."""
     records = draw(RECORDS)
     side = draw(st.lists(st.sampled_from(["x", "y", None]), min_size=len(records), max_size=len(records)))
     weight = draw(st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(1)]))
@@ -41,7 +41,7 @@ def asked(draw):
 def release_of(records, side, request):
     """The release of these patients; None where there is no safe one."""
     ids = pl.Series([f"P{number}" for number in range(len(records))])
-    table = SideTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side", "id")
+    table = AttributesTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side", "id")
     given_ = GivenTrajectories(Trajectories.from_records(records, ids), table)
     try:
         return protect_trajectories(given_, request)

@@ -26,7 +26,7 @@ EVIDENCE = (
     "risk.as_released.draws",
     "risk.threshold",
     "risk.tolerant.highest",
-    "choice.max_suppression",
+    "choice.max_flag_rate",
     "choice.truncation",
     "choice.optimal",
     "representativeness.variables*",

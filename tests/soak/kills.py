@@ -21,7 +21,7 @@ def kills(draw, folder):
     """Replace a release again and again, and stop each run somewhere."""
     made = draw.choice((table, disassociated))(draw, folder, n=14)
     release, secret = folder / "release", folder / "secret"
-    words = ("protect", *made.words, "--out", release, "--overwrite", *draw.choice(((), ("--internal", secret))))
+    words = ("protect", *made.words, "--out", release, "--overwrite", *draw.choice(((), ("--custodian-dir", secret))))
     if cloister(*words).code != 0:
         return
     lasts = _seconds_of(words)

@@ -60,7 +60,7 @@ def disassociated(draw, folder, n=None):
     path = _written(folder / "codes.csv", [{"id": f"P{i}", "codes": " ".join(own)} for i, own in enumerate(records)])
     k, m = draw.randint(2, 3), draw.randint(1, 3)
     words = ("codes", path, "-k", k, "-m", m, "--refine", draw.choice(("tree", "paper", "off")))
-    words += ("--safe", draw.choice(("off", "report", "enforce")))
+    words += ("--inference-check", draw.choice(("off", "report", "enforce")))
 
     def keeps(release):
         written = oracle.written(read_clusters(release / "clusters.json"))

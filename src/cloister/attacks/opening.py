@@ -49,14 +49,14 @@ class Known:
     ----------
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
     crosswalk : a table, or the file of one
-    plan, side, privacy, visit : as of `attack`
+    plan, attributes, privacy, visit : as of `attack`
     words : how files are read
     """
 
     hierarchies: Mapping[str, Hierarchy] | None = None
     crosswalk: Any = None
     plan: str | Path | None = None
-    side: str | Path | None = None
+    attributes: str | Path | None = None
     privacy: Any = None
     visit: str | None = None
     words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
@@ -156,7 +156,7 @@ def _trajectories(folder: Path, manifest: Manifest, original: Any, known: Known,
     if isinstance(original, GivenTrajectories):
         given = TrajectoriesOriginal(original, known.secret(), hierarchies.get("code"), hierarchies.get("age"))
         return open_trajectories(folder, manifest, given)
-    read = original_trajectories(manifest, original, None, known.side, hierarchies, known.words)
+    read = original_trajectories(manifest, original, None, known.attributes, hierarchies, known.words)
     assert read is not None
     given = TrajectoriesOriginal(read.given, known.secret(), read.code_hierarchy, read.age_hierarchy)
     return open_trajectories(folder, manifest, given)

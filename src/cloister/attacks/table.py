@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import ROOT, Hierarchy, Ladder
+from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.release_folder import read_data
 from cloister.tabular.manifest import TableManifest, promise_of
@@ -112,7 +112,7 @@ def _steps(n_columns: int) -> tuple[KnowledgeStep, ...]:
 def _released(
     frame: pl.DataFrame,
     promise: Promise,
-    ladders: Mapping[str, Ladder],
+    ladders: Mapping[str, BoundHierarchy],
     known: Sequence[tuple[list[str | None], Integers]],
     rows: Integers,
 ) -> tuple[Labelled, Integers]:
@@ -135,7 +135,7 @@ def _released(
 
 
 def labels_of(
-    values: Sequence[str | None], ladder: Ladder, levels: Sequence[int], shown: Sequence[str | None]
+    values: Sequence[str | None], ladder: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
 ) -> list[tuple[int, ...]]:
     """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
     place = {value: at for at, value in enumerate(ladder.values)}

@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.hierarchy import Hierarchy, Ladder
+from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.table_with_codes.data import CodesAsked
@@ -118,7 +118,7 @@ def open_table_with_codes(
 
 
 def _classes(
-    released: Disassociation, frame: pl.DataFrame, promise: Promise, ladders: Mapping[str, Ladder]
+    released: Disassociation, frame: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
 ) -> Labelled:
     """The classes of the clusters, by the labels that the file names."""
     labels, values, fits = [], [], []

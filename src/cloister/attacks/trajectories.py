@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
-from cloister.release_folder import SIDE, WITH_SIDE, data_file, delimiter_told, read_data
+from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
+from cloister.release_folder import ATTRIBUTES, WITH_ATTRIBUTES, data_file, delimiter_told, read_data
 from cloister.results import Manifest
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.domain import fitted
@@ -165,8 +165,12 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         ByCodes(recorded, distinct),
         _always,
     )
-    side = read_side(folder, manifest)
-    lists = {} if side is None else {name: side.select(pl.concat_list(name)).to_series() for name in side.columns}
+    attributes = read_attributes(folder, manifest)
+    lists = (
+        {}
+        if attributes is None
+        else {name: attributes.select(pl.concat_list(name)).to_series() for name in attributes.columns}
+    )
     return OpenedRelease(
         shape="trajectories",
         method=str(manifest["method"]),
@@ -175,7 +179,7 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         n_released=n_released,
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(by_codes, by_pairs),
-        sensitive=_sensitive(asked, original, side, groups, by_pairs),
+        sensitive=_sensitive(asked, original, attributes, groups, by_pairs),
         ids=None if theirs.ids is None else ids,
         traces=Traces(ByPairs(released), by_pairs, groups, lists, rows),
     )
@@ -200,28 +204,28 @@ def _read(folder: Path, manifest: Manifest) -> pl.DataFrame:
     return frame.with_columns(numbers)
 
 
-def read_side(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
-    """Return what rides along, one row a released patient."""
-    if WITH_SIDE not in manifest:
+def read_attributes(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
+    """Return auxiliary attributes, one row a released patient."""
+    if WITH_ATTRIBUTES not in manifest:
         return None
-    return read_data(folder / SIDE, delimiter_told(manifest) or ",").cast(pl.String).drop(ID)
+    return read_data(folder / ATTRIBUTES, delimiter_told(manifest) or ",").cast(pl.String).drop(ID)
 
 
 def _sensitive(
     asked: PublishedSettings,
     original: TrajectoriesOriginal,
-    side: pl.DataFrame | None,
+    attributes: pl.DataFrame | None,
     groups: Integers,
     adversary: Adversary,
 ) -> tuple[Sensitive, ...]:
-    """The sensitive column of what rides along, where there is one and the original of it is given."""
+    """The sensitive column of auxiliary attributes, where there is one and the original of it is given."""
     column = asked.sensitive
-    given = original.given.side
-    if column is None or side is None or given is None or column not in side.columns:
+    given = original.given.attributes
+    if column is None or attributes is None or given is None or column not in attributes.columns:
         return ()
     assert isinstance(adversary.released, ByPairs)
     truth = given.frame[column].cast(pl.String)
-    return (Sensitive(column, truth, groups, side[column], adversary.released, adversary),)
+    return (Sensitive(column, truth, groups, attributes[column], adversary.released, adversary),)
 
 
 def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:
@@ -233,7 +237,7 @@ def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hi
 
 
 def _released(
-    frame: pl.DataFrame, ladders: tuple[Ladder, Ladder], theirs: Trajectories, rows: Integers
+    frame: pl.DataFrame, ladders: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
     """The released sequences, and that of each released patient."""
     (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
@@ -280,7 +284,7 @@ def _sequences(
     return LabelSequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups
 
 
-def _labels(values: Sequence[str], ladder: Ladder, shown: Sequence[str | None]) -> list[Integers]:
+def _labels(values: Sequence[str], ladder: BoundHierarchy, shown: Sequence[str | None]) -> list[Integers]:
     """The numbers of the labels that may stand for each value, at whatever level."""
     place = {value: at for at, value in enumerate(ladder.values)}
     number: Mapping[str | None, int] = {text: at for at, text in enumerate(shown) if text is not None}

@@ -212,7 +212,7 @@ def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete
         )
     return NoSafeRelease(
         f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
-        f"{max_sup:g}. Allow coarser levels, truncate more, raise risk.max_suppression, or remove columns."
+        f"{max_sup:g}. Allow coarser levels, truncate more, raise risk.max_flag_rate, or remove columns."
     )
 
 

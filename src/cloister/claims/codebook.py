@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from cloister.hierarchy.ladder import ROOT
+from cloister.hierarchy.bound import ROOT
 from cloister.report_figures import Counted, ReportCounts, label_counts
 
 from .data_file import (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, Ladder
+from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.masking import WITHHELD
 
@@ -109,7 +109,7 @@ def _bands(here: pl.Series, values: pl.Series, column: ReleasedColumn, hierarchy
     return {}
 
 
-def _in_order(ladder: Ladder, place: int) -> tuple[float, str]:
+def _in_order(ladder: BoundHierarchy, place: int) -> tuple[float, str]:
     text = str(ladder.values[place])
     return (float(text) if text.isdecimal() else float("inf"), text)
 

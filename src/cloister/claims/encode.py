@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
@@ -239,7 +239,7 @@ def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]
     return [numbers[label] for label in texts], tuple(numbers)
 
 
-def _losses(ladder: Ladder) -> NDArray[np.float64]:
+def _losses(ladder: BoundHierarchy) -> NDArray[np.float64]:
     """(Leaves covered - 1) / (leaves of the domain - 1); the whole of a cell at the root, whatever the domain."""
     losses = (ladder.leaves - 1) / max(ladder.n_leaves - 1, 1)
     losses[0] = 0.0

@@ -204,7 +204,7 @@ def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
 def _choice(protected: ProtectedClaims, form: ClaimsForm) -> ChosenLevels:
     choice = protected.choice
     return ChosenLevels(
-        max_suppression=protected.settings.max_sup,
+        max_flag_rate=protected.settings.max_sup,
         truncation=_percentile(choice.truncation),
         levels=levels_of(form),
         optimal=choice.is_optimal,

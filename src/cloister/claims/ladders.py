@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError, did_you_mean
-from cloister.hierarchy import Hierarchy, Ladder, describe_builders, parse_hierarchy
-from cloister.hierarchy.ladder import group_sizes, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy import BoundHierarchy, Hierarchy, describe_builders, parse_hierarchy
+from cloister.hierarchy.bound import group_sizes, make_ladder, require_cover, texts_in_order
 
 from .group_tables import Groups, coarser_groups, groups_of, plain
 
@@ -59,7 +59,7 @@ class NamedHierarchy:
         """Those of the distinct values that it does not cover."""
         return [value for value in values if value is not None and not self.accepts(value)]
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
@@ -90,7 +90,7 @@ class CodesOrNone:
         """Those of the distinct values that it does not cover."""
         return self.hierarchy.outside([value for value in values if value != NO_CODE])
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         ladder = self.hierarchy.bind(column, [value for value in values if value != NO_CODE])
         texts, missing = texts_in_order(values)

@@ -158,7 +158,7 @@ class Levels(Section):
 class ChosenLevels(Section):
     """The levels and the truncation chosen; ``lattice``: how many choices of levels the plan allows."""
 
-    max_suppression: Share
+    max_flag_rate: Share
     truncation: Annotated[str, StringConstraints(pattern=r"^(none|[0-9]{1,3}(\.[0-9]{1,5})?)$")]
     levels: Levels
     optimal: bool
@@ -272,7 +272,7 @@ class ClaimsManifest(ManifestHead):
             "risk.draws": are_draws(risk.draws, plan) and risk.tolerant.draws == risk.draws,
             "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
-            "choice.max_suppression": choice.max_suppression in lowered(plan.risk.max_suppression),
+            "choice.max_flag_rate": choice.max_flag_rate in lowered(plan.risk.max_flag_rate),
             "choice.truncation": choice.truncation in percentiles,
             "choice.levels": choice.levels == levels_of(form),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,

@@ -196,7 +196,7 @@ def out_of_range(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
     percentiles = [level for level in plan.truncation.percentiles if level != "none"]
     in_range = {
         "risk.threshold": 0 < risk.threshold <= 0.5,
-        "risk.max_suppression": 0 < risk.max_suppression < 1,
+        "risk.max_flag_rate": 0 < risk.max_flag_rate < 1,
         "risk.seed": 0 <= risk.seed < 2**32,
         "risk.repeats": 1 <= risk.repeats <= 1_000_000,
         "risk.draws": 1_000 <= risk.draws <= 1_000_000,

@@ -172,7 +172,7 @@ class RiskPlan:
     Attributes
     ----------
     threshold : highest risk of a patient, in (0, 1]; classes need ``ceil(1 / threshold)`` patients
-    max_suppression : highest share of flagged patients, in (0, 1); halved, up to four times, where suppression does
+    max_flag_rate : highest share of flagged patients, in (0, 1); halved, up to four times, where suppression does
         not bring the risk of the levels chosen by it under the threshold
     seed : of the simulation
     repeats, draws : at most so many repeats of so many drawn patients, in the figures that are limited
@@ -180,25 +180,25 @@ class RiskPlan:
 
     __pydantic_config__: ClassVar = STRICT
     threshold: float = key(0.05, "a number above 0 and at most 0.5")
-    max_suppression: float = key(0.05, "a number above 0 and below 1")
+    max_flag_rate: float = key(0.05, "a number above 0 and below 1")
     seed: int = key(0, "a whole number from 0 to below 2^32")
     repeats: int = key(1000, "a whole number from 1 to 1,000,000")
     draws: int = key(10_000, "a whole number from 1,000 to 1,000,000")
 
 
 HALVINGS = 4
-"""How often ``max_suppression`` is halved where suppression does not suffice."""
+"""How often ``max_flag_rate`` is halved where suppression does not suffice."""
 
 
-def lowered(max_suppression: float) -> tuple[float, ...]:
-    """Return what ``max_suppression`` can come to: as asked first, the lowest last.
+def lowered(max_flag_rate: float) -> tuple[float, ...]:
+    """Return what ``max_flag_rate`` can come to: as asked first, the lowest last.
 
     Examples
     --------
     >>> lowered(0.16)
     (0.16, 0.08, 0.04, 0.02, 0.01)
     """
-    return tuple(max_suppression / 2**times for times in range(HALVINGS + 1))
+    return tuple(max_flag_rate / 2**times for times in range(HALVINGS + 1))
 
 
 @dataclass(frozen=True)

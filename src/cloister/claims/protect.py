@@ -169,7 +169,7 @@ def choose_and_suppress(
             continue
         return ChosenNode(choice, power, suppression, max_sup)
     raise NoSafeRelease(
-        f"{refusal} So it is for each of {len(tried)} choices of levels, with risk.max_suppression from "
+        f"{refusal} So it is for each of {len(tried)} choices of levels, with risk.max_flag_rate from "
         f"{settings.max_sup:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns."
     )
 
@@ -210,7 +210,7 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
     """
     return RiskSettings(
         threshold=plan.risk.threshold,
-        max_sup=plan.risk.max_suppression,
+        max_sup=plan.risk.max_flag_rate,
         seed=plan.risk.seed if seed is None else seed,
         repeats=plan.risk.repeats,
         draws=plan.risk.draws,
@@ -229,7 +229,7 @@ def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> 
 def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> ProtectedClaims:
     """Choose truncation and levels, and suppress until the risk is under the threshold.
 
-    Where suppression does not suffice, levels are chosen again with half the ``max_suppression``, up to four times.
+    Where suppression does not suffice, levels are chosen again with half the ``max_flag_rate``, up to four times.
 
     *Guarantee*: an adversary who knows of a patient all quasi-identifiers of patients and, of each quasi-identifier of
     claims by itself, a few values, drawn at random before truncation, and picks one of those who fit at random, is
@@ -246,7 +246,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     Raises
     ------
     NoSafeRelease
-        There is no such node, or suppression does not suffice, however low ``max_suppression`` is.
+        There is no such node, or suppression does not suffice, however low ``max_flag_rate`` is.
 
     References
     ----------

@@ -102,7 +102,7 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
         hierarchies=hierarchies_named(options, manifest, [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,
-        side=options.side,
+        attributes=options.attributes,
         privacy=options.privacy,
         visit=options.visit,
         words=ReadingWords(options.missing, options.encoding, options.delimiter),

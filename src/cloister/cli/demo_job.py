@@ -18,7 +18,7 @@ def run_demo(folder: Path, patients: int, seed: int, *, quiet: bool) -> str:
     """Make data and a job, and run it; return the command that does the same."""
     again = _write(folder, hospital(seed, patients))
     note(f"{patients:,} made-up patients in four shapes, and the job that protects them: {folder / JOB}", quiet=quiet)
-    run_job(folder / JOB, dry_run=False, overwrite=again, internal=None, as_json=False, quiet=quiet)
+    run_job(folder / JOB, dry_run=False, overwrite=again, custodian_dir=None, as_json=False, quiet=quiet)
     return shlex.join(["cloister", "run", str(folder / JOB), "--overwrite"])
 
 

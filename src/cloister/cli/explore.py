@@ -15,7 +15,7 @@ from cloister.jobs.sections import SHAPES
 from cloister.settings import settings_of
 
 EXAMPLE = (
-    "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --rest drop "
+    "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
     "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration"
 )
 EXAMPLES = {
@@ -27,7 +27,18 @@ EXAMPLES = {
         "--out exploration"
     ),
 }
-OF_A_RELEASE = {"query", "table", "engine", "out", "overwrite", "internal", "crosswalk", "values_to", "ids", "attack"}
+OF_A_RELEASE = {
+    "query",
+    "table",
+    "engine",
+    "out",
+    "overwrite",
+    "custodian_dir",
+    "crosswalk",
+    "unmatched_values",
+    "ids",
+    "attack",
+}
 """Options of ``protect`` about where a release goes, of which there is none here, and about databases."""
 
 app = typer.Typer(

@@ -29,7 +29,7 @@ OF_THE_ADVERSARY = {
     "diversity",
     "codes",
     "drop",
-    "rest",
+    "default_role",
     "keep",
 }
 """Keys that change what somebody may know, or what is protected, and not only how well."""

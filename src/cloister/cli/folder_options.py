@@ -22,7 +22,9 @@ class FolderOptions:
         str | None, Help("Of generalized code sets: the privacy policy, which is not in the release.", "PRIVACY")
     ] = None
     visit: Visit = None
-    side: Annotated[Path | None, Help("Of trajectories, with --original: the file of what rides along.", "FILE")] = None
+    attributes: Annotated[
+        Path | None, Help("Of trajectories, with --original: the file of auxiliary attributes.", "FILE")
+    ] = None
     code_hierarchy: Annotated[
         str | None, Help("Of trajectories, with --original: the hierarchy of codes, if a file.", "FILE")
     ] = None
@@ -74,7 +76,7 @@ class VerifyOptions(FolderOptions):
         "qi": "hierarchies",
         "population": "privacy",
         "crosswalk": "privacy",
-        "policy": "side",
+        "policy": "attributes",
         "engine": "encoding",
     }
 

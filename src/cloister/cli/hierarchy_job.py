@@ -8,7 +8,7 @@ import polars as pl
 
 from cloister.cli.output import console, grid, print_json, say
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, Ladder, check_file, parse_hierarchy, preview
+from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
 from cloister.io.columns import listed
@@ -104,6 +104,6 @@ def _column(data: Path, column: str | None) -> tuple[str, pl.Series]:
     return name, as_text(frame[name])
 
 
-def _bound(hierarchy: Hierarchy, data: Path, column: str | None) -> Ladder:
+def _bound(hierarchy: Hierarchy, data: Path, column: str | None) -> BoundHierarchy:
     name, values = _column(data, column)
     return hierarchy.bind(name, distinct_values(values))

@@ -39,7 +39,7 @@ PANIC = "PanicException"
 app = typer.Typer(
     name="cloister",
     help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
-    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --rest drop -k 5 --out DIR",
+    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --drop name -k 5 --out DIR",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

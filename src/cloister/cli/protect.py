@@ -11,7 +11,7 @@ TABLE = (
     "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release"
 )
 CODES = "Example: cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release"
-TRAJECTORIES = "Example: cloister protect trajectories visits.csv -k 5 --side samples.csv --out release"
+TRAJECTORIES = "Example: cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release"
 CLAIMS = "Example: cloister protect claims patients.csv claims.csv --plan plan.toml --out release"
 
 app = typer.Typer(help="Protect data and write a release.", epilog=TABLE, no_args_is_help=True, rich_markup_mode=None)

@@ -16,7 +16,7 @@ def run(
         bool, Option("--dry-run", help="Read and check everything, say what would be done, and write nothing.")
     ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier release of a job.")] = False,
-    internal: Annotated[
+    custodian_dir: Annotated[
         Path | None, Option(metavar="DIR", help="Folder, outside the release, for what only the custodian may see.")
     ] = None,
     as_json: Json = False,
@@ -30,4 +30,4 @@ def run(
     """
     from cloister.cli.run_job import run_job
 
-    run_job(job, dry_run=dry_run, overwrite=overwrite, internal=internal, as_json=as_json, quiet=quiet)
+    run_job(job, dry_run=dry_run, overwrite=overwrite, custodian_dir=custodian_dir, as_json=as_json, quiet=quiet)

@@ -15,12 +15,16 @@ from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
 
 
-def run_job(path: Path, *, dry_run: bool, overwrite: bool, internal: Path | None, as_json: bool, quiet: bool) -> None:
+def run_job(
+    path: Path, *, dry_run: bool, overwrite: bool, custodian_dir: Path | None, as_json: bool, quiet: bool
+) -> None:
     """Do what a job file asks; names of files in it are taken from its own folder."""
     job, shown = read_job(path), path.parent
     path = path.absolute()
     run = Run(Stopwatch(), Screen(quiet=quiet or as_json))
-    asked = JobRun(job, path, path.parent / job.output, None if internal is None else internal.absolute(), run)
+    asked = JobRun(
+        job, path, path.parent / job.output, None if custodian_dir is None else custodian_dir.absolute(), run
+    )
     if dry_run:
         _say_dry(try_job(asked, overwrite=overwrite), as_json=as_json, quiet=quiet)
         return

@@ -140,14 +140,14 @@ def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
     if settings["policy"] is not None:
         rows.append(("policy", _policy_row(manifest, "kept apart from others", "of which nothing is suppressed")))
     if settings["workload"] is not None:
-        rows.append(("case counts", f"errors of {settings['workload']} are told in --internal alone"))
+        rows.append(("case counts", f"errors of {settings['workload']} are told in --custodian-dir alone"))
     return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
 
 
 def _terms_loss(utility: dict[str, Any]) -> str:
     if utility["ilm"] is not None:
         return f"{utility['ilm']:.6g} (ILM; 0 nothing lost)"
-    return f"{utility['ilm_terms']:.6g} by terms (ILM); with suppressed codes it is told in --internal alone"
+    return f"{utility['ilm_terms']:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
 
 
 def _chunks_rows(manifest: Manifest) -> list[tuple[str, str]]:
@@ -166,7 +166,7 @@ def _chunks_rows(manifest: Manifest) -> list[tuple[str, str]]:
             ("policy", _policy_row(manifest, "with exact counts of each code", "also of patients with any code"))
         )
     if manifest["settings"]["workload"] is not None:
-        rows.append(("case counts", f"errors of {manifest['settings']['workload']} are told in --internal alone"))
+        rows.append(("case counts", f"errors of {manifest['settings']['workload']} are told in --custodian-dir alone"))
     if manifest["risk"]["tied_pairs"] is not None:
         pairs = manifest["risk"]["tied_pairs"]
         rows.append(("codes that give others away", f"{pairs:,} {'pair' if pairs == 1 else 'pairs'} in a chunk"))
@@ -181,7 +181,7 @@ def _counted(records: dict[str, Any], which: str) -> str:
 def _policy_row(manifest: Manifest, satisfied: str, preserved: str) -> str:
     utility = manifest["utility"]
     if utility["constraints"] is None:
-        return f"{manifest['settings']['policy']}: what became of its sets is told in --internal alone"
+        return f"{manifest['settings']['policy']}: what became of its sets is told in --custodian-dir alone"
     return (
         f"{manifest['settings']['policy']}: {utility['constraints_satisfied']:,} of {utility['constraints']:,} sets "
         f"{satisfied}, {utility['constraints_preserved']:,} {preserved}"

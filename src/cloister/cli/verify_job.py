@@ -29,7 +29,7 @@ OF_TABLES = OF_ALL | {"qi", "hierarchies", "population"}
 FITTING = {
     "table": OF_TABLES,
     "codes": OF_ALL | {"m", "crosswalk", "privacy", "policy", "visit"},
-    "trajectories": OF_ALL | {"side", "crosswalk", "code_hierarchy", "age_hierarchy"},
+    "trajectories": OF_ALL | {"attributes", "crosswalk", "code_hierarchy", "age_hierarchy"},
     "claims": OF_ALL | {"claims", "plan", "crosswalk"},
     "job": {"folder", "engine"},
 }
@@ -59,7 +59,7 @@ def run_verify(options: VerifyOptions) -> None:
         encoding=options.encoding,
         delimiter=options.delimiter,
         visit=options.visit,
-        side=options.side,
+        attributes=options.attributes,
         plan=options.plan,
         database=options.engine,
     )

@@ -17,8 +17,8 @@ METHODS = (DISASSOCIATION, *BY_SETS, APRIORI)
 METHODS_OF = {
     "max_cluster_size": (DISASSOCIATION,),
     "refine": (DISASSOCIATION,),
-    "safe": (DISASSOCIATION,),
-    "safe_threshold": (DISASSOCIATION,),
+    "inference_check": (DISASSOCIATION,),
+    "inference_threshold": (DISASSOCIATION,),
     "sensitive": (DISASSOCIATION,),
     "diversity": (DISASSOCIATION,),
     "privacy": (*BY_SETS, APRIORI),
@@ -94,12 +94,12 @@ class CodesSettings:
         Help("How codes that are rare in their cluster are shared; tree if not given.", "tree|paper|off"),
         Key("tree, paper or off", one_of=("tree", "paper", "off")),
     ] = None
-    safe: Annotated[
+    inference_check: Annotated[
         str | None,
         Help("Count, or remove, codes that give another code away; report if not given.", "off|report|enforce"),
         Key("off, report or enforce", one_of=("off", "report", "enforce")),
     ] = None
-    safe_threshold: Annotated[
+    inference_threshold: Annotated[
         float | None,
         Help("Confidence from which a code gives another away; 1 if not given.", "SHARE"),
         Key("a number above 0 and at most 1"),
@@ -125,7 +125,7 @@ class CodesSettings:
     workload: Annotated[
         str | None,
         Help(
-            "Case counts whose error is measured for --internal: frequent:5 (percent), random:1000.",
+            "Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.",
             "WORKLOAD",
         ),
         Key("frequent:PERCENT or random:COUNT"),

@@ -202,7 +202,7 @@ class PreparedHistories(Prepared):
             ("rules", f"mean risk at most {plan.risk.threshold:g}, power {plan.adversary.power}"),
             (
                 "suppression",
-                f"{plan.suppression.treatment}, at most {plan.risk.max_suppression:g} of the patients flagged",
+                f"{plan.suppression.treatment}, at most {plan.risk.max_flag_rate:g} of the patients flagged",
             ),
         ]
 
@@ -210,7 +210,7 @@ class PreparedHistories(Prepared):
 def _custody(options: ClaimsOptions) -> dict[str, Any]:
     """What only the custodian may see of the three files."""
     files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
-    return {name: found for name, path in files.items() if (found := custody_of(path, options.internal))}
+    return {name: found for name, path in files.items() if (found := custody_of(path, options.custodian_dir))}
 
 
 def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
@@ -224,10 +224,10 @@ def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
         )
     if plan.ids.patients.startswith(HMAC):
         notes.append("keyed ids link this release to others made with the same key, for whoever has both")
-    used = release.manifest["choice"]["max_suppression"]
-    if used != plan.risk.max_suppression:
+    used = release.manifest["choice"]["max_flag_rate"]
+    if used != plan.risk.max_flag_rate:
         notes.append(
-            f"max_suppression was lowered to {used:g}: of the levels chosen by the {plan.risk.max_suppression:g} that "
+            f"max_flag_rate was lowered to {used:g}: of the levels chosen by the {plan.risk.max_flag_rate:g} that "
             "was asked, suppression did not bring the risk down"
         )
     return notes

@@ -35,7 +35,7 @@ class CodesShape(KeyedShape):
     def check(self, options: CodesOptions) -> None:
         """Refuse words that no setting has, and settings that the method does not look at."""
         check_memory_or_spark(options.engine)
-        check_words(options, "method", "refine", "safe")
+        check_words(options, "method", "refine", "inference_check")
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
                 option = f"--{name.replace('_', '-')}"
@@ -88,7 +88,7 @@ class PreparedChunks(PreparedCodes):
     def protect(self) -> Release:
         """Disassociate them."""
         self.run.compiling(must_compile(), "the method", 30)
-        custody = custody_of(self.options.data, self.options.internal)
+        custody = custody_of(self.options.data, self.options.custodian_dir)
         return protect_codes(self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=custody)
 
 
@@ -124,7 +124,7 @@ class PreparedOnSpark(Prepared):
                 options.engine,
                 seed=options.seed,
                 watch=run.watch,
-                custody=_custody(self.file, options.internal),
+                custody=_custody(self.file, options.custodian_dir),
             )
 
     def _ask(self, given: GivenCodes) -> CodesRequest[DisassociationRequest]:
@@ -160,7 +160,7 @@ def _request(options: CodesOptions, given: GivenCodes) -> CodesRequest[Disassoci
         workload=workload,
         numbered=options.ids == "number" and given.codes.ids is not None,
         drop_empty=options.drop_empty,
-        accuracy=options.internal is not None,
+        accuracy=options.custodian_dir is not None,
     )
 
 
@@ -193,8 +193,8 @@ def _file(options: CodesOptions) -> Path:
     return options.data
 
 
-def _custody(data: Path, internal: Path | None) -> dict[str, str]:
+def _custody(data: Path, custodian_dir: Path | None) -> dict[str, str]:
     """Where the data came from; a folder has no hash."""
-    if internal is not None and data.is_dir():
+    if custodian_dir is not None and data.is_dir():
         return {"path": str(data.resolve())}
-    return custody_of(data, internal)
+    return custody_of(data, custodian_dir)

@@ -32,8 +32,10 @@ class PreparedCodes(Prepared):
 def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:
     """Return what was taken for granted, and what is not said."""
     notes = [*given.notes, *_left_out(manifest), *([] if policy is None else _uncovered(policy, given.codes))]
-    if options.workload is not None and options.internal is None:
-        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
+    if options.workload is not None and options.custodian_dir is None:
+        notes.append(
+            "the errors of a workload are told to the custodian alone, in the folder that --custodian-dir names"
+        )
     return notes
 
 

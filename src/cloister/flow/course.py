@@ -35,12 +35,12 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     """Take data of a shape through its course, and write the release to the places that the settings name."""
     work = shape_of(shape)
     work.check(options)
-    values = getattr(options, "values_to", None)
+    values = getattr(options, "unmatched_values", None)
     check_places(
         run.voice,
         options.out,
         overwrite=options.overwrite,
-        internal=options.internal,
+        custodian_dir=options.custodian_dir,
         crosswalk=options.crosswalk,
         values=values,
     )
@@ -49,7 +49,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
         release = protected(prepared, attack=options.attack, seed=options.seed)
         earlier = earlier_release(options.out) if options.overwrite else None
         manifest = release.write(
-            options.out, overwrite=options.overwrite, internal=options.internal, crosswalk=options.crosswalk
+            options.out, overwrite=options.overwrite, custodian_dir=options.custodian_dir, crosswalk=options.crosswalk
         )
     changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
     notes = [*prepared.notes(release, manifest), *formula_notes(options.out), *changed]

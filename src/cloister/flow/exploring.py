@@ -30,7 +30,7 @@ from .places import tidy_beside
 JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
 SEPARATORS = "=:@"
 """What stands around the name of a file in a setting."""
-NOT_ASKED = {"out", "internal", "threads", "engine", "as_json", "quiet", "verbose"}
+NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "verbose"}
 """Settings that change nothing of what is found."""
 
 

@@ -44,7 +44,7 @@ class PreparedTerms(PreparedCodes):
     def protect(self) -> Release:
         """Generalize them."""
         self.run.compiling(must_compile(), "the method", 10)
-        custody = custody_of(self.options.data, self.options.internal)
+        custody = custody_of(self.options.data, self.options.custodian_dir)
         return protect_by_generalization(
             self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=custody
         )

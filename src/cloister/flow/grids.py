@@ -16,7 +16,7 @@ from cloister.settings import Told, Words, settings_of
 T = TypeVar("T")
 GRID = "--grid"
 MOST_SETTINGS = 10_000
-NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "values_to", "ids"}
+NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "unmatched_values", "ids"}
 OF_READING = ("id", "encoding", "delimiter", "missing")
 """What a source says of how it is read, as settings have it."""
 

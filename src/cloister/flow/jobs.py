@@ -80,10 +80,12 @@ def _prepared(asked: JobRun, name: str) -> Prepared:
 
 
 def _check_places(asked: JobRun, overwrite: bool) -> None:
-    voice, internal = asked.run.voice, asked.internal
-    check_places(voice, asked.out, overwrite=overwrite, internal=internal)
-    if internal is not None and is_taken(internal) and not (overwrite and is_internal_of_job(internal)):
-        raise InputError(f"{internal.name} exists already, or is not of a job. Give another name for --internal.")
+    voice, custodian_dir = asked.run.voice, asked.custodian_dir
+    check_places(voice, asked.out, overwrite=overwrite, custodian_dir=custodian_dir)
+    if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
+        raise InputError(
+            f"{custodian_dir.name} exists already, or is not of a job. Give another name for --custodian-dir."
+        )
     taken = set()
     for name, part in asked.job.parts.items():
         crosswalk, values = secrets_of(part)
@@ -113,12 +115,12 @@ def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, st
     job, earlier = asked.job, earlier_parts(asked.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
     places = [Place(asked.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
-    if asked.internal is not None:
-        places.append(Place(asked.internal, overwrite, is_internal_of_job))
+    if asked.custodian_dir is not None:
+        places.append(Place(asked.custodian_dir, overwrite, is_internal_of_job))
     notes, manifests = [], {}
     releases: list[Release] = []
     with _settling(releases), appearing(*places) as (partial, *others):
-        inside = others[-1] if asked.internal is not None else None
+        inside = others[-1] if asked.custodian_dir is not None else None
         originals = {name: one.original for name, one in prepared.items()} if job.attack else {}
         for name in list(prepared):
             secret = others[list(maps).index(name)] if name in maps else None

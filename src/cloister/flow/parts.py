@@ -25,7 +25,7 @@ class JobRun:
     job: Job
     path: Path
     out: Path
-    internal: Path | None = None
+    custodian_dir: Path | None = None
     run: Run = field(default_factory=Run)
 
 
@@ -34,7 +34,7 @@ def options_of(asked: JobRun, name: str) -> Any:
     job, part = asked.job, asked.job.parts[name]
     told = {
         "out": asked.out / name,
-        "internal": None if asked.internal is None else asked.internal / name,
+        "custodian_dir": None if asked.custodian_dir is None else asked.custodian_dir / name,
         "seed": job.seed,
         "threads": job.threads,
         "engine": job.engine,
@@ -65,7 +65,7 @@ def prepare_part(asked: JobRun, name: str) -> Prepared:
 def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
     """Return where the crosswalk of a part goes, and where values of it are listed."""
     options = part.options()
-    return options.get("crosswalk"), options.get("values_to")
+    return options.get("crosswalk"), options.get("unmatched_values")
 
 
 @contextmanager

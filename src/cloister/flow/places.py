@@ -24,26 +24,26 @@ def check_places(
     out: Path,
     *,
     overwrite: bool,
-    internal: Path | None = None,
+    custodian_dir: Path | None = None,
     crosswalk: Path | None = None,
     values: Path | None = None,
 ) -> None:
     """Refuse at once what would fail at the end: a place that exists, lies inside another, or has no folder around."""
-    places = [place for place in (out, internal, crosswalk, values) if place is not None]
+    places = [place for place in (out, custodian_dir, crosswalk, values) if place is not None]
     for place in places:
         tidy_beside(place, voice)
     taken = [place for place in places if is_taken(place)]
     if out in taken and not overwrite:
         raise InputError(f"{out.name or out} exists already. Give another name, or --overwrite to replace a release.")
-    check_apart(out, internal, crosswalk, values)
+    check_apart(out, custodian_dir, crosswalk, values)
     for place in places:
         if not os.path.isdir(place.absolute().parent):
             raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
-def custody_of(data: Path | Query, internal: Path | None) -> dict[str, str]:
+def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]:
     """Return what only the custodian may see, where that was asked for: where the data came from, and its hash."""
-    if internal is None:
+    if custodian_dir is None:
         return {}
     if isinstance(data, Query):
         return {"query": data.query}

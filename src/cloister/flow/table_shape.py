@@ -118,7 +118,7 @@ class PreparedTable(Prepared):
                     seed=options.seed,
                     progress=progress,
                     watch=run.watch,
-                    custody=custody_of(options.data, options.internal),
+                    custody=custody_of(options.data, options.custodian_dir),
                 )
         except InputError:
             frame = self.source.frame
@@ -247,23 +247,23 @@ def _rules(options: TableOptions) -> Iterator[PrivacyRule]:
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
     """The fixed policy, if one was given."""
-    if options.levels and options.like is not None:
-        raise InputError("--levels and --like both fix the policy. Give one of them.")
+    if options.levels and options.levels_from is not None:
+        raise InputError("--levels and --levels-from both fix the policy. Give one of them.")
     if options.levels:
         return whole_levels(options.levels, columns)
-    if options.like is None:
+    if options.levels_from is None:
         return None
-    earlier = release_at(options.like)
+    earlier = release_at(options.levels_from)
     if earlier.get("method") != FULL_DOMAIN:
         raise InputError(
-            f"The release {options.like.name} has levels that differ between classes; none can be like it. "
+            f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
             "Take a release by full-domain generalization.",
             file="release.json",
         )
     search = earlier.get("search")
     levels = search.get("levels") if isinstance(search, dict) else None
     if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
-        raise InputError(f"The release {options.like.name} states no levels to be like.", file="release.json")
+        raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
     return levels
 
 

@@ -225,10 +225,11 @@ def list_values(
     outside = [
         (column, value)
         for column, wanted in request.quasi_identifiers.items()
-        if options.values_to is not None and column in columns
+        if options.unmatched_values is not None and column in columns
         for value in wanted.hierarchy.outside(distinct_values(as_text(values_of(column))))
     ]
-    if outside and options.values_to is not None:
+    if outside and options.unmatched_values is not None:
         write_csv(
-            pl.DataFrame(outside, schema={"column": pl.String, "value": pl.String}, orient="row"), options.values_to
+            pl.DataFrame(outside, schema={"column": pl.String, "value": pl.String}, orient="row"),
+            options.unmatched_values,
         )

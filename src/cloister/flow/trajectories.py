@@ -24,7 +24,13 @@ from cloister.trajectories.manifest import (
 )
 from cloister.trajectories.protect import ClusterBlocks, anonymize
 from cloister.trajectories.release import TrajectoriesRelease, order_of, written
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_known, check_trajectories, side_of
+from cloister.trajectories.request import (
+    GivenTrajectories,
+    ReleaseSettings,
+    attributes_of,
+    check_known,
+    check_trajectories,
+)
 from cloister.trajectories.verify import ExpectedGuarantee, verify
 from cloister.trajectories.verify_original import Secret, losses_agree
 
@@ -47,7 +53,7 @@ def protect_trajectories(
 
     Parameters
     ----------
-    given : the trajectories as read and numbered, and what rides along
+    given : the trajectories as read and numbered, and auxiliary attributes
     seed : written down; nothing that protects is random
     threads : all cores unless given; never changes what is released
     watch : a stopwatch that already holds the time spent on starting and reading
@@ -65,13 +71,15 @@ def protect_trajectories(
         fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
         diversity = request.diversity
         column = None if diversity is None else diversity.column
-        side = side_of(given.side, domain.trajectories.n_patients, column)
+        attributes = attributes_of(given.attributes, domain.trajectories.n_patients, column)
     with watch.stage("protect"):
-        protected = interruptible(lambda: anonymize(domain.trajectories, fit, side, threads=threads, cluster=cluster))
+        protected = interruptible(
+            lambda: anonymize(domain.trajectories, fit, attributes, threads=threads, cluster=cluster)
+        )
     with watch.stage("verify"):
-        order = order_of(protected.released, protected.alignment, given.side)
-        files = written(protected.released, protected.alignment, given.side, order)
-        beside = None if given.side is None else given.side.frame
+        order = order_of(protected.released, protected.alignment, given.attributes)
+        files = written(protected.released, protected.alignment, given.attributes, order)
+        beside = None if given.attributes is None else given.attributes.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
         promise = ExpectedGuarantee.of(request.k, diversity, drop_empty=request.drop_empty)
         passed(verify(files, promise, secret))
@@ -93,7 +101,7 @@ def protect_trajectories(
         format=given.format,
         delimiter=given.delimiter,
         anonymized=protected.released,
-        side=files.side,
+        attributes=files.attributes,
         _check=lambda found: verify(found, promise, secret),
     )
 
@@ -132,7 +140,7 @@ def _described(
         "method": str(request.method),
         "settings": settings.published(),
         "columns": columns.published(),
-        **({} if facts.side is None else {"side": facts.side.published()}),
+        **({} if facts.attributes is None else {"attributes": facts.attributes.published()}),
         "records": facts.records.published(),
         "guarantee": guarantee.published(),
         "utility": utility.published(),

@@ -14,7 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
 from cloister.release import Release
-from cloister.release_folder import SIDE
+from cloister.release_folder import ATTRIBUTES
 from cloister.results import Manifest
 from cloister.settings import asked, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
@@ -25,10 +25,10 @@ from cloister.trajectories.protect import ClusterBlocks, load_kernels, must_comp
 from cloister.trajectories.request import (
     GivenTrajectories,
     ReleaseSettings,
+    attributes_of,
     check_known,
     check_trajectories,
     read_given,
-    side_of,
 )
 from cloister.trajectories.sequences import Trajectories
 
@@ -43,7 +43,7 @@ class TrajectoriesShape(KeyedShape):
     """One sequence of pairs of code and age a patient."""
 
     name = "trajectories"
-    reading: tuple[str, ...] = ("code", "age", "date", "anchor", "age_unit", "side")
+    reading: tuple[str, ...] = ("code", "age", "date", "anchor", "age_unit", "attributes")
 
     def check(self, options: TrajectoriesOptions) -> None:
         """Refuse words that no setting has, and settings that do not fit each other."""
@@ -69,7 +69,7 @@ class TrajectoriesShape(KeyedShape):
         return read_given(
             options.data,
             EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit),
-            options.side,
+            options.attributes,
             encoding=options.encoding,
             delimiter=options.delimiter,
             missing=options.missing,
@@ -94,7 +94,7 @@ class PreparedTrajectories(Prepared):
             spec = None if policy is None else policy.spec
             self.settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, spec)
         self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
-        self.recorded = () if given.side is None else tuple(given.side.frame.columns)
+        self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
 
     def protect(self) -> Release:
         """Align them, in this process or on Spark."""
@@ -109,7 +109,7 @@ class PreparedTrajectories(Prepared):
                 seed=options.seed,
                 threads=options.threads,
                 watch=run.watch,
-                custody=custody_of(options.data, options.internal),
+                custody=custody_of(options.data, options.custodian_dir),
                 load=load_kernels,
                 cluster=cluster,
             )
@@ -121,7 +121,7 @@ class PreparedTrajectories(Prepared):
         check_known(given, request.code_hierarchy, unknown)
         domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, unknown)
         column = None if request.diversity is None else request.diversity.column
-        side_of(given.side, domain.trajectories.n_patients, column)
+        attributes_of(given.attributes, domain.trajectories.n_patients, column)
 
     def notes(self, _release: Release, manifest: Manifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
@@ -179,9 +179,10 @@ def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: M
     notes, settings = list(given.notes), manifest["settings"]
     if settings["on_unknown_code"] == "drop":
         notes.append("lines with codes that the hierarchy does not have are left out, as asked")
-    if given.side is not None:
+    if given.attributes is not None:
         notes.append(
-            f"the columns of {SIDE} ({', '.join(given.side.frame.columns)}) are released as they are: whoever knows a "
+            f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: whoever "
+            "knows a "
             "patient's values there may find the patient by them"
         )
     absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
@@ -190,8 +191,10 @@ def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: M
         notes.append(
             f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
         )
-    if options.workload is not None and options.internal is None:
-        notes.append("the errors of a workload are told to the custodian alone, in the folder that --internal names")
+    if options.workload is not None and options.custodian_dir is None:
+        notes.append(
+            "the errors of a workload are told to the custodian alone, in the folder that --custodian-dir names"
+        )
     return notes
 
 
@@ -211,7 +214,7 @@ def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
 
 
 def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:
-    """Return what is asked of a sensitive side column or of sensitive codes; None where nothing is.
+    """Return what is asked of a sensitive auxiliary column or of sensitive codes; None where nothing is.
 
     Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
 
@@ -221,7 +224,7 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
     """
     if column is None and codes is None:
         if share is not None:
-            raise InputError("A diversity is about something sensitive. Name a side column or codes.")
+            raise InputError("A diversity is about something sensitive. Name an auxiliary column or codes.")
         return None
     if isinstance(codes, str) or (codes is not None and not all(isinstance(code, str) for code in codes)):
         raise InputError("Sensitive codes are a list of texts, as in ['042', 'V08']. Give them so.")

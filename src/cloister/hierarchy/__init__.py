@@ -1,11 +1,12 @@
 """Coarser and coarser names for a value: intervals, prefixes, dates, diagnosis codes, files.
 
-The functions here make hierarchies; `bind` turns one into the `Ladder` of a column.
+The functions here make hierarchies; `bind` turns one into the `BoundHierarchy` of a column.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
 from cloister.hierarchy.build import (
     DateHierarchy,
     PrefixHierarchy,
@@ -26,13 +27,34 @@ from cloister.hierarchy.file_hierarchy import (
 )
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
-from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
 
 __all__ = [
-    "ROOT", "DateHierarchy", "FileHierarchy", "Hierarchy", "HierarchyProblem", "HierarchyReport", "IcdHierarchy",
-    "IntervalHierarchy", "Ladder", "LevelPreview", "PrefixHierarchy", "SuppressHierarchy", "check_file", "check_rows",
-    "dates", "describe_builders", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy",
-    "parse_hierarchy", "prefix", "preview", "suppress",
+    "ROOT",
+    "BoundHierarchy",
+    "DateHierarchy",
+    "FileHierarchy",
+    "Hierarchy",
+    "HierarchyProblem",
+    "HierarchyReport",
+    "IcdHierarchy",
+    "IntervalHierarchy",
+    "LevelPreview",
+    "PrefixHierarchy",
+    "SuppressHierarchy",
+    "check_file",
+    "check_rows",
+    "dates",
+    "describe_builders",
+    "hierarchy_file",
+    "hierarchy_rows",
+    "icd9",
+    "icd10",
+    "intervals",
+    "names_hierarchy",
+    "parse_hierarchy",
+    "prefix",
+    "preview",
+    "suppress",
 ]  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from datetime import date, datetime
 from pathlib import Path
 
 from cloister.errors import InputError, did_you_mean
+from cloister.hierarchy.bound import BoundHierarchy, Hierarchy, group_sizes, make_ladder, require_cover, texts_in_order
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
-from cloister.hierarchy.ladder import Hierarchy, Ladder, group_sizes, make_ladder, require_cover, texts_in_order
 
 LONGEST_SHOWN = 100
 """A longer text is a mistake that need not be repeated in a message."""
@@ -190,7 +190,7 @@ class DateHierarchy:
         """Those of the distinct values that are not ISO dates of the calendar."""
         return [value for value in values if value is not None and _read_day(value) is None]
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         days = [day for text in texts if (day := _read_day(text)) is not None]
@@ -252,7 +252,7 @@ class PrefixHierarchy:
         """Those of the distinct values that are longer than the hierarchy."""
         return [value for value in values if value is not None and len(value) > self.length]
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         self._require_cover(column, texts)
@@ -295,7 +295,7 @@ class SuppressHierarchy:
         """Return an empty list: no value is outside."""
         return []
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         return make_ladder(column, texts, missing, (), (), len(texts))

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from cloister.errors import InputError
-from cloister.hierarchy.ladder import Hierarchy, Ladder, require_cover, texts_in_order
+from cloister.hierarchy.bound import BoundHierarchy, Hierarchy, require_cover, texts_in_order
 
 Rows = Sequence[Sequence[str]]
 LINES_SHOWN = 5
@@ -243,7 +243,7 @@ class FileHierarchy:
         """Those of the distinct values that the file does not list."""
         return [value for value in values if value is not None and value not in self._row_of]
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
@@ -258,7 +258,7 @@ class FileHierarchy:
             )
         return self._ladder(column, texts, missing)
 
-    def _ladder(self, column: str, texts: Sequence[str], missing: bool) -> Ladder:
+    def _ladder(self, column: str, texts: Sequence[str], missing: bool) -> BoundHierarchy:
         numbers = [self._row_of[text] for text in texts]
         values: tuple[str | None, ...] = tuple(texts)
         if missing and self._missing_row is not None:
@@ -273,7 +273,9 @@ class FileHierarchy:
             of_missing = None if self._missing_row is None else self.rows[self._missing_row][level]
             counts[level] = [sizes[label] + surplus * (label == of_missing) for label in paths[level]]
         counts.flags.writeable = False
-        return Ladder(column, values, (values, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1))
+        return BoundHierarchy(
+            column, values, (values, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1)
+        )
 
     def _surplus(self, texts: Sequence[str], missing: bool) -> int:
         """Leaves that the row of missing stands for, less 1: -1 if nothing needs it, 1 if its text occurs as well."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloister.hierarchy.ladder import Ladder, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.bound import BoundHierarchy, make_ladder, require_cover, texts_in_order
 
 SPELLINGS = {
     "icd9": re.compile(r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?([0-9]{0,2})"),
@@ -136,7 +136,7 @@ class IcdHierarchy:
         tables = load_classification(self.kind)
         return [value for value in values if value is not None and tables.path(value) is None]
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         tables = load_classification(self.kind)
         texts, missing = texts_in_order(values)

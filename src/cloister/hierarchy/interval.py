@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy.ladder import Ladder, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.bound import BoundHierarchy, make_ladder, require_cover, texts_in_order
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
 LARGEST = 10**15
@@ -80,7 +80,7 @@ class IntervalHierarchy:
         """Those of the distinct values that are not whole or decimal numbers below 10^15."""
         return [value for value in values if value is not None and _floor(value) is None]
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         texts, missing = texts_in_order(values)
         numbers = [number for text in texts if (number := _floor(text)) is not None]

@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from cloister.hierarchy.ladder import ROOT
+from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
-from cloister.release_folder import PATIENTS_AND_CLAIMS, SIDE, TABLE, data_file, read_data
+from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, TABLE, data_file, read_data
 from cloister.results import Manifest
 
 QUASI = "quasi-identifier"
@@ -210,8 +210,8 @@ def _columns(folder: Path, manifest: Manifest) -> tuple[Path, dict[str, str]] | 
         return folder / str(data_file(manifest)), named
     if shape == "codes" and manifest["method"] != CHUNKS:
         return folder / str(data_file(manifest)), {"codes": "terms"}
-    if shape == "trajectories" and "side" in manifest:
-        return folder / SIDE, dict.fromkeys(manifest["side"]["columns"], "side")
+    if shape == "trajectories" and "attributes" in manifest:
+        return folder / ATTRIBUTES, dict.fromkeys(manifest["attributes"]["columns"], "auxiliary")
     if shape == "claims":
         file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest["files"])
         roles = {name: told["role"] for name, told in columns["patients"].items()}

@@ -109,10 +109,10 @@ def _power(manifest: Manifest) -> str:
 
 
 def _searched(manifest: Manifest) -> str:
-    choice, asked = manifest["choice"], _plan(manifest)["risk"]["max_suppression"]
-    used = choice["max_suppression"]
-    done = f"{choice['lattice']:,} nodes for each truncation level; max_suppression {used:g}."
-    lower = "" if asked == used else f" With max_suppression {asked:g}, as asked, suppression did not suffice."
+    choice, asked = manifest["choice"], _plan(manifest)["risk"]["max_flag_rate"]
+    used = choice["max_flag_rate"]
+    done = f"{choice['lattice']:,} nodes for each truncation level; max_flag_rate {used:g}."
+    lower = "" if asked == used else f" With max_flag_rate {asked:g}, as asked, suppression did not suffice."
     return f"{done}{lower}{'' if choice['optimal'] else f' {ENDED}'}"
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, ProtectedCodes, Refine
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
 from cloister.privacy import KAnonymity
@@ -27,7 +27,7 @@ class CodesAsked:
     policy : sets of codes to keep countable together, as an object or in words (``level:1``, the name of a JSON file);
         None for none
     missing : texts in a cell that stand for a missing code
-    max_cluster_size, refine, safe, safe_threshold : as of `DisassociationRequest`
+    max_cluster_size, refine, safe, inference_threshold : as of `DisassociationRequest`
     """
 
     column: str
@@ -36,8 +36,8 @@ class CodesAsked:
     missing: tuple[str, ...] = ()
     max_cluster_size: int | None = None
     refine: Refine = Refine.TREE
-    safe: Safe = Safe.REPORT
-    safe_threshold: float = 1.0
+    inference_check: InferenceCheck = InferenceCheck.REPORT
+    inference_threshold: float = 1.0
 
     def check(self, k: int) -> None:
         """Refuse numbers that cannot be asked for."""
@@ -51,8 +51,8 @@ class CodesAsked:
             max_cluster_size=self.max_cluster_size,
             policy=policy,
             refine=self.refine,
-            safe=self.safe,
-            safe_threshold=self.safe_threshold,
+            inference_check=self.inference_check,
+            inference_threshold=self.inference_threshold,
         )
 
 

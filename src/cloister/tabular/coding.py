@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.kernels.layout import CODE, Costs, Ladders, Rows, key_strides
 from cloister.utility import AttributeLoss
 
@@ -24,7 +24,7 @@ class Coded:
     wider : bound to these values and those of population tables; ``ladder`` itself if there are none
     """
 
-    def __init__(self, ladder: Ladder, wider: Ladder) -> None:
+    def __init__(self, ladder: BoundHierarchy, wider: BoundHierarchy) -> None:
         self.ladder = ladder
         self.values = wider.values
         self.labels: list[list[str | None]] = []

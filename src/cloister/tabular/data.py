@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from cloister.hierarchy import Hierarchy, Ladder
+from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.privacy import PrivacyRule
 from cloister.results import SearchResult
 from cloister.utility import IYENGAR, AttributeLoss, Loss
@@ -127,7 +127,7 @@ class EncodedTable:
 
     frame: pl.DataFrame
     roles: Mapping[str, Role]
-    ladders: Mapping[str, Ladder]
+    ladders: Mapping[str, BoundHierarchy]
     problem: "SearchProblem"
     coded: tuple["Coded", ...]
     judge: "Judge"

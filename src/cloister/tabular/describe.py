@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cloister.errors import InputError
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import n_records, table_columns
 from cloister.privacy import TCloseness
 from cloister.results import SearchResult, Utility
@@ -82,7 +82,15 @@ def settings_of(request: TableRequest, roles: Mapping[str, Role], source: str) -
     """Return what was asked of a table; the delimiter is set where a file is written."""
     search = "fixed" if request.levels is not None else request.search_name
     quasi = request.quasi_identifiers
-    as_asked = ("k", "local_recoding", "merge_bound", "time_limit", "rest", "keep_suppressed", "escape_formulas")
+    as_asked = (
+        "k",
+        "local_recoding",
+        "merge_bound",
+        "time_limit",
+        "default_role",
+        "keep_suppressed",
+        "escape_formulas",
+    )
     told: dict[str, Any] = {name: getattr(request, name) for name in as_asked}
     told |= {
         "source": source,
@@ -203,7 +211,7 @@ def promise_for(table: EncodedTable, protected: ProtectedTable, request: TableRe
 
 def original_of(table: EncodedTable, request: TableRequest) -> Original:
     """Return the table as read, and the ladders that it and the values that rules group are generalized by."""
-    groups: dict[tuple[str, str], Ladder] = {}
+    groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:
             ladder = bound_ladders(table.frame, {rule.column: rule.hierarchy})[rule.column]

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
@@ -100,7 +100,7 @@ def suppression_limit(share: Decimal, n_records: int) -> int:
 
 
 def _all_coded(
-    texts: Mapping[str, pl.Series], ladders: Mapping[str, Ladder], request: TableRequest
+    texts: Mapping[str, pl.Series], ladders: Mapping[str, BoundHierarchy], request: TableRequest
 ) -> dict[str, Coded]:
     """Number the labels of all quasi-identifiers, in the order of their names."""
     names = sorted(texts, key=lambda name: name.encode())
@@ -155,7 +155,9 @@ def _judged(problem: SearchProblem, judge: Judge, coded: Mapping[str, Coded], re
     )
 
 
-def _coded(ladder: Ladder, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]) -> Coded:
+def _coded(
+    ladder: BoundHierarchy, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]
+) -> Coded:
     """Number the labels of a column; those of population tables as well."""
     if not populations:
         return Coded(ladder, ladder)
@@ -175,7 +177,7 @@ def _coded(ladder: Ladder, request: TableRequest, text: pl.Series, populations: 
 
 
 def _level_bounds(
-    names: Sequence[str], ladders: Sequence[Ladder], quasi_identifiers: Mapping[str, QuasiIdentifier]
+    names: Sequence[str], ladders: Sequence[BoundHierarchy], quasi_identifiers: Mapping[str, QuasiIdentifier]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     lowest, highest = [], []
     for name, ladder in zip(names, ladders, strict=True):

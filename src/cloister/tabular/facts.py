@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, counted, n_records, records_of, table_columns, with_records_of
 
 from .manifest import PublishedSettings, TableManifest, TableRisk
@@ -77,7 +77,11 @@ def class_sizes(released: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 
 
 def differing_losses(
-    records: pl.DataFrame, sizes: pl.Series, manifest: TableManifest, promise: Promise, ladders: Mapping[str, Ladder]
+    records: pl.DataFrame,
+    sizes: pl.Series,
+    manifest: TableManifest,
+    promise: Promise,
+    ladders: Mapping[str, BoundHierarchy],
 ) -> list[str]:
     """Return the losses of a manifest that do not follow from the records, from each other or from the original.
 
@@ -125,7 +129,9 @@ def _precision(tops: Mapping[str, int], weights: Sequence[float], promise: Promi
     return _mean([(one + suppressed) / (released + suppressed) for one in risen], weights)
 
 
-def _column_loss(records: pl.DataFrame, column: str, ladder: Ladder, levels: Sequence[int], suppressed: int) -> float:
+def _column_loss(
+    records: pl.DataFrame, column: str, ladder: BoundHierarchy, levels: Sequence[int], suppressed: int
+) -> float:
     """Mean over all records of (leaves covered - 1) / (leaves of the domain - 1); 1 where suppressed.
 
     A label that stands for several sets counts as the largest.

@@ -84,7 +84,7 @@ class PublishedSettings(Section):
     merge_bound: Share | None
     microaggregate: dict[str, Average]
     time_limit: Annotated[float, Field(gt=0)] | None
-    rest: Literal["error", "drop", "keep"]
+    default_role: Literal["error", "drop", "keep"]
     ids: Literal["drop", "number", "hmac"] | None
     keep_suppressed: bool
     escape_formulas: bool

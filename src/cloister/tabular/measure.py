@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import (
     as_text,
     counted,
@@ -39,7 +39,7 @@ AGREEMENT = 1e-9
 
 def measure_utility(
     labels: pl.DataFrame,
-    ladders: Mapping[str, Ladder],
+    ladders: Mapping[str, BoundHierarchy],
     levels: Mapping[str, tuple[int, ...]],
     suppressed: int,
     request: TableRequest,
@@ -157,7 +157,7 @@ def _loss_of_released(table: EncodedTable, protected: ProtectedTable, request: T
 
 def _table_loss(
     labels: Sequence[pl.DataFrame],
-    ladders: Mapping[str, Ladder],
+    ladders: Mapping[str, BoundHierarchy],
     is_kept: NDArray[np.bool_],
     records: pl.Series,
     request: TableRequest,
@@ -184,7 +184,7 @@ def _table_loss(
 
 
 def _labelled_variously(
-    frame: pl.DataFrame, ladders: Mapping[str, Ladder], protected: ProtectedTable
+    frame: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], protected: ProtectedTable
 ) -> list[pl.DataFrame]:
     """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
     originals = protected.originals.drop_nulls()
@@ -212,7 +212,7 @@ def _labelled_variously(
     return columns
 
 
-def _largest_sets(ladder: Ladder, levels: Sequence[int]) -> pl.DataFrame:
+def _largest_sets(ladder: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
     schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
     rungs = [
@@ -230,7 +230,7 @@ def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
     return np.stack([np.log(column[name].to_numpy()) for column in columns])
 
 
-def _labelled(text: pl.Series, ladder: Ladder, level: int, records: pl.Series) -> pl.DataFrame:
+def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
     """Label of each value at a level, the leaves it covers, and how many records share label and value.
 
     Parameters
@@ -258,7 +258,7 @@ def _told_loss(
     return replace(exact, loss=_loss(counts, _largest_sets(ladder, exact.levels), ladder.n_leaves, suppressed))
 
 
-def _column_loss(counts: pl.DataFrame, ladder: Ladder, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
+def _column_loss(counts: pl.DataFrame, ladder: BoundHierarchy, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
     sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
     at = counts.join(sets, on="label", how="left", nulls_equal=True)
     risen = int((at["records"] * at["level"]).sum())

@@ -102,7 +102,7 @@ class TableSettings:
     drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), Key(LIST)] = ()
     sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
     keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
-    rest: Annotated[
+    default_role: Annotated[
         str,
         Help("What to do with columns that have no role.", "drop|keep"),
         Key("error, drop or keep", one_of=REST),
@@ -160,7 +160,7 @@ class TableOptions(ReleaseOptions, TableSettings):
         Help("Folder of ARX hierarchy files: STEM_hierarchy_COLUMN.csv or COLUMN.csv.", "DIR"),
         Key("the name of a folder of hierarchy files"),
     ] = None
-    like: Annotated[
+    levels_from: Annotated[
         Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
     ] = None
     codes: Annotated[
@@ -191,7 +191,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     crosswalk: Annotated[
         Path | None, Help("Write the secret map from released to original ids here.", "FILE"), Key(FILE)
     ] = None
-    values_to: Annotated[
+    unmatched_values: Annotated[
         Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), Key(FILE)
     ] = None
     seed: Annotated[int, Help("Written to the manifest; nothing random protects a table.")] = 0
@@ -213,10 +213,10 @@ class TableOptions(ReleaseOptions, TableSettings):
         **ReleaseOptions.placed,
         **dict.fromkeys(("data", "k", "out"), "quasi_identifiers"),
         "hierarchies": "rules",
-        **dict.fromkeys(("like", "codes", "m", "policy", "max_cluster_size"), "merge_bound"),
+        **dict.fromkeys(("levels_from", "codes", "m", "policy", "max_cluster_size"), "merge_bound"),
         "id": "drop",
         **dict.fromkeys(("missing", "missing_as"), "ids"),
         "crosswalk": "keep_suppressed",
-        "values_to": "attack",
+        "unmatched_values": "attack",
         "table": "as_json",
     }

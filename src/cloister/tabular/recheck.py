@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, Ladder, parse_hierarchy
+from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
@@ -165,7 +165,7 @@ def check_table(
 
 
 def _wrong_figures(
-    records: pl.DataFrame, stated: TableManifest, promise: Promise, ladders: Mapping[str, Ladder] | None
+    records: pl.DataFrame, stated: TableManifest, promise: Promise, ladders: Mapping[str, BoundHierarchy] | None
 ) -> list[str]:
     """The figures of a manifest that do not follow from the records, or from each other, by name."""
     known = ladders if ladders is not None and stated.utility.exact else {}
@@ -253,7 +253,9 @@ def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Po
     return people
 
 
-def _ladders(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Ladder]:
+def _ladders(
+    frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, BoundHierarchy]:
     """Ladders of the quasi-identifiers, bound to the values of a table."""
     chosen = {}
     for name, column in stated.quasi_identifiers.items():
@@ -280,7 +282,7 @@ def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
 
 def _ladders_of_released(
     frame: pl.DataFrame, source: Original, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
-) -> Mapping[str, Ladder] | None:
+) -> Mapping[str, BoundHierarchy] | None:
     """Ladders bound to the values of those original records that were released; None where it is not known which."""
     promise = promise_of(stated)
     if promise.suppressed == 0:

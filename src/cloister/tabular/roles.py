@@ -10,7 +10,7 @@ from cloister.io.columns import listed, nearest_column
 from .data import Role, TableRequest
 
 UNIQUE_SHARE = 0.05
-"""A column taken along by ``rest="keep"`` must not be unique in more than this share of the records."""
+"""A column taken along by ``default_role="keep"`` must not be unique in more than this share of the records."""
 
 
 UniqueShare = Callable[[str], float]
@@ -40,7 +40,7 @@ def resolve_roles(
             )
         roles[column] = role
     rest = [column for column in columns if column not in roles]
-    roles |= dict.fromkeys(rest, _role_of_rest(unique_share, rest, columns, request.rest, file))
+    roles |= dict.fromkeys(rest, _role_of_rest(unique_share, rest, columns, request.default_role, file))
     return {column: roles[column] for column in columns}
 
 
@@ -88,7 +88,7 @@ def _role_of_rest(
     if settled != "keep":
         raise InputError(
             f"Every column needs a role, but {file} has {len(rest)} without one: {listed(rest, columns)}. "
-            "Name each with --qi, --sensitive, --keep or --drop, or settle them all with --rest drop.",
+            "Name each with --qi, --sensitive, --keep or --drop, or settle them all with --default-role drop.",
             file=file,
             column=rest[0],
         )
@@ -96,7 +96,8 @@ def _role_of_rest(
         share = unique_share(column)
         if share > UNIQUE_SHARE:
             raise InputError(
-                f"--rest keep would release column {column!r}, whose values are unique in {share:.1%} of the records "
+                f"--default-role keep would release column {column!r}, whose values are unique in {share:.1%} of the "
+                "records "
                 f"(more than {UNIQUE_SHARE:.0%}): it could identify patients. Give it a role of its own.",
                 file=file,
                 column=column,

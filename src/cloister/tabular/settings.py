@@ -75,8 +75,10 @@ def check_settings(request: TableRequest) -> TableRequest:
     if not request.rules:
         raise InputError("No privacy rule was given. Give at least k-anonymity, as with -k 5.")
     check_search(request.search_name)
-    if request.rest not in REST:
-        raise InputError(f"The rest of the columns can be settled by {', '.join(REST)}, not by {request.rest!r}.")
+    if request.default_role not in REST:
+        raise InputError(
+            f"The rest of the columns can be settled by {', '.join(REST)}, not by {request.default_role!r}."
+        )
     if request.time_limit is not None and not request.time_limit > 0:
         raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
     if request.threads < 1:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from cloister.hierarchy import ROOT, Ladder
+from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
@@ -130,7 +130,7 @@ def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
     )
 
 
-def _ladders_by_place(ladders: Mapping[str, Ladder], places: Mapping[str, str]) -> dict[str, Ladder]:
+def _ladders_by_place(ladders: Mapping[str, BoundHierarchy], places: Mapping[str, str]) -> dict[str, BoundHierarchy]:
     return {places[column]: ladder for column, ladder in ladders.items() if column in places}
 
 
@@ -374,6 +374,6 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
     return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 
 
-def generalized(frame: pl.DataFrame, ladders: Mapping[str, Ladder], levels: Mapping[str, int]) -> pl.DataFrame:
+def generalized(frame: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], levels: Mapping[str, int]) -> pl.DataFrame:
     """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
     return pl.DataFrame([ancestors(frame[column], ladders[column], level) for column, level in levels.items()])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
-from cloister.hierarchy.ladder import ROOT
+from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import align, distances
 from cloister.kernels.grouping import Groups
 

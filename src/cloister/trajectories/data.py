@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy.ladder import ROOT, Hierarchy
+from cloister.hierarchy.bound import ROOT, Hierarchy
 
 from .sequences import Integers as Integers
 from .sequences import Number as Number
@@ -66,7 +66,7 @@ class Diversity:
     l : at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
         more than one in l patients of a cluster may have a sensitive code behind a released one
     codes : the sensitive codes; or
-    column : the sensitive column of the side table; missing values never count as sensitive
+    column : the sensitive column of the attributes table; missing values never count as sensitive
     """
 
     l: int  # noqa: E741  (as the model is called)
@@ -77,7 +77,9 @@ class Diversity:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or not 2 <= self.l <= LARGEST:
             raise InputError(f"The diversity is {self.l!r}, but must be a whole number from 2 to {LARGEST}.")
         if bool(self.codes) == (self.column is not None):
-            raise InputError("A diversity is asked over sensitive codes or over one side column. Give one of them.")
+            raise InputError(
+                "A diversity is asked over sensitive codes or over one auxiliary column. Give one of them."
+            )
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class TrajectoriesRequest:
     cost : whether a merged pair loses once or for each patient that it stands for
     block : most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     drop_empty : leave out pairs of which neither code nor age is told (`*`, `*`)
-    diversity : what is asked of sensitive codes or a sensitive side column
+    diversity : what is asked of sensitive codes or a sensitive auxiliary column
     constraints : disjoint sets of codes that must not be generalized with others
     """
 
@@ -152,12 +154,12 @@ def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Side:
-    """What rides along with the patients, as far as the methods see it.
+class Attributes:
+    """The auxiliary attributes of the patients, as far as the methods see it.
 
     Attributes
     ----------
-    rank : (n_patients,) int64, rank of each patient's whole side row by content, equal for equal rows; tells patients
+    rank : (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
         with equal trajectories apart, so that the order of the input never does
     sensitive : (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     """
@@ -166,7 +168,7 @@ class Side:
     sensitive: Numbers | None = None
 
     def __repr__(self) -> str:
-        return f"Side({self.rank.size} patients)"
+        return f"Attributes({self.rank.size} patients)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,16 +300,16 @@ COLUMNS = (ID, CODE, AGE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrittenTrajectories:
-    """What stands in the data file and the side file.
+    """What stands in the data file and the attributes file.
 
     Attributes
     ----------
     frame : ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
-    side : ``id`` and the side columns (text); None where nothing rides along
+    attributes : ``id`` and the auxiliary columns (text); None where there are none
     """
 
     frame: pl.DataFrame
-    side: pl.DataFrame | None = None
+    attributes: pl.DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"WrittenTrajectories({self.frame.height} rows)"

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from cloister.errors import InputError
-from cloister.hierarchy import ROOT, Hierarchy, IntervalHierarchy, Ladder, icd9, icd10
+from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
 
 from .data import Trajectories
 
@@ -53,7 +53,7 @@ class CodesUnderRoot(_Fitted[Hierarchy]):
         """None: the root covers all."""
         return []
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of the known codes, and of the others one without labels between."""
         beyond = tuple(sorted(set(self.inner.outside(values))))
         inside = self.inner.bind(column, [value for value in values if value not in beyond])
@@ -61,7 +61,7 @@ class CodesUnderRoot(_Fitted[Hierarchy]):
         labels = ((*inside.values, *beyond), *between, (ROOT,) * (len(inside.values) + len(beyond)))
         counts = np.concatenate([inside.leaves, np.ones((inside.n_levels, len(beyond)), dtype=np.int64)], axis=1)
         counts[-1] = inside.n_leaves + len(beyond)
-        return Ladder(column, labels[0], labels, counts, inside.n_leaves + len(beyond))
+        return BoundHierarchy(column, labels[0], labels, counts, inside.n_leaves + len(beyond))
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ class GroupedAges(_Fitted[IntervalHierarchy]):
         groups = self._stand_ins()
         return self.inner.outside([value for value in values if value not in groups])
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
         groups = self._stand_ins()
         numbers = {groups.get(value, value) if value is not None else None: value for value in values}
         ladder = self.inner.bind(column, list(numbers))
         texts = tuple(numbers[value] for value in ladder.values)
-        return Ladder(column, texts, (texts, *ladder.labels[1:]), ladder.leaves, ladder.n_leaves)
+        return BoundHierarchy(column, texts, (texts, *ladder.labels[1:]), ladder.leaves, ladder.n_leaves)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cloister.hierarchy.ladder import ROOT
+from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.report_figures import Counted, ReportCounts, label_counts
 
 from .data import AGE, CODE, ID, Diversity, WrittenTrajectories
 from .manifest import (
     AttributeColumn,
+    AttributesFile,
     DiversityRule,
     KAnonymityRule,
     PairCounts,
     PublishedSettings,
     RecordCounts,
-    SideFile,
     TrajectoriesManifest,
     TrajectoryRisk,
 )
@@ -35,7 +35,7 @@ Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 class TrajectoriesFacts:
     """The parts of a manifest that follow from the released files and the settings."""
 
-    side: SideFile | None
+    attributes: AttributesFile | None
     records: RecordCounts
     rules: Rules
     counts: PairCounts
@@ -45,7 +45,7 @@ class TrajectoriesFacts:
         """Return the parts of a manifest that say something else."""
         counts = PairCounts(**{name: getattr(manifest.utility, name) for name in PairCounts.model_fields})
         found = {
-            "side": (self.side, manifest.side),
+            "attributes": (self.attributes, manifest.attributes),
             "records": (self.records, manifest.records),
             "guarantee.rules": (self.rules, manifest.guarantee.rules),
             "utility": (self.counts, counts),
@@ -58,9 +58,11 @@ def facts_of(files: WrittenTrajectories, settings: PublishedSettings) -> Traject
     """Return what files say that were released under these settings."""
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
-    attributes = [] if files.side is None else files.side.columns[1:]
+    attributes = [] if files.attributes is None else files.attributes.columns[1:]
     return TrajectoriesFacts(
-        side=SideFile(columns={name: AttributeColumn(role="side") for name in attributes}) if attributes else None,
+        attributes=AttributesFile(columns={name: AttributeColumn(role="auxiliary") for name in attributes})
+        if attributes
+        else None,
         records=RecordCounts.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
         rules=rules_of(settings.k, settings.diversity_asked()),
         counts=_counts(files.frame, len(sizes)),
@@ -96,15 +98,17 @@ def _counts(frame: pl.DataFrame, n_trajectories: int) -> PairCounts:
     )
 
 
-DATA, SIDE = "data", "side"
+DATA, ATTRIBUTES = "data", "attributes"
 
 
 def shown_of(files: WrittenTrajectories, k: int) -> ReportCounts:
     """Return what is shown of trajectories."""
     alike = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).agg(pl.len().alias("patients"))
     texts = {DATA: pl.DataFrame([as_text(files.frame[column]) for column in (CODE, AGE)])}
-    if files.side is not None and files.side.width > 1:
-        texts[SIDE] = pl.DataFrame([as_text(files.side[column]) for column in files.side.columns if column != ID])
+    if files.attributes is not None and files.attributes.width > 1:
+        texts[ATTRIBUTES] = pl.DataFrame(
+            [as_text(files.attributes[column]) for column in files.attributes.columns if column != ID]
+        )
     return ReportCounts(
         k=k,
         sizes=alike["patients"],
@@ -124,7 +128,7 @@ NUMBER = "number of the patient in this release; the pairs of a patient stand in
 ANY_CODE = "any code, or that nothing is told"
 ANY_AGE = "any age, or that nothing is told"
 BELOW = "this code, or any below it in the hierarchy"
-BESIDE = "as recorded, in side.csv"
+BESIDE = "as recorded, in attributes.csv"
 
 NUMBER_ALONE = re.compile(r"[0-9.]+")
 MEANINGS_OF_AGES = (
@@ -147,8 +151,8 @@ def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFra
         for label in _labels(released, CODE)
     ]
     rows += [(AGE, "quasi-identifier", ages, None, label, _of_age(label, ages)) for label in _labels(released, AGE)]
-    beside = [] if released.side is None else released.side.columns[1:]
-    rows += [(column, "side", None, None, None, BESIDE) for column in beside]
+    beside = [] if released.attributes is None else released.attributes.columns[1:]
+    rows += [(column, "auxiliary", None, None, None, BESIDE) for column in beside]
     return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
 
 

@@ -70,7 +70,7 @@ class PublishedSettings(Section):
     diversity: Least | None
     policy: FileName | None
     workload: Annotated[str, StringConstraints(pattern=f"^{WORKLOAD.pattern}$")] | None
-    side: FileName | None
+    attributes: FileName | None
     ids: Literal["number"]
     input_columns: InputColumns
     age_unit: Literal["years", "days"] | None
@@ -95,7 +95,7 @@ class PublishedSettings(Section):
         return self
 
     def diversity_asked(self) -> Diversity | None:
-        """Return what is promised of a sensitive side column or of sensitive codes."""
+        """Return what is promised of a sensitive auxiliary column or of sensitive codes."""
         if self.diversity is None:
             return None
         return Diversity(self.diversity, frozenset(self.sensitive_codes or ()), self.sensitive)
@@ -124,13 +124,13 @@ class DataColumns(Section):
 
 
 class AttributeColumn(Section):
-    """A column of the side file."""
+    """A column of the attributes file."""
 
-    role: Literal["side"]
+    role: Literal["auxiliary"]
 
 
-class SideFile(Section):
-    """The columns of the side file."""
+class AttributesFile(Section):
+    """The columns of the attributes file."""
 
     columns: dict[str, AttributeColumn]
 
@@ -220,7 +220,7 @@ class TrajectoriesManifest(ManifestHead):
     method: Method
     settings: PublishedSettings
     columns: DataColumns
-    side: SideFile | None = None
+    attributes: AttributesFile | None = None
     records: RecordCounts
     guarantee: TrajectoriesGuarantee
     utility: TrajectoriesUtility
@@ -235,7 +235,7 @@ class TrajectoriesManifest(ManifestHead):
         has_sets = policy is not None and not is_made_of_data(policy)
         fits = {
             "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
-            "side": (self.side is None) is (settings.side is None),
+            "attributes": (self.attributes is None) is (settings.attributes is None),
             "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
             "utility.constraints": (n_sets is not None) is has_sets and (policy != "gwas" or n_sets == GWAS_SETS),
             "clustering.blocks": self.clustering.blocks <= _most_blocks(settings, self.records.released),
@@ -270,7 +270,7 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest, settings
         diversity=None if diversity is None else diversity.l,
         policy=settings.policy,
         workload=settings.workload,
-        side=None if given.side is None else given.side.name,
+        attributes=None if given.attributes is None else given.attributes.name,
         ids="number",
         input_columns=InputColumns(
             id=columns.id, code=columns.code, age=columns.age, date=columns.date, anchor=columns.anchor

@@ -51,13 +51,15 @@ class TrajectoriesSettings:
         Help("A file or intervals; interval:1,5,10,20/top=90 if not given.", "HIERARCHY"),
         Key("intervals, as interval:1,5,10, or the name of a file"),
     ] = None
-    side: Annotated[
-        Path | None, Help("What rides along as it is, one row a patient: written to side.csv.", "FILE"), Key(FILE)
+    attributes: Annotated[
+        Path | None,
+        Help("Auxiliary attributes as they are, one row a patient: written to attributes.csv.", "FILE"),
+        Key(FILE),
     ] = None
     sensitive: Annotated[
         tuple[str, ...] | None,
-        Help("Column of --side whose values must differ among those who share a trajectory.", "COLUMN"),
-        Key("the name of a column of the side file", kind=str, read=lambda column: (column,)),
+        Help("Column of --attributes whose values must differ among those who share a trajectory.", "COLUMN"),
+        Key("the name of a column of the attributes file", kind=str, read=lambda column: (column,)),
     ] = None
     sensitive_codes: Annotated[
         tuple[str, ...] | None,
@@ -114,7 +116,7 @@ class TrajectoriesSettings:
         str | None,
         Help(
             "Pairs, and sets of pairs, of at least so many percent of the patients: how far counts of them are off is "
-            "measured for --internal.",
+            "measured for --custodian-dir.",
             "frequent:PERCENT",
         ),
         Key("frequent:PERCENT"),

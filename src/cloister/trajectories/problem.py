@@ -19,7 +19,7 @@ from cloister.errors import InputError
 from cloister.kernels.alignment import Branches, Domain
 from cloister.kernels.nearest import Sequences
 
-from .data import Constraint, Cost, Integers, Method, Numbers, Side, Trajectories, TrajectoriesRequest
+from .data import Attributes, Constraint, Cost, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .tree import ValueTree
 
 LARGEST_LOSS = 2**60
@@ -33,7 +33,7 @@ class Problem:
     Attributes
     ----------
     code, age : (n_symbols,) int32, rank of the leaves of each pair
-    order : (n_patients,) int64, patients by content: length, pairs, sensitive value, side row
+    order : (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
     first : (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
     value : (n_patients,) int32, the sensitive value of each patient, -1 for none
     """
@@ -92,17 +92,17 @@ def pose(
     trajectories: Trajectories,
     trees: tuple[ValueTree, ValueTree],
     request: TrajectoriesRequest,
-    side: Side | None = None,
+    attributes: Attributes | None = None,
 ) -> Problem:
     """Return the problem of clustering these trajectories."""
     code_tree, age_tree = trees
     value = np.full(trajectories.n_patients, -1, dtype=np.int32)
-    if side is not None and side.sensitive is not None and request.diversity is not None:
-        value = side.sensitive.astype(np.int32)
+    if attributes is not None and attributes.sensitive is not None and request.diversity is not None:
+        value = attributes.sensitive.astype(np.int32)
     keys = trajectories.ages.astype(np.int64) * len(trajectories.vocabulary) + trajectories.codes
     present, symbols = np.unique(keys, return_inverse=True)
     ages, codes = np.divmod(present, max(1, len(trajectories.vocabulary)))
-    order, first = _by_content(trajectories.offsets, symbols, value, None if side is None else side.rank)
+    order, first = _by_content(trajectories.offsets, symbols, value, None if attributes is None else attributes.rank)
     domain = domain_of(trees, request)
     _check_range(domain, int(np.diff(trajectories.offsets).max(initial=0)), request.k)
     return Problem(
@@ -163,15 +163,15 @@ def _check_range(domain: Domain, longest: int, k: int) -> None:
 def _by_content(
     offsets: Integers, symbols: NDArray[np.int64], value: Numbers, rank: Integers | None
 ) -> tuple[Integers, Integers]:
-    """Patients by length, pairs, sensitive value and side row; where each distinct content (side rows aside) begins."""
+    """Patients by length, pairs, sensitive value and attributes; where each distinct content but for attributes begins."""
     lengths = np.diff(offsets)
-    side = np.zeros(lengths.size, dtype=np.int64) if rank is None else rank
+    attributes = np.zeros(lengths.size, dtype=np.int64) if rank is None else rank
     orders, firsts, done = [], [], 0
     for length in np.unique(lengths).tolist():
         patients = np.flatnonzero(lengths == length)
         pairs = symbols[offsets[patients][:, None] + np.arange(length)]
         content = np.column_stack([pairs, value[patients]])
-        order = np.lexsort([side[patients], *content.T[::-1]])
+        order = np.lexsort([attributes[patients], *content.T[::-1]])
         content = content[order]
         fresh = np.ones(order.size, dtype=np.bool_)
         fresh[1:] = (content[1:] != content[:-1]).any(axis=1)

@@ -14,7 +14,7 @@ from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
 
 from .clusters import gather, kept_apart, release, require_possible
-from .data import Cost, Integers, Method, ProtectedTrajectories, Side, Trajectories, TrajectoriesRequest
+from .data import Attributes, Cost, Integers, Method, ProtectedTrajectories, Trajectories, TrajectoriesRequest
 from .losses import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
 from .tree import ValueTree
@@ -30,7 +30,7 @@ ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], 
 def anonymize(
     trajectories: Trajectories,
     request: TrajectoriesRequest,
-    side: Side | None = None,
+    attributes: Attributes | None = None,
     *,
     threads: int | None = None,
     cluster: ClusterBlocks | None = None,
@@ -41,14 +41,14 @@ def anonymize(
     pairs, however large, matches k patients or none. It holds against somebody who knows everything of a patient's
     trajectory, which patients are in the data, and the release. Not promised: that nothing is learned of the patients
     of a cluster together (a code that a cluster's sequence tells, all its patients have; ask for a diversity); anything
-    against somebody who knows what rides along at the side, who knows many other patients of the cluster, or who has
+    against somebody who knows the auxiliary attributes, who knows many other patients of the cluster, or who has
     several releases of changing data; how much is lost. Cost: quadratic in the number of distinct trajectories, or in
     the size of a block.
 
     The result does not depend on the order of the patients, nor on the number of threads. Deviations from the paper,
     which leaves them open: where several trajectories are the most frequent, farthest or closest, the shortest is
     taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
-    left, not a random one. Patients with equal trajectories are told apart by what rides along, then not at all.
+    left, not a random one. Patients with equal trajectories are told apart by auxiliary attributes, then not at all.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def anonymize(
             f"There are {trajectories.n_patients} patients, fewer than k = {request.k}. Give a smaller k, or more data."
         )
     trees = bind(trajectories, request)
-    return anonymize_under(trajectories, request, trees, side, threads=threads, cluster=cluster)
+    return anonymize_under(trajectories, request, trees, attributes, threads=threads, cluster=cluster)
 
 
 def bind(trajectories: Trajectories, request: TrajectoriesRequest) -> tuple[ValueTree, ValueTree]:
@@ -81,13 +81,13 @@ def anonymize_under(
     trajectories: Trajectories,
     request: TrajectoriesRequest,
     trees: tuple[ValueTree, ValueTree],
-    side: Side | None = None,
+    attributes: Attributes | None = None,
     *,
     threads: int | None = None,
     cluster: ClusterBlocks | None = None,
 ) -> ProtectedTrajectories:
     """Anonymize under trees that are bound already."""
-    problem = pose(trajectories, trees, request, side)
+    problem = pose(trajectories, trees, request, attributes)
     k, share = _sizes(request, problem)
     blocks = cut(problem, request.block, k)
     _check_lengths(problem, blocks)
@@ -125,7 +125,7 @@ def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
 
 
 def _sizes(request: TrajectoriesRequest, problem: Problem) -> tuple[int, int]:
-    """Patients of a cluster, and the l of a diversity over a side column; a cluster needs l patients to have it."""
+    """Patients of a cluster, and the l of a diversity over an auxiliary column: a cluster needs l patients."""
     diversity = request.diversity
     if diversity is None or diversity.column is None:
         return request.k, 1

@@ -10,7 +10,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
-from cloister.release_folder import CODEBOOK, SIDE, check_files, data_file, read_data
+from cloister.release_folder import ATTRIBUTES, CODEBOOK, check_files, data_file, read_data
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
@@ -73,18 +73,18 @@ def recheck_trajectories(
 
 
 def _read(folder: Path, name: str, stated: TrajectoriesManifest) -> WrittenTrajectories:
-    """The data file and the side file, with the columns that there must be."""
+    """The data file and the attributes file, with the columns that there must be."""
     delimiter = stated.settings.delimiter
     frame = _table(folder / name, delimiter)
     if tuple(frame.columns) != COLUMNS:
         raise InputError(f"{name} does not have the columns id, code and age.")
-    side = None
-    if stated.side is not None:
-        side = _table(folder / SIDE, delimiter)
-        if side.columns[:1] != [ID]:
-            raise InputError(f"{SIDE} does not begin with the column id.")
-        side = side.with_columns(_numbers(side[ID], SIDE))
-    return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), side)
+    attributes = None
+    if stated.attributes is not None:
+        attributes = _table(folder / ATTRIBUTES, delimiter)
+        if attributes.columns[:1] != [ID]:
+            raise InputError(f"{ATTRIBUTES} does not begin with the column id.")
+        attributes = attributes.with_columns(_numbers(attributes[ID], ATTRIBUTES))
+    return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), attributes)
 
 
 def _table(path: Path, delimiter: str) -> pl.DataFrame:
@@ -112,10 +112,12 @@ def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, releas
     codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
     ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
     domain = fitted(given.trajectories, codes, ages, asked.on_unknown_code)
-    side = None if given.side is None else given.side.frame
-    if side is None and released.side is not None:
-        raise InputError("The release has side columns. Give the file that they come from with --side, to compare.")
-    return Secret(domain.trajectories, domain.codes, domain.ages, side, _origin(original, released))
+    attributes = None if given.attributes is None else given.attributes.frame
+    if attributes is None and released.attributes is not None:
+        raise InputError(
+            "The release has auxiliary columns. Give the file that they come from with --attributes, to compare."
+        )
+    return Secret(domain.trajectories, domain.codes, domain.ages, attributes, _origin(original, released))
 
 
 def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:

@@ -15,7 +15,7 @@ from cloister.io import EventColumns, EventSource, Query, as_text, read_table
 from cloister.io.columns import ID_NAMES, listed
 from cloister.sources import read_code_events
 
-from .data import Side, Trajectories
+from .data import Attributes, Trajectories
 from .domain import Unknown, unknown_codes
 from .sequences import encode
 
@@ -32,8 +32,8 @@ def is_made_of_data(policy: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SideTable:
-    """Side columns of the patients of some trajectories, in their order.
+class AttributesTable:
+    """Auxiliary columns of the patients of some trajectories, in their order.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class SideTable:
     id: str
 
     def __repr__(self) -> str:
-        return f"SideTable({self.frame.height} patients, {self.frame.width} columns)"
+        return f"AttributesTable({self.frame.height} patients, {self.frame.width} columns)"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class GivenTrajectories:
     """Trajectories as they were given."""
 
     trajectories: Trajectories
-    side: SideTable | None = None
+    attributes: AttributesTable | None = None
     name: str = "trajectories"
     columns: EventColumns = EventColumns()  # noqa: RUF009  (frozen)
     not_released: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def percent_of(workload: str) -> float:
 def read_given(
     path: str | Path | Query,
     columns: EventColumns,
-    side: str | Path | None = None,
+    attributes: str | Path | None = None,
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -119,16 +119,16 @@ def read_given(
         notes=source.notes,
         source=source,
     )
-    return given if side is None else _with_side(given, side, encoding, missing)
+    return given if attributes is None else _with_attributes(given, attributes, encoding, missing)
 
 
-def _with_side(
+def _with_attributes(
     given: GivenTrajectories, path: str | Path, encoding: str | None, missing: Sequence[str]
 ) -> GivenTrajectories:
     ids = given.trajectories.ids
     if ids is None:
-        raise InputError("Side columns are joined by id, but the trajectories have none.")
-    table = read_side(
+        raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
+    table = read_attributes(
         path,
         ids,
         id=given.columns.id,
@@ -137,7 +137,7 @@ def _with_side(
         missing=missing,
         usual_delimiter=given.delimiter,
     )
-    return replace(given, side=table)
+    return replace(given, attributes=table)
 
 
 def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown) -> None:
@@ -163,7 +163,7 @@ def check_trajectories(trajectories: Trajectories) -> Trajectories:
     return trajectories
 
 
-def read_side(
+def read_attributes(
     path: str | Path,
     ids: pl.Series,
     *,
@@ -172,14 +172,14 @@ def read_side(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
-) -> SideTable:
-    """Read what rides along with patients."""
+) -> AttributesTable:
+    """Read auxiliary attributes of patients."""
     source = read_table(path, encoding=encoding, missing=missing, usual_delimiter=usual_delimiter)
     return joined(source.frame, ids, source.name, id, events)
 
 
-def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> SideTable:  # noqa: A002
-    """Return the side columns in the order of the patients."""
+def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
+    """Return the auxiliary columns in the order of the patients."""
     column = _id_column(frame.columns, name, id)
     keys = as_text(frame[column]).str.strip_chars()
     _check_keys(keys, column, name)
@@ -189,7 +189,7 @@ def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, event
     order = pl.DataFrame({"key": ids}).join(
         pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
     )
-    return SideTable(pl.DataFrame(rest)[order["row"].to_numpy()], name, column)
+    return AttributesTable(pl.DataFrame(rest)[order["row"].to_numpy()], name, column)
 
 
 def _id_column(present: Sequence[str], name: str, asked: str | None) -> str:
@@ -246,12 +246,14 @@ def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id:
             )
 
 
-def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> Side:
-    """Return what the methods see of side columns."""
+def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str | None) -> Attributes:
+    """Return what the methods see of auxiliary columns."""
     if table is None:
         if sensitive is not None:
-            raise InputError(f"The sensitive column {sensitive!r} is looked for in a side file. Give one with --side.")
-        return Side(np.zeros(n_patients, dtype=np.int64))
+            raise InputError(
+                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with --attributes."
+            )
+        return Attributes(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:
         raise InputError(
             f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: {listed(table.frame.columns)}.",
@@ -260,9 +262,9 @@ def side_of(table: SideTable | None, n_patients: int, sensitive: str | None) -> 
         )
     rank = ranks(table.frame)
     if sensitive is None:
-        return Side(rank)
+        return Attributes(rank)
     values = table.frame[sensitive].rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-    return Side(rank, values.astype(np.int32))
+    return Attributes(rank, values.astype(np.int32))
 
 
 def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy.ladder import ROOT
+from cloister.hierarchy.bound import ROOT
 from cloister.io import EventColumns, EventSource, as_text
 from cloister.sources import read_code_events
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.hierarchy.ladder import ROOT, Ladder
+from cloister.hierarchy.bound import ROOT, BoundHierarchy
 
 Nodes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -56,7 +56,7 @@ class ValueTree:
         return f"ValueTree({self.n_values} leaves, {self.n_nodes} nodes)"
 
     @classmethod
-    def of(cls, ladder: Ladder, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
+    def of(cls, ladder: BoundHierarchy, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
         """Return the tree of a ladder."""
         position = {value: number for number, value in enumerate(ladder.values)}
         where = [position[value] for value in values]

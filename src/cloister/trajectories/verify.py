@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cloister.hierarchy.ladder import ROOT
+from cloister.hierarchy.bound import ROOT
 from cloister.results import Checks, Verdict
 
 from .data import AGE, CODE, COLUMNS, ID, Diversity, WrittenTrajectories
@@ -35,7 +35,7 @@ class ExpectedGuarantee:
     k : patients that share every trajectory
     drop_empty : whether pairs of which nothing is told are left out
     l : a sensitive value is that of at most one in l patients who share a trajectory; None: nothing is sensitive
-    column : the sensitive column of what rides along; or
+    column : the sensitive column of auxiliary attributes; or
     codes : the sensitive codes, which can be looked for with the place of every pair alone
     """
 
@@ -54,7 +54,7 @@ class ExpectedGuarantee:
 
 
 def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
-    """Check released trajectories: form, order, k copies, what rides along; with the original every pair.
+    """Check released trajectories: form, order, k copies, auxiliary attributes; with the original every pair.
 
     References
     ----------
@@ -64,7 +64,7 @@ def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Se
     if _check_form(checks, released):
         pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
         patients = released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
-        _check_order(checks, patients, released.side)
+        _check_order(checks, patients, released.attributes)
         _check_copies(checks, patients, promise.k)
         if promise.drop_empty:
             # An empty trajectory is written as one row of two roots; beside other pairs such a row says nothing.
@@ -72,7 +72,7 @@ def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Se
             empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
             checks.require(not empty.any(), "a pair of which nothing is told stands alone")
         if promise.l is not None and not promise.codes:
-            _check_diversity(checks, patients, released.side, promise)
+            _check_diversity(checks, patients, released.attributes, promise)
         if secret is not None:
             check_original(checks, released, secret)
             _check_sensitive_labels(checks, released.frame, secret, promise)
@@ -109,25 +109,25 @@ def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
             "patients are numbered from 1 on, and the pairs of each stand together",
         )
         and (
-            released.side is None
+            released.attributes is None
             or checks.require(
-                released.side.columns[:1] == [ID]
-                and released.side.width > 1
-                and np.array_equal(released.side[ID].to_numpy(), np.arange(1, int(frame[ID][-1]) + 1)),
-                "what rides along is one row a patient, under the same numbers",
+                released.attributes.columns[:1] == [ID]
+                and released.attributes.width > 1
+                and np.array_equal(released.attributes[ID].to_numpy(), np.arange(1, int(frame[ID][-1]) + 1)),
+                "auxiliary attributes are one row a patient, under the same numbers",
             )
         )
     )
 
 
-def _check_order(checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None) -> None:
+def _check_order(checks: Checks, patients: pl.DataFrame, attributes: pl.DataFrame | None) -> None:
     # Order and numbers must follow from what is released, so that neither tells of the order of the input.
     content = patients.select(KEY)
-    if side is not None:
-        content = content.hstack(side.drop(ID))
+    if attributes is not None:
+        content = content.hstack(attributes.drop(ID))
     ordered = content.sort(content.columns, nulls_last=False)
     checks.require(
-        content.equals(ordered), "patients stand in the order of their trajectories, then of what rides along"
+        content.equals(ordered), "patients stand in the order of their trajectories, then of auxiliary attributes"
     )
 
 
@@ -140,14 +140,16 @@ def _check_copies(checks: Checks, patients: pl.DataFrame, k: int) -> None:
 
 
 def _check_diversity(
-    checks: Checks, patients: pl.DataFrame, side: pl.DataFrame | None, promise: ExpectedGuarantee
+    checks: Checks, patients: pl.DataFrame, attributes: pl.DataFrame | None, promise: ExpectedGuarantee
 ) -> None:
     words = f"no value of {promise.column!r} is that of more than one in {promise.l} patients who share a trajectory"
-    if side is None or promise.column is None or promise.column not in side.columns or promise.l is None:
+    if attributes is None or promise.column is None or promise.column not in attributes.columns or promise.l is None:
         checks.require(False, words)
         return
     # A missing value is nobody's secret, but its patient counts among those who share the trajectory.
-    rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(side[promise.column].alias("value\0"))
+    rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(
+        attributes[promise.column].alias("value\0")
+    )
     held = rows.drop_nulls("value\0").group_by(KEY, "value\0").agg(pl.len().alias("held\0"), pl.col(SIZE).first())
     checks.require(not (held["held\0"] * promise.l > held[SIZE]).any(), words)
 

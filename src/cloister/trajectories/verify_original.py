@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.hierarchy.ladder import ROOT, Hierarchy, Ladder
+from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
 from cloister.results import Checks
 
 from .data import AGE, CODE, ID, Trajectories, WrittenTrajectories
@@ -24,7 +24,7 @@ Numbers = NDArray[np.int32]
 Covered = tuple[frozenset[str], ...]
 
 AS_MANY = "there are as many patients as in the original"
-BESIDE = "what rides along is as in the original"
+BESIDE = "auxiliary attributes are as in the original"
 EACH_ONCE = "every patient of the original is released once"
 IN_ORDER = "pairs stand in the order of the original"
 ONE_FOR_ONE = "every released pair is one of the original, released once, and all others are suppressed"
@@ -39,7 +39,7 @@ class Secret:
 
     Attributes
     ----------
-    side : what rode along, in the order of the patients; None where nothing did
+    attributes : what rode along, in the order of the patients; None where nothing did
     origin : (n_patients,) the patient of the original behind each released one; None: not known
     position : (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed;
         None: not known
@@ -48,7 +48,7 @@ class Secret:
     trajectories: Trajectories
     codes: Hierarchy
     ages: Hierarchy
-    side: pl.DataFrame | None = None
+    attributes: pl.DataFrame | None = None
     origin: Integers | None = None
     position: Numbers | None = None
 
@@ -60,7 +60,7 @@ class CoveringLabels:
     covering: Covered = field(repr=False)
 
     @classmethod
-    def of(cls, ladder: Ladder, values: tuple[str, ...]) -> "CoveringLabels":
+    def of(cls, ladder: BoundHierarchy, values: tuple[str, ...]) -> "CoveringLabels":
         """Return the labels of these values."""
         above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
         return cls(tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values))
@@ -81,7 +81,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     if not checks.require(n_released == secret.trajectories.n_patients, AS_MANY):
         return
     codes, ages = labels_of(secret)
-    _check_side(checks, released.side, secret)
+    _check_attributes(checks, released.attributes, secret)
     if secret.origin is None:
         # Without the crosswalk nobody is compared with anybody; a label that covers no value at all was invented.
         columns = ((CODE, codes), (AGE, ages))
@@ -105,11 +105,11 @@ def labels_of(secret: Secret) -> tuple[CoveringLabels, CoveringLabels]:
     return CoveringLabels.of(codes, original.vocabulary), CoveringLabels.of(ages, original.age_values)
 
 
-def _check_side(checks: Checks, side: pl.DataFrame | None, secret: Secret) -> None:
-    if side is None or secret.side is None:
-        checks.require(side is None and secret.side is None, BESIDE)
+def _check_attributes(checks: Checks, attributes: pl.DataFrame | None, secret: Secret) -> None:
+    if attributes is None or secret.attributes is None:
+        checks.require(attributes is None and secret.attributes is None, BESIDE)
         return
-    found, expected = side.drop(ID), secret.side
+    found, expected = attributes.drop(ID), secret.attributes
     if found.columns != expected.columns:
         checks.require(False, BESIDE)
     elif secret.origin is None:
@@ -272,7 +272,7 @@ def _loss(
     return ExactLoss(fsum(lost) / n_pairs, is_bound)
 
 
-def _sets_of_labels(ladder: Ladder) -> dict[str, set[frozenset[str]]]:
+def _sets_of_labels(ladder: BoundHierarchy) -> dict[str, set[frozenset[str]]]:
     """The values that each label stands for, at every level that has it."""
     sets: dict[str, set[frozenset[str]]] = {}
     for level in ladder.labels:

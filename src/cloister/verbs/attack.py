@@ -19,7 +19,7 @@ def attack(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     crosswalk: Any = None,
     plan: str | Path | None = None,
-    side: str | Path | None = None,
+    attributes: str | Path | None = None,
     privacy: Any = None,
     visit: str | None = None,
     missing: Sequence[str] = (),
@@ -39,7 +39,7 @@ def attack(
     crosswalk : the secret map that was written with the release, as a table or its file: whose each record is; a
         release that was not written has its own
     plan : of claims given as files, the plan that the release was made by
-    side : of trajectories given as a file, the file of what rides along
+    attributes : of trajectories given as a file, the file of auxiliary attributes
     privacy : of generalized code sets, the privacy policy, where the release names one that is not in it
     visit : of a privacy policy that is a file of visits, the column that tells them apart
     missing, encoding, delimiter : how files are read
@@ -69,5 +69,5 @@ def attack(
     """
     check_targets(targets, seed)
     words = ReadingWords(tuple(missing), encoding, delimiter)
-    known = Known(hierarchies, crosswalk, plan, side, privacy, visit, words)
+    known = Known(hierarchies, crosswalk, plan, attributes, privacy, visit, words)
     return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)

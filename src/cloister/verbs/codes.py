@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
 from cloister.codesets.disassociation.release import CodesRelease
 from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
@@ -30,8 +30,8 @@ def disassociate(
     policy: UtilityPolicy | None = None,
     max_cluster_size: int | None = None,
     refine: str = "tree",
-    safe: str = "report",
-    safe_threshold: float = 1.0,
+    inference_check: str = "report",
+    inference_threshold: float = 1.0,
     sensitive: Sequence[str] = (),
     diversity: int = 2,
     workload: str | None = None,
@@ -49,8 +49,8 @@ def disassociate(
     policy : sets of codes to keep countable together
     max_cluster_size : clusters of fewer records are not split; 2k unless given
     refine : how codes that are rare in their cluster are shared: ``"tree"``, ``"paper"`` or ``"off"``
-    safe, safe_threshold : ``"report"`` or ``"enforce"`` what is done about codes that give others away with at least
-        this confidence, or ``"off"``
+    inference_check, inference_threshold : ``"report"`` or ``"enforce"`` what is done about codes that give others
+        away with at least this confidence, or ``"off"``
     sensitive, diversity : codes that nobody outside knows, kept apart from all others; each of them is in at most one
         record in ``diversity`` of a cluster, so in exactly one of a cluster of fewer than twice as many
     workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
@@ -91,7 +91,7 @@ def disassociate(
     True
     """
     told, seed = locals(), check_seed(seed)
-    check_words(("refine", refine, tuple(Refine)), ("safe", safe, tuple(Safe)))
+    check_words(("refine", refine, tuple(Refine)), ("inference_check", inference_check, tuple(InferenceCheck)))
 
     def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
         own = None if policy is None else policy.on(given.codes)

@@ -16,7 +16,7 @@ def run_job(
     *,
     dry_run: bool = False,
     overwrite: bool = False,
-    internal: str | Path | None = None,
+    custodian_dir: str | Path | None = None,
 ) -> dict[str, Any]:
     """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
 
@@ -28,7 +28,7 @@ def run_job(
     job : a job file, or what one would hold as a dictionary, whose names of files are taken from the working directory
     dry_run : read and check everything, say what would be done, and write nothing
     overwrite : replace an earlier release of a job
-    internal : folder, outside the release, for what only the custodian may see
+    custodian_dir : folder, outside the release, for what only the custodian may see
 
     Returns
     -------
@@ -64,7 +64,7 @@ def run_job(
     ([('people', 0.5)], 'people')
     >>> folder.cleanup()
     """
-    asked = job_run(job, internal)
+    asked = job_run(job, custodian_dir)
     if dry_run:
         found = try_job(asked, overwrite=overwrite)
         parts = [
@@ -76,10 +76,12 @@ def run_job(
     return {**written.manifest, "out": str(asked.out), "notes": list(written.notes)}
 
 
-def job_run(job: str | Path | Told, internal: str | Path | None = None) -> JobRun:
+def job_run(job: str | Path | Told, custodian_dir: str | Path | None = None) -> JobRun:
     """Return how a job, from a file or a dictionary, is run."""
     if isinstance(job, str | Path):
         path, read = Path(job).absolute(), read_job(Path(job))
     else:
         path, read = Path(THE_JOB).absolute(), job_of(job, THE_JOB)
-    return JobRun(read, path, path.parent / read.output, None if internal is None else Path(internal).absolute())
+    return JobRun(
+        read, path, path.parent / read.output, None if custodian_dir is None else Path(custodian_dir).absolute()
+    )

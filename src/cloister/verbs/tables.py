@@ -33,7 +33,7 @@ def anonymize(
     sensitive: Sequence[str] = (),
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
-    rest: str = "error",
+    default_role: str = "error",
     suppression_limit: float | Decimal = 0.05,
     loss: str = "iyengar",
     weights: Mapping[str, float] | None = None,
@@ -70,7 +70,7 @@ def anonymize(
     id : column that identifies patients; must not repeat; released as numbers (see ``ids``)
     sensitive, keep : columns released as recorded
     drop : columns not released
-    rest : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
+    default_role : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
         ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given

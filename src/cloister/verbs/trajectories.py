@@ -23,7 +23,13 @@ from cloister.trajectories.data import (
 from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
 from cloister.trajectories.protect import load_kernels
 from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, SideTable, check_trajectories, joined
+from cloister.trajectories.request import (
+    AttributesTable,
+    GivenTrajectories,
+    ReleaseSettings,
+    check_trajectories,
+    joined,
+)
 
 from .codes import check_words
 
@@ -37,7 +43,7 @@ def anonymize_trajectories(
     cost: str = "paper",
     code_hierarchy: Hierarchy | None = None,
     age_hierarchy: Hierarchy | None = None,
-    side: Any = None,
+    attributes: Any = None,
     block: int | Literal["auto", "off"] = "auto",
     drop_empty_pairs: bool = False,
     on_unknown_code: str = "error",
@@ -61,13 +67,13 @@ def anonymize_trajectories(
     code_hierarchy : what codes are generalized to; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless
         given
     age_hierarchy : what ages are generalized to; 1, 5, 10, 20 years and 90 and over together unless given
-    side : a dataframe of what rides along, one row a patient, with the ids of the trajectories; released as it is
+    attributes : a dataframe of auxiliary attributes, one row a patient, with the ids of the trajectories
     block : most patients that are compared with each other; ``"off"``: all; ``"auto"``: all where that is feasible
     drop_empty_pairs : leave out pairs of which neither code nor age is told
     on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
         where they cannot stay) or ``"drop"``
-    sensitive, diversity : a side column of which at most one in ``diversity`` patients who share a trajectory may have
-        the same value; 2 unless given
+    sensitive, diversity : an auxiliary column of which at most one in ``diversity`` patients who share a trajectory
+        have the same value; 2 unless given
     sensitive_codes : in place of ``sensitive``: codes of which one may stand behind a released code of at most one in
         ``diversity`` patients who share a trajectory; some may not occur in the data
     policy : sets of codes that must not be generalized with others
@@ -80,7 +86,7 @@ def anonymize_trajectories(
     Returns
     -------
     TrajectoriesRelease
-        ``frame`` is what is released, one row a pair; ``side`` what rides along.
+        ``frame`` is what is released, one row a pair; ``attributes`` auxiliary attributes.
 
     Raises
     ------
@@ -92,8 +98,8 @@ def anonymize_trajectories(
     Notes
     -----
     *Guarantee*: any combination of a patient's codes and ages matches no released trajectory or those of at least k
-    patients. Not promised: anything against an adversary who knows a side column, which is released as it is; that the
-    k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
+    patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it is; that
+    the k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
 
     Examples
     --------
@@ -120,17 +126,17 @@ def anonymize_trajectories(
         constraints=() if policy is None else constraints_of(policy),
     )
     given = GivenTrajectories(trajectories)
-    if side is not None:
-        given = _with_side(given, side)
+    if attributes is not None:
+        given = _with_attributes(given, attributes)
     spec = None if policy is None else as_told(policy, code_set(trajectories)).spec
     settings = ReleaseSettings(Unknown(on_unknown_code), workload, spec)
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)
 
 
-def _with_side(given: GivenTrajectories, side: Any) -> GivenTrajectories:
+def _with_attributes(given: GivenTrajectories, attributes: Any) -> GivenTrajectories:
     ids = given.trajectories.ids
     if ids is None:
-        raise InputError("Side columns are joined by id, but the trajectories have none.")
-    table: SideTable = joined(from_native(side).frame, as_text(ids), "side", None, "the trajectories")
-    return replace(given, side=table)
+        raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
+    table: AttributesTable = joined(from_native(attributes).frame, as_text(ids), "attributes", None, "the trajectories")
+    return replace(given, attributes=table)

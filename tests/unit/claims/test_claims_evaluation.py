@@ -51,7 +51,7 @@ columns = []
 percentiles = ["none"]
 [risk]
 threshold = 0.14
-max_suppression = 0.14
+max_flag_rate = 0.14
 repeats = 2
 """
 KINDS = tuple(itertools.product("FM", ("401.9", "250.00"), ("Office", "21")))
@@ -144,7 +144,7 @@ def test_a_register_of_the_population_is_matched(registered):
     missed = sum(comb(160 - people, 32) / comb(160, 32) for people in (100, 60))
     scaled = [1 / (1 + 7 * (people - 1) / 15) for people in (100, 60)]
     row = attacks(release)["counted in the population"]
-    release.write(folder / "release", internal=folder / "own")
+    release.write(folder / "release", custodian_dir=folder / "own")
     page = (folder / "release" / "report.html").read_text()
 
     assert (told["exact"], told["classes"], told["people"], told["sample"]) == (2 / 160, 2, 160, 32)

@@ -42,7 +42,7 @@ def test_what_is_not_said_has_its_default():
     made = plan()
 
     assert (
-        made.risk.threshold, made.risk.max_suppression, made.risk.seed, made.risk.repeats, made.risk.draws
+        made.risk.threshold, made.risk.max_flag_rate, made.risk.seed, made.risk.repeats, made.risk.draws
     ) == (0.05, 0.05, 0, 1000, 10_000)  # fmt: skip
     assert made.truncation.percentiles == ("none", 99, 97.5, 95, 90)
     assert (
@@ -75,7 +75,7 @@ tolerant = "waived"
 likeliest = "bounded"
 [risk]
 threshold = 0.1
-max_suppression = 0.2
+max_flag_rate = 0.2
 draws = 1000
 [suppression]
 treatment = "patients"

@@ -125,7 +125,7 @@ def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     text = levels.replace('["none", 90]', json.dumps([truncation]))
     text = text.replace("power = 3", f'power = 2\ntolerant = "{tolerant}"')
     text = text.replace("repeats = 5", "repeats = 2")
-    text += f'draws = 1000\nmax_suppression = {most}\n[suppression]\nmost_removed = 0.3\ntreatment = "{treatment}"\n'
+    text += f'draws = 1000\nmax_flag_rate = {most}\n[suppression]\nmost_removed = 0.3\ntreatment = "{treatment}"\n'
     release = protect_claims(claims(people(of_own_sex=few), text))
     manifest, secret = release.manifest, release.custody.figures
 

@@ -37,7 +37,7 @@ SHAPES = {
 def test_an_attack_stands_in_release_and_report(files, capsys, name):
     """With --attack the release says that it held; the figures of ``attack`` are in the custodian's folder."""
     words = [*SHAPES[name], "-k", "4", "--out", "release", "--attack", "--crosswalk", "crosswalk.csv", "--quiet"]
-    assert run(["protect", *words, "--internal", "secret"]) == 0
+    assert run(["protect", *words, "--custodian-dir", "secret"]) == 0
     told = json.loads((files / "release" / "release.json").read_text())["attack"]
     kept = json.loads((files / "secret" / "internal.json").read_text())["attack"]
     report = (files / "release" / "report.html").read_text()
@@ -124,7 +124,7 @@ def test_what_claims_keep_leads_to_another_part(cloister, tmp_path):
         'name = "n"\noutput = "out"\nk = 5\n[sources.a]\nfile = "patients.csv"\n[sources.b]\nfile = "claims.csv"\n'
         '[sources.c]\nfile = "people.csv"\nid = "mrn"\n'
         '[[protect]]\nshape = "claims"\npatients = "a"\nclaims = "b"\nplan = "plan.toml"\n'
-        '[[protect]]\nshape = "table"\nsource = "c"\nrest = "drop"\nsensitive = ["note"]\n'
+        '[[protect]]\nshape = "table"\nsource = "c"\ndefault_role = "drop"\nsensitive = ["note"]\n'
         '[protect.qi]\nsex = "suppress"\n'
     )
     assert cloister("run", "job.toml", "-q").code == 0

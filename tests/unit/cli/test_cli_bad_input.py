@@ -59,9 +59,9 @@ def test_unknown_column(protect, refused):
 
 
 def test_value_outside_its_hierarchy(protect, refused, data):
-    """Values that a builder does not cover are counted and never shown; ``--values-to`` lists them for the owner."""
+    """Values that a builder does not cover are counted, never shown; ``--unmatched-values`` lists them for the owner."""
     data.write_text(HEADER + "".join(COMMON) + "M1,N,unknown,F,02130,001\nM2,N,about 40,F,02130,001\n")
-    message = refused(protect("--values-to", "outside.csv"), new=frozenset({"outside.csv"}))
+    message = refused(protect("--unmatched-values", "outside.csv"), new=frozenset({"outside.csv"}))
 
     assert "2 of 8 distinct values of column 'age'" in message
     assert "unknown" not in message
@@ -71,10 +71,10 @@ def test_value_outside_its_hierarchy(protect, refused, data):
 
 
 def test_values_are_not_listed_over_a_file(protect, data):
-    """``--values-to`` replaces no file."""
+    """``--unmatched-values`` replaces no file."""
     data.write_text(HEADER + "".join(COMMON) + "M1,N,unknown,F,02130,001\n")
     before = data.read_bytes()
-    ran = protect("--values-to", data)
+    ran = protect("--unmatched-values", data)
 
     assert ran.code == 2
     assert data.read_bytes() == before
@@ -83,7 +83,7 @@ def test_values_are_not_listed_over_a_file(protect, data):
 def test_value_outside_a_hierarchy_file(bare, refused, tmp_path):
     """Values that a file does not list are counted, and the file is named."""
     (tmp_path / "zip.csv").write_text("02130;0213*;*\n02131;0213*;*\n")
-    ran = bare("-k", "5", "--rest", "drop", "--qi", f"zip={tmp_path / 'zip.csv'}")
+    ran = bare("-k", "5", "--default-role", "drop", "--qi", f"zip={tmp_path / 'zip.csv'}")
     message = refused(ran, new=frozenset({"zip.csv"}))
 
     assert "2 of 4 distinct values of column 'zip' are not listed in zip.csv" in message
@@ -110,7 +110,7 @@ def test_illegal_hierarchies(bare, cloister, refused, tmp_path, content, words, 
         ran = cloister("hierarchy", "check", folder / "zip.csv")
     else:
         given = ("--qi", f"zip={folder / 'zip.csv'}") if way == "--qi" else ("--hierarchies", folder)
-        ran = bare("-k", "5", "--rest", "drop", *given)
+        ran = bare("-k", "5", "--default-role", "drop", *given)
     message = refused(ran, new=frozenset({"ladders"}))
 
     assert words in message
@@ -139,13 +139,13 @@ SETTINGS = {
     "time limit": (("--time-limit", "0"), "more than 0 seconds"),
     "threads": (("--threads", "0"), "at least 1"),
     "engine": (("--engine", "sparkle"), "auto, memory"),
-    "rest": (("--rest", "release"), "error, drop, keep"),
+    "default_role": (("--default-role", "release"), "error, drop, keep"),
     "levels of some": (("--levels", "age=1"), "Not named: sex, zip"),
     "level too high": (("--levels", "age=3,sex=0,zip=0"), "levels 0 to 2"),
     "level infinite": (("--levels", "age=inf,sex=0,zip=0"), "whole number"),
     "level in parts": (("--levels", "age=0.5,sex=0,zip=0"), "whole number"),
-    "levels and like": (("--levels", "age=1", "--like", "."), "Give one of them"),
-    "like nothing": (("--like", "nowhere"), "no folder nowhere"),
+    "levels and like": (("--levels", "age=1", "--levels-from", "."), "Give one of them"),
+    "like nothing": (("--levels-from", "nowhere"), "no folder nowhere"),
     "two roles": (("--keep", "sex"), "both quasi-identifier and kept"),
     "same column twice": (("--qi", "age=suppress"), "named twice"),
     "no hierarchies": (("--hierarchies", "nowhere"), "no such folder"),
@@ -157,9 +157,9 @@ SETTINGS = {
     "unknown option": (("--supression", "0.1"), "--suppression"),
     "crosswalk inside": (("--crosswalk", "release/map.csv"), "outside the release folder"),
     "crosswalk over data": (("--crosswalk", "patients.csv"), "exists already"),
-    "internal inside": (("--internal", "release/secret"), "outside the release folder"),
-    "internal is it": (("--internal", "release"), "outside the release folder"),
-    "internal around it": (("--internal", "."), "outside the release folder"),
+    "internal inside": (("--custodian-dir", "release/secret"), "outside the release folder"),
+    "internal is it": (("--custodian-dir", "release"), "outside the release folder"),
+    "internal around it": (("--custodian-dir", "."), "outside the release folder"),
 }
 
 
@@ -209,7 +209,7 @@ def test_limits_that_cannot_be_kept(protect, bare, refused):
         protect("--levels", "age=0,sex=0,zip=0", "--suppression", "0"), 1
     )
     bounded = ("--qi", "age=interval:10/top=90/bottom=0@0", "--qi", "sex=suppress@0", "--qi", "zip=prefix:5@0-1")
-    message = refused(bare("-k", "5", "--rest", "drop", "--suppression", "0.01", *bounded), 1)
+    message = refused(bare("-k", "5", "--default-role", "drop", "--suppression", "0.01", *bounded), 1)
     assert "coarser levels" in message
 
 
@@ -248,7 +248,7 @@ def test_output_that_exists(protect, refused, tmp_path, what):
 @pytest.mark.parametrize("out", ["", "."])
 def test_output_without_a_name(cloister, refused, data, out):
     """A release needs a folder of its own."""
-    assert refused(cloister("protect", "table", data, "--qi", "sex", "--rest", "drop", "-k", "5", "--out", out))
+    assert refused(cloister("protect", "table", data, "--qi", "sex", "--default-role", "drop", "-k", "5", "--out", out))
 
 
 def test_output_in_a_folder_that_is_not_there(protect, refused):
@@ -260,8 +260,8 @@ LATE = {
     "output": ("--out", "nowhere/release"),
     "crosswalk": ("--crosswalk", "nowhere/map.csv"),
     "crosswalk over a file": ("--crosswalk", "patients.csv"),
-    "internal": ("--internal", "nowhere/secret"),
-    "values": ("--values-to", "nowhere/outside.csv"),
+    "internal": ("--custodian-dir", "nowhere/secret"),
+    "values": ("--unmatched-values", "nowhere/outside.csv"),
 }
 
 
@@ -269,7 +269,7 @@ LATE = {
 def test_what_would_fail_at_the_end_fails_at_once(cloister, refused, data, monkeypatch, words):
     """A place that cannot be written to is refused before any search."""
     monkeypatch.setattr("cloister.flow.table_shape.protect_table", lambda *_: 1 / 0)
-    given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--rest", "drop", "--out", "release")
+    given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--default-role", "drop", "--out", "release")
 
     assert words[1].rpartition("/")[2] in refused(cloister(*given, *words))
 
@@ -302,7 +302,7 @@ def test_disk_full(protect, refused, monkeypatch, file):
 
     monkeypatch.setattr(os, "fsync", full)
 
-    assert "the disk is full" in refused(protect("--crosswalk", "map.csv", "--internal", "secret"))
+    assert "the disk is full" in refused(protect("--crosswalk", "map.csv", "--custodian-dir", "secret"))
 
 
 def test_no_command_is_help(cloister):
@@ -355,7 +355,7 @@ def test_interrupted_while_working(protect, refused, monkeypatch, trap):
 
 def test_a_full_standard_output(data, tmp_path):
     """Where the summary cannot be told, the release is written all the same, and the message says so."""
-    words = ("-k", "5", "--qi", "sex", "--rest", "drop")
+    words = ("-k", "5", "--qi", "sex", "--default-role", "drop")
     for more in ((), ("--json",)):
         out = tmp_path / f"release{len(more)}"
         with open("/dev/full", "w") as full:

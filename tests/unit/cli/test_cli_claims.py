@@ -111,7 +111,14 @@ def test_what_is_asked_besides(release, protect, tmp_path):
     assert release.is_dir()
     taken = protect("-q")
     ran = protect(
-        "--json", "--overwrite", "--seed", "7", "--internal", tmp_path / "secrets", "--crosswalk", tmp_path / "m.csv"
+        "--json",
+        "--overwrite",
+        "--seed",
+        "7",
+        "--custodian-dir",
+        tmp_path / "secrets",
+        "--crosswalk",
+        tmp_path / "m.csv",
     )
     secrets = json.loads((tmp_path / "secrets" / "internal.json").read_text())
     ids = table(tmp_path / "m.csv")
@@ -129,7 +136,7 @@ def test_few_who_are_left_out_are_not_counted(cloister, tmp_path):
     """Three patients on the exclusion list: neither their number nor that of all patients is told."""
     hit = [line for n in range(3) for line in (f"X{n},1960-01-01,F\n", f"X{n},2024-01-11,042,Office,D1,n0\n")]
     write_files(tmp_path, last=hit)
-    given = ("patients.csv", "claims.csv", "--plan", "plan.toml", "--internal", "secrets")
+    given = ("patients.csv", "claims.csv", "--plan", "plan.toml", "--custodian-dir", "secrets")
     told = cloister("protect", "claims", *given, "--json", "--out", "release").json
     exact = json.loads((tmp_path / "secrets" / "internal.json").read_text())
 
@@ -276,9 +283,9 @@ def test_other_plans(cloister, tmp_path, variant):
 
 
 def test_suppression_is_flagged_and_verified(cloister, tmp_path):
-    """Cells are suppressed, empty and flagged; with a max_suppression lowered until that suffices, as is said; and all
-    the same from other rows on one thread. A manifest that tells another max_suppression does not hold."""
-    plan = PLAN.replace("threshold = 0.1", "threshold = 0.1\nmax_suppression = 0.6")
+    """Cells are suppressed, empty and flagged; with a max_flag_rate lowered until that suffices, as is said; and all
+    the same from other rows on one thread. A manifest that tells another max_flag_rate does not hold."""
+    plan = PLAN.replace("threshold = 0.1", "threshold = 0.1\nmax_flag_rate = 0.6")
     write_files(tmp_path, plan=plan + '[suppression]\ntreatment = "cells"\n')
     given = ("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml")
     ran = cloister(*given, "--out", "release", "--crosswalk", "map.csv")
@@ -291,16 +298,16 @@ def test_suppression_is_flagged_and_verified(cloister, tmp_path):
 
     assert (ran.code, checked.code, again.code) == (0, 0, 0), ran.err + checked.err
     assert hidden.height > 0
-    assert (told["settings"]["plan"]["risk"]["max_suppression"], told["choice"]["max_suppression"]) == (0.6, 0.3)
+    assert (told["settings"]["plan"]["risk"]["max_flag_rate"], told["choice"]["max_flag_rate"]) == (0.6, 0.3)
     report = (tmp_path / "release" / "report.html").read_text()
-    assert "max_suppression 0.3. With max_suppression 0.6, as asked, suppression did not" in report
+    assert "max_flag_rate 0.3. With max_flag_rate 0.6, as asked, suppression did not" in report
     assert "60.00 % was asked" in report
-    assert "max_suppression was lowered to 0.3" in " ".join(ran.err.split())
+    assert "max_flag_rate was lowered to 0.3" in " ".join(ran.err.split())
     for name in ("patients.csv", "claims.csv"):
         assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-    restated(tmp_path / "release", lambda manifest: manifest["choice"].update(max_suppression=0.4))
+    restated(tmp_path / "release", lambda manifest: manifest["choice"].update(max_flag_rate=0.4))
     changed = cloister("verify", "release")
-    assert (changed.code, "choice.max_suppression" in changed.err) == (1, True)
+    assert (changed.code, "choice.max_flag_rate" in changed.err) == (1, True)
 
 
 def test_an_interruption_leaves_nothing(files):

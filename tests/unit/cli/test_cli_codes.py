@@ -122,7 +122,7 @@ def test_the_same_patients_give_the_same_bytes(protect, release, tmp_path, kind)
     assert expected == found
 
 
-@pytest.mark.parametrize("words", [("--threads", "1"), ("--verbose",), ("--internal", "internal")])
+@pytest.mark.parametrize("words", [("--threads", "1"), ("--verbose",), ("--custodian-dir", "internal")])
 def test_settings_that_change_nothing(protect, release, tmp_path, words):
     """Threads, words and secrets beside it do not change a release."""
     assert protect("--policy", "level:1", *words, out="again").code == 0
@@ -171,7 +171,7 @@ def test_the_crosswalk_maps_patients_to_clusters(release, tmp_path):
 
 def test_internal_figures(protect, tmp_path):
     """Exact figures, errors and the input's hash go where the custodian says."""
-    assert protect("-q", "--policy", "level:1", "--workload", "random:40", "--internal", "secret").code == 0
+    assert protect("-q", "--policy", "level:1", "--workload", "random:40", "--custodian-dir", "secret").code == 0
     found = json.loads((tmp_path / "secret" / "internal.json").read_text())
 
     assert found["records"] == 33
@@ -184,19 +184,19 @@ def test_internal_figures(protect, tmp_path):
 
 def test_workloads_are_measured(protect, tmp_path, manifest):
     """The errors go to the custodian's folder alone; the summary, the notes and the manifest tell none."""
-    ran = protect("--workload", "frequent:2", "--internal", "secret")
+    ran = protect("--workload", "frequent:2", "--custodian-dir", "secret")
     queries = json.loads((tmp_path / "secret" / "internal.json").read_text())["accuracy"]["queries"]
 
     assert queries["are"] >= 0
     assert manifest()["utility"]["are"] is None
-    assert "errors of frequent:2 are told in --internal alone" in " ".join(ran.out.split())
-    assert "the folder that --internal names" not in ran.err
-    assert "the folder that --internal names" in protect("--workload", "frequent:2", out="again").err
+    assert "errors of frequent:2 are told in --custodian-dir alone" in " ".join(ran.out.split())
+    assert "the folder that --custodian-dir names" not in ran.err
+    assert "the folder that --custodian-dir names" in protect("--workload", "frequent:2", out="again").err
 
 
 def test_of_frequent_sets_nothing_is_told(protect, tmp_path, manifest):
     """Which sets are frequent does not follow from the clusters: what became of them is the custodian's."""
-    ran = protect("--policy", "sup:20", "--internal", "secret")
+    ran = protect("--policy", "sup:20", "--custodian-dir", "secret")
     told = manifest()["utility"]
     found = json.loads((tmp_path / "secret" / "internal.json").read_text())["constraints"]
 
@@ -227,9 +227,9 @@ def test_what_is_told_follows_from_the_clusters(protect, tmp_path, manifest):
         ("-m", "3"),
         ("--refine", "off"),
         ("--refine", "paper"),
-        ("--safe", "off"),
-        ("--safe", "enforce", "--safe-threshold", "0.8"),
-        ("--safe", "enforce", "--repeats"),
+        ("--inference-check", "off"),
+        ("--inference-check", "enforce", "--inference-threshold", "0.8"),
+        ("--inference-check", "enforce", "--repeats"),
         ("--sensitive", "042,008.45"),
         ("--sensitive", "042", "--sensitive", "E936.1", "--diversity", "3"),
         ("--max-cluster-size", "9"),
@@ -346,9 +346,9 @@ BAD = {
     "k of 0": (WIDE, ("-k", "0"), "k is 0"),
     "m of 0": (WIDE, ("-m", "0"), "m is 0"),
     "small clusters": (WIDE, ("--max-cluster-size", "3"), "max_cluster_size is 3"),
-    "threshold": (WIDE, ("--safe-threshold", "0"), "threshold"),
+    "threshold": (WIDE, ("--inference-threshold", "0"), "threshold"),
     "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper, off"),
-    "safe": (WIDE, ("--safe", "yes"), "--safe can be off, report, enforce"),
+    "safe": (WIDE, ("--inference-check", "yes"), "--inference-check can be off, report, enforce"),
     "method": (WIDE, ("--method", "mdav"), "--method can be disassociation"),
     "engine": (WIDE, ("--engine", "sparkle"), "--engine can be auto, memory"),
     "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
@@ -546,8 +546,8 @@ MANIFEST_CHANGES = {
     "ties": lambda m: m["risk"].update(tied_pairs=m["risk"]["tied_pairs"] + 1),
     "tied codes": lambda m: m["risk"].update(tied_codes=0),
     "no ties": lambda m: m["risk"].update(tied_pairs=None, tied_codes=None),
-    "ties that are left": lambda m: m["settings"].update(safe="enforce"),
-    "threshold": lambda m: m["settings"].update(safe_threshold=0.01),
+    "ties that are left": lambda m: m["settings"].update(inference_check="enforce"),
+    "threshold": lambda m: m["settings"].update(inference_threshold=0.01),
     "error": lambda m: m["utility"].update(are=0.01),
     "a true share": lambda m: m["utility"].update(exact=True),
     "constraints": lambda m: m["utility"].update(constraints_satisfied=99),

@@ -24,7 +24,7 @@ patients = "people"
 claims = "events"
 plan = "plan.toml"
 """
-WORDS = ("--qi", "age=interval:20", "--qi", "sex", "--rest", "drop", "-k", "3", "--suppression", "0.2", "-q")
+WORDS = ("--qi", "age=interval:20", "--qi", "sex", "--default-role", "drop", "-k", "3", "--suppression", "0.2", "-q")
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +76,10 @@ def files_with(folder, *words):
 
 @pytest.mark.parametrize("address", ["duckdb", "postgresql"], indirect=True)
 def test_a_job_of_all_shapes_gives_what_it_gives_of_files(address, made, cloister, tmp_path):
-    """The data files are the same bytes; no file or word names the address or the SQL, which --internal has."""
+    """The data files are the same bytes; no file or word names the address or the SQL, which --custodian-dir has."""
     (tmp_path / "plan.toml").write_text((made / "plan.toml").read_text())
     (tmp_path / "job.toml").write_text(with_queries((made / "job.toml").read_text(), address))
-    ran = cloister("run", "job.toml", "--internal", "secret")
+    ran = cloister("run", "job.toml", "--custodian-dir", "secret")
     release = tmp_path / "release"
 
     assert ran.code == 0, ran.err
@@ -161,6 +161,8 @@ def test_what_does_not_fit_together_is_refused(words, said, url, cloister, refus
 
 def test_exploring_reads_files(url, cloister, refused):
     """An address is refused where one does not look for it."""
-    ran = cloister("explore", "table", url, "--qi", "age", "--rest", "drop", "--grid", "k=2,3", "--out", "found")
+    ran = cloister(
+        "explore", "table", url, "--qi", "age", "--default-role", "drop", "--grid", "k=2,3", "--out", "found"
+    )
 
     assert "Exploring reads files alone" in refused(ran)

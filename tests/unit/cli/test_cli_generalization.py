@@ -267,7 +267,7 @@ def test_the_crosswalk_maps_records_to_patients(release, tmp_path):
 
 def test_internal_figures(protect, tmp_path):
     """Exact losses, errors of a workload and the names of suppressed codes go where the custodian says."""
-    assert protect("-q", "--policy", "level:1", "--workload", "random:40", "--internal", "secret").code == 0
+    assert protect("-q", "--policy", "level:1", "--workload", "random:40", "--custodian-dir", "secret").code == 0
     found = json.loads((tmp_path / "secret" / "internal.json").read_text())
 
     assert found["suppressed"] == ["008.45", "042"]
@@ -285,7 +285,7 @@ def test_of_frequent_sets_nothing_is_told(protect, manifest):
     told = manifest()["utility"]
 
     assert [told[name] for name in ("constraints", "constraints_satisfied", "constraints_preserved")] == [None] * 3
-    assert "sup:20: what became of its sets is told in --internal alone" in " ".join(ran.out.split())
+    assert "sup:20: what became of its sets is told in --custodian-dir alone" in " ".join(ran.out.split())
 
 
 def test_what_is_said(protect):
@@ -319,8 +319,8 @@ BAD = {
     "hierarchy": (WIDE, ("--code-hierarchy", "nowhere.csv"), "nowhere.csv"),
     "max_cluster_size": (WIDE, ("--max-cluster-size", "9"), "--max-cluster-size is for the method disassociation"),
     "refine": (WIDE, ("--refine", "tree"), "--refine is for the method disassociation, but the method is cba"),
-    "safe": (WIDE, ("--safe", "report"), "--safe is for"),
-    "safe threshold": (WIDE, ("--safe-threshold", "1"), "--safe-threshold is for"),
+    "safe": (WIDE, ("--inference-check", "report"), "--inference-check is for"),
+    "safe threshold": (WIDE, ("--inference-threshold", "1"), "--inference-threshold is for"),
     "sensitive": (WIDE, ("--sensitive", "042"), "--sensitive is for"),
     "diversity": (WIDE, ("--diversity", "2"), "--diversity is for"),
     "uncovered by levels": (

@@ -254,7 +254,7 @@ def test_what_is_wrong_is_said_in_words_of_the_command(protect, tmp_path, words,
 
     assert refused.code == 2
     assert said in refused.err
-    assert "--values-to" not in refused.err
+    assert "--unmatched-values" not in refused.err
 
 
 LETTERS = HEADER + "".join(

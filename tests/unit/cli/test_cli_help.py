@@ -45,10 +45,11 @@ def test_help_names_every_option_of_the_contract(cloister):
     """The options that scripts rely on are there."""
     said = cloister("protect", "table", "--help").out
     options = (
-        "--qi --hierarchies -k --rule --suppression --loss --weight --search --time-limit --levels --like --id --drop "
-        "--sensitive --keep --rest --out --missing --missing-as --ids --crosswalk --keep-suppressed --escape-formulas "
+        "--qi --hierarchies -k --rule --suppression --loss --weight --search --time-limit --levels --levels-from --id "
+        "--drop --sensitive --keep --default-role --out --missing --missing-as --ids --crosswalk --keep-suppressed "
+        "--escape-formulas "
         "--overwrite "
-        "--internal --values-to --encoding --seed --threads --engine --json --quiet --verbose"
+        "--custodian-dir --unmatched-values --encoding --seed --threads --engine --json --quiet --verbose"
     )
     assert [option for option in options.split() if option not in said] == []
 

@@ -134,7 +134,7 @@ def test_a_release_to_be_like(protect, refused):
     assert protect("--local-recoding", "-q").code == 0
 
     assert "levels that differ between classes" in refused(
-        protect("--like", "release", out="other"), new=frozenset({"release"})
+        protect("--levels-from", "release", out="other"), new=frozenset({"release"})
     )
 
 

@@ -27,7 +27,7 @@ def with_unknown(data):
     return data
 
 
-PLACES = ("--out", "--crosswalk", "--internal", "--values-to", "--hierarchies", "--like")
+PLACES = ("--out", "--crosswalk", "--custodian-dir", "--unmatched-values", "--hierarchies", "--levels-from")
 
 
 @pytest.mark.parametrize("option", PLACES)
@@ -51,8 +51,32 @@ def test_places_that_cannot_be(protect, refused, tmp_path, option, name):
         ("hierarchy", "build", "suppress", "patients.csv", "--column", "sex", "--out", "NAME"),
         ("demo", "NAME"),
         ("protect", "table", "NAME", "--qi", "sex", "-k", "5", "--out", "release"),
-        ("protect", "table", "patients.csv", "--qi", "sex=NAME", "--rest", "drop", "-k", "5", "--out", "release"),
-        ("protect", "table", "patients.csv", "--qi", "sex=NAME@1", "--rest", "drop", "-k", "5", "--out", "release"),
+        (
+            "protect",
+            "table",
+            "patients.csv",
+            "--qi",
+            "sex=NAME",
+            "--default-role",
+            "drop",
+            "-k",
+            "5",
+            "--out",
+            "release",
+        ),
+        (
+            "protect",
+            "table",
+            "patients.csv",
+            "--qi",
+            "sex=NAME@1",
+            "--default-role",
+            "drop",
+            "-k",
+            "5",
+            "--out",
+            "release",
+        ),
     ],
     ids=lambda words: " ".join(words),
 )
@@ -68,16 +92,16 @@ def test_a_loop_among_hierarchies(bare, refused, tmp_path):
     (tmp_path / "ladders").mkdir()
     (tmp_path / "ladders" / "sex.csv").symlink_to("sex.csv")
 
-    message = refused(bare("-k", "5", "--hierarchies", "ladders", "--rest", "drop"), new=frozenset({"ladders"}))
+    message = refused(bare("-k", "5", "--hierarchies", "ladders", "--default-role", "drop"), new=frozenset({"ladders"}))
     assert "sex.csv" in message
 
 
 @pytest.mark.parametrize("search", [[], None, 3, {}, {"levels": []}, {"levels": None}, "x"], ids=repr)
 def test_like_a_release_without_levels(protect, release, search):
-    """``--like`` needs the levels of the other release."""
+    """``--levels-from`` needs the levels of the other release."""
     manifest = json.loads((release / "release.json").read_bytes())
     (release / "release.json").write_bytes(json_bytes(manifest | {"search": search}))
-    ran = protect("--like", "release", out="second")
+    ran = protect("--levels-from", "release", out="second")
 
     assert ran.code == 2
     assert "states no levels" in ran.err
@@ -89,12 +113,12 @@ def test_like_a_release_with_odd_levels(protect, release, level):
     manifest = json.loads((release / "release.json").read_bytes())
     manifest["search"]["levels"]["age"] = level
     (release / "release.json").write_bytes(json_bytes(manifest))
-    ran = protect("--like", "release", out="second")
+    ran = protect("--levels-from", "release", out="second")
 
     assert (ran.code, ran.err.count("\n")) == (2, 1)
 
 
-@pytest.mark.parametrize("words", [("verify", "release"), ("--overwrite",), ("--like", "release")], ids=" ".join)
+@pytest.mark.parametrize("words", [("verify", "release"), ("--overwrite",), ("--levels-from", "release")], ids=" ".join)
 def test_a_manifest_nested_without_end(cloister, protect, release, words):
     """A manifest that exhausts the reader of JSON is none."""
     (release / "release.json").write_text("[" * 100_000)
@@ -134,17 +158,17 @@ def test_numbers_that_nobody_means(protect, refused, words):
 
 
 def test_values_are_never_listed_in_a_release(protect, with_unknown, tmp_path):
-    """``--values-to`` must lie outside the release, the one that is to be replaced included."""
-    assert protect("--values-to", "release/outside.csv").code == 2
+    """``--unmatched-values`` must lie outside the release, the one that is to be replaced included."""
+    assert protect("--unmatched-values", "release/outside.csv").code == 2
     (tmp_path / "release").mkdir()
     for place in ("release", "release/outside.csv", "."):
-        ran = protect("--overwrite", "--values-to", place)
+        ran = protect("--overwrite", "--unmatched-values", place)
         assert ran.code == 2
-        assert "--values-to holds secrets and must lie outside the release folder" in ran.err
+        assert "--unmatched-values holds secrets and must lie outside the release folder" in ran.err
     assert list((tmp_path / "release").iterdir()) == []
 
 
-@pytest.mark.parametrize("option", ["--internal", "--crosswalk", "--values-to"])
+@pytest.mark.parametrize("option", ["--custodian-dir", "--crosswalk", "--unmatched-values"])
 @pytest.mark.parametrize("place", ["release/secret", "release/deep/secret"])
 def test_secrets_are_kept_out_of_other_releases(protect, release, tmp_path, option, place):
     """What only the custodian may see is not written into a release that is there already, however deep."""
@@ -231,7 +255,7 @@ def test_only_cloister_speaks():
 @pytest.mark.parametrize("more", ["-k 5", "-k 5 --json", "-k 100"])
 def test_closed_streams(data, tmp_path, closing, more):
     """Where a stream is closed, the exit code is still right."""
-    words = f"protect table patients.csv --qi sex --rest drop {more} --out release"
+    words = f"protect table patients.csv --qi sex --default-role drop {more} --out release"
     ran = subprocess.run(
         f"{sys.executable} -m cloister {words} {closing}", shell=True, cwd=tmp_path, capture_output=True
     )
@@ -248,7 +272,19 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
     with open(ladders, "w") as file:
         file.write("F;*\nM;*\nX;*\n")
     out = os.fsencode(tmp_path) + b"/rel\xff"
-    words = ("--qi", b"sex=" + ladders, "--rest", "drop", "-k", "5", "--suppression", "0.1", "--out", out, *more)
+    words = (
+        "--qi",
+        b"sex=" + ladders,
+        "--default-role",
+        "drop",
+        "-k",
+        "5",
+        "--suppression",
+        "0.1",
+        "--out",
+        out,
+        *more,
+    )
     ran = command("protect", "table", odd, *words)
 
     assert ran.returncode == 0, ran.stderr
@@ -265,7 +301,7 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
 @pytest.mark.parametrize("option", ["--missing", "--missing-as", "--keep", "--id", "--qi", "--levels", "--rule"])
 def test_words_that_are_not_utf8(data, tmp_path, option):
     """Words that are no text are refused or do nothing, in one sentence."""
-    words = ("--qi", "sex", "--rest", "drop", "-k", "5", "--out", tmp_path / "release", "-q")
+    words = ("--qi", "sex", "--default-role", "drop", "-k", "5", "--out", tmp_path / "release", "-q")
     ran = command("protect", "table", data, *words, option, b"a\xff=1")
 
     assert ran.returncode == (0 if option.startswith("--missing") else 2), ran.stderr
@@ -280,7 +316,7 @@ def equals(cloister, data, tmp_path):
     data.write_text(EQUALS)
 
     def ran(*words):
-        done = cloister("protect", "table", data, "--rest", "drop", "-k", "5", *words, "--out", "release", "-q")
+        done = cloister("protect", "table", data, "--default-role", "drop", "-k", "5", *words, "--out", "release", "-q")
         assert done.code == 0, done.err
         return json.loads((tmp_path / "release" / "release.json").read_bytes())
 

@@ -81,7 +81,7 @@ def test_only_the_owner_can_read(protect, tmp_path, umask):
     """Folders are 0700 and files 0600, whatever the umask."""
     before = os.umask(umask)
     try:
-        code = protect("-q", "--crosswalk", "map.csv", "--internal", "secret").code
+        code = protect("-q", "--crosswalk", "map.csv", "--custodian-dir", "secret").code
     finally:
         os.umask(before)
 
@@ -189,8 +189,8 @@ def test_settings_hold_names_and_no_paths(protect, release, tmp_path):
 
 
 def test_internal_holds_what_the_custodian_alone_may_see(protect, tmp_path):
-    """``--internal`` writes exact counts and losses, the path and the hash of the input, outside the release."""
-    assert protect("-q", "--internal", "secret").code == 0
+    """``--custodian-dir`` writes exact counts and losses, the path and the hash of the input, outside the release."""
+    assert protect("-q", "--custodian-dir", "secret").code == 0
     said = json.loads((tmp_path / "secret" / "internal.json").read_text())
 
     assert (said["records"], said["suppressed"]) == (62, 2)
@@ -205,13 +205,13 @@ def test_internal_is_not_written_over(protect, refused, tmp_path):
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "mine.txt").write_text("mine")
 
-    assert "secret" in refused(protect("--internal", "secret"), new=frozenset({"secret"}))
+    assert "secret" in refused(protect("--custodian-dir", "secret"), new=frozenset({"secret"}))
 
 
 def test_overwrite(protect, release, manifest, tmp_path):
     """``--overwrite`` replaces an earlier release, internal files included."""
-    assert protect("-q", "--internal", "secret", "--overwrite").code == 0
-    assert protect("-q", "--internal", "secret", "--overwrite", "-k", "10").code == 0
+    assert protect("-q", "--custodian-dir", "secret", "--overwrite").code == 0
+    assert protect("-q", "--custodian-dir", "secret", "--overwrite", "-k", "10").code == 0
 
     assert manifest()["settings"]["k"] == 10
     assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "release", "secret"}
@@ -308,7 +308,7 @@ def test_cells_with_delimiters_are_quoted(bare, data, cloister):
 def test_formulas_are_told(bare, data):
     """Cells that a spreadsheet would run are released as they are, and their columns are named."""
     data.write_text("sex,a,b,c,d\n" + "F,=1+1,-5,x,+x\n" * 6)
-    ran = bare("-k", "5", "--qi", "sex", "--rest", "keep")
+    ran = bare("-k", "5", "--qi", "sex", "--default-role", "keep")
 
     assert "run cells of a, d as formulas" in ran.err
     assert "F,=1+1,-5,x,+x\n" in (data.parent / "release" / "data.csv").read_text()
@@ -317,7 +317,7 @@ def test_formulas_are_told(bare, data):
 def test_formulas_are_escaped_where_that_is_asked(bare, data, cloister):
     """With ``--escape-formulas`` no cell would be run; the release is verified, also with the original."""
     data.write_text("id,sex,a,b\n" + "".join(f"{n},F,=1+{n % 2},-5\n" for n in range(12)))
-    asked = ("--id", "id", "--qi", "sex", "--sensitive", "a", "--rest", "keep", "--escape-formulas")
+    asked = ("--id", "id", "--qi", "sex", "--sensitive", "a", "--default-role", "keep", "--escape-formulas")
     ran = bare("-k", "5", *asked, "--attack")
     folder = data.parent / "release"
 
@@ -330,7 +330,7 @@ def test_formulas_are_escaped_where_that_is_asked(bare, data, cloister):
 def test_formulas_are_told_to_the_recipient(bare, data, cloister):
     """The report says of which columns a cell or the name would be run; a report that does not is refused."""
     data.write_text("sex,-2+3|x,c\n" + "F,1,-2+3+cmd|' /C calc'!A0\n" * 6)
-    ran = bare("-k", "5", "--qi", "sex", "--rest", "keep")
+    ran = bare("-k", "5", "--qi", "sex", "--default-role", "keep")
     folder = data.parent / "release"
 
     assert "run cells of -2+3|x, c as formulas" in ran.err

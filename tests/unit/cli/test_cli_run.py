@@ -28,7 +28,7 @@ K = 5
 def made(tmp_path_factory):
     """A hospital and the release of its job, made once."""
     folder = write_hospital(tmp_path_factory.mktemp("made"))
-    assert run(["run", str(folder / "job.toml"), "-q", "--internal", str(folder / "secret")]) == 0
+    assert run(["run", str(folder / "job.toml"), "-q", "--custodian-dir", str(folder / "secret")]) == 0
     return folder
 
 
@@ -159,7 +159,11 @@ def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
     ("old", "new", "words"),
     [
         ('sensitive = ["diagnosis"]', 'sensitive = ["diagnosys"]', "part patients: Column 'diagnosys'"),
-        ('sensitive = ["diagnosis"]', "", "with qi, sensitive, keep or drop, or settle them all with rest drop"),
+        (
+            'sensitive = ["diagnosis"]',
+            "",
+            "with qi, sensitive, keep or drop, or settle them all with default_role drop",
+        ),
         ('sex = "suppress"', 'sex = "interval:5"', "part patients: "),
         ('codes = "diagnoses"\nm = 2', "m = 2", "part both: m: for a column of codes only"),
         ('file = "visits.csv"', 'file = "none.csv"', "part visits: There is no file"),
@@ -252,7 +256,7 @@ def test_interrupted_anywhere_nothing_is_left(cloister, place, monkeypatch, late
     else:
         monkeypatch.setattr(Release, "write_into", stop)
 
-    assert cloister("run", "job.toml", "--overwrite", "--internal", "secret").code == 130
+    assert cloister("run", "job.toml", "--overwrite", "--custodian-dir", "secret").code == 130
     assert before == {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert list(place.glob(".*")) == []
 
@@ -308,7 +312,7 @@ def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
 
 def test_a_job_takes_the_policy_of_an_earlier_release(cloister, place):
     """With like, the levels are those of that release, whatever would be found now."""
-    like = TABLE.replace("suppression = 0.1", 'suppression = 0.1\nlike = "release/patients"').replace(
+    like = TABLE.replace("suppression = 0.1", 'suppression = 0.1\nlevels_from = "release/patients"').replace(
         "patients.map", "m"
     )
     (place / "like.toml").write_text((HEAD + like).replace('output = "release"', 'output = "again"'))
@@ -322,7 +326,7 @@ def test_an_attack_on_all_parts_finds_columns_of_other_names(cloister, tmp_path)
     hospital_of_testing(n=120).write(tmp_path)
     frame = pl.read_csv(tmp_path / "patients.csv", infer_schema=False).rename({"diagnosis": "dx"})
     frame.write_csv(tmp_path / "again.csv")
-    part = '[[protect]]\nshape = "table"\nsource = "{}"\nrest = "drop"\nsensitive = ["{}"]\n[protect.qi]\n{}\n'
+    part = '[[protect]]\nshape = "table"\nsource = "{}"\ndefault_role = "drop"\nsensitive = ["{}"]\n[protect.qi]\n{}\n'
     job = (
         'name = "n"\noutput = "out"\nk = 5\nattack = true\n[sources.one]\nfile = "patients.csv"\nid = "mrn"\n'
         '[sources.two]\nfile = "again.csv"\nid = "mrn"\n'
@@ -343,9 +347,10 @@ def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_pa
     hospital_of_testing(n=200).write(tmp_path)
     job = (
         'name = "n"\noutput = "out"\nk = 8\n[sources.people]\nfile = "patients.csv"\nid = "mrn"\n'
-        '[[protect]]\nname = "some"\nshape = "table"\nsource = "people"\nrest = "drop"\nsuppression = 0.09\n'
+        '[[protect]]\nname = "some"\nshape = "table"\nsource = "people"\ndefault_role = "drop"\nsuppression = 0.09\n'
         '[protect.qi]\nage = "interval:10,20,40"\nsex = "suppress"\n[protect.levels]\nage = 2\nsex = 0\n'
-        '[[protect]]\nname = "all"\nshape = "table"\nsource = "people"\nrest = "drop"\n[protect.qi]\nsex = "suppress"\n'
+        '[[protect]]\nname = "all"\nshape = "table"\nsource = "people"\ndefault_role = "drop"\n'
+        '[protect.qi]\nsex = "suppress"\n'
     )
     (tmp_path / "job.toml").write_text(job)
     told = cloister("run", "job.toml", "--json").json

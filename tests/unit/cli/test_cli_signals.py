@@ -107,7 +107,7 @@ def test_interrupted_while_writing_leaves_the_earlier_release(protect, release, 
 def test_interrupted_between_two_renames(protect, tmp_path, monkeypatch, words, name):
     """Exact figures and crosswalk are never left alone: the release is there as well, and that is what is said."""
     if words:
-        assert protect("-q", "--internal", tmp_path / "secrets").code == 0
+        assert protect("-q", "--custodian-dir", tmp_path / "secrets").code == 0
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupted(_path, to):
@@ -116,7 +116,7 @@ def test_interrupted_between_two_renames(protect, tmp_path, monkeypatch, words, 
 
     before_each_rename(monkeypatch, interrupted)
     try:
-        ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--internal", tmp_path / "secrets")
+        ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--custodian-dir", tmp_path / "secrets")
     finally:
         signal.signal(signal.SIGINT, handler)
 
@@ -143,7 +143,7 @@ def test_interrupted_while_saying_what_was_done(protect, tmp_path, monkeypatch):
 def test_exact_figures_are_not_left_behind(protect, tmp_path, monkeypatch, words):
     """If the release cannot be put in its place, its exact figures and the crosswalk are not there either."""
     if words:
-        assert protect("-q", "--internal", tmp_path / "secrets").code == 0
+        assert protect("-q", "--custodian-dir", tmp_path / "secrets").code == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     def refuse(path, to):
@@ -151,7 +151,7 @@ def test_exact_figures_are_not_left_behind(protect, tmp_path, monkeypatch, words
             raise PermissionError(13, "Permission denied", str(path))
 
     before_each_rename(monkeypatch, refuse)
-    ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--internal", tmp_path / "secrets")
+    ran = protect(*words, "--crosswalk", tmp_path / "map.csv", "--custodian-dir", tmp_path / "secrets")
 
     assert ran.code == 2
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -16,7 +16,7 @@ from cloister.testing import hospital
 
 PROTECT = [
     *("protect", "table", "patients.csv", "-k", "5", "--qi", "age=interval:10,20,40", "--qi", "sex=suppress"),
-    *("--rest", "drop", "--out", "release"),
+    *("--default-role", "drop", "--out", "release"),
 ]
 
 
@@ -94,7 +94,7 @@ def test_output_through_a_link_and_on_another_disk(place):
     elsewhere = subprocess.run(["mktemp", "-d", "-p", other], capture_output=True, text=True, check=True).stdout.strip()
     try:
         (place / "link").symlink_to(elsewhere)
-        words = [*PROTECT[:-1], "link/release", "--internal", "secret", "-q"]
+        words = [*PROTECT[:-1], "link/release", "--custodian-dir", "secret", "-q"]
         assert ended(started(*words)) == (0, "", "")
         assert ended(started(*words, "--overwrite")) == (0, "", "")
         assert os.listdir(elsewhere) == ["release"]

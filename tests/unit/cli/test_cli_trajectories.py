@@ -30,7 +30,7 @@ def visits(n_patients, seed=1, oldest=95):
 
 @pytest.fixture
 def events(tmp_path):
-    """A file of 40 patients, and what rides along."""
+    """A file of 40 patients, and auxiliary attributes."""
     (tmp_path / "visits.csv").write_text(visits(40))
     rows = "".join(f"P{patient:04d},{'AGT'[patient % 3]}{patient % 5}\n" for patient in range(40))
     (tmp_path / "samples.csv").write_text("id,dna\n" + rows)
@@ -50,7 +50,7 @@ def protect(cloister, events, tmp_path):
 @pytest.fixture
 def release(protect, tmp_path):
     """The folder of a release with side columns, and the crosswalk beside it."""
-    assert protect("-q", "--side", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv").code == 0
+    assert protect("-q", "--attributes", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv").code == 0
     return tmp_path / "release"
 
 
@@ -73,8 +73,8 @@ def test_a_release_is_written(protect, tmp_path, manifest):
 
 
 def test_side_columns_ride_along(release, events, tmp_path):
-    """Each patient's row stands in side.csv under the released id, and nothing else of the file."""
-    side = pl.read_csv(release / "side.csv", infer_schema=False)
+    """Each patient's row stands in attributes.csv under the released id, and nothing else of the file."""
+    side = pl.read_csv(release / "attributes.csv", infer_schema=False)
     truth = dict(pl.read_csv(tmp_path / "samples.csv", infer_schema=False).rows())
     names = dict(pl.read_csv(tmp_path / "map.csv", infer_schema=False).rows())
 
@@ -88,10 +88,10 @@ def test_order_of_lines_and_threads_change_nothing(protect, release, tmp_path):
     """The same events in another order give the same bytes."""
     lines = visits(40).splitlines(keepends=True)
     (tmp_path / "turned.csv").write_text(lines[0] + "".join(reversed(lines[1:])))
-    side = ("--side", tmp_path / "samples.csv")
+    side = ("--attributes", tmp_path / "samples.csv")
 
     assert protect("-q", *side, "--threads", 1, out="other", source=tmp_path / "turned.csv").code == 0
-    for name in ("data.csv", "side.csv", "codebook.csv"):
+    for name in ("data.csv", "attributes.csv", "codebook.csv"):
         assert (tmp_path / "other" / name).read_bytes() == (release / name).read_bytes()
 
 
@@ -110,7 +110,7 @@ def test_every_method_holds(protect, cloister, tmp_path, method, cost):
 
 def test_json_is_one_object(protect, tmp_path):
     """With --json the manifest is on standard output, and nothing else."""
-    ran = protect("--json", "--internal", tmp_path / "secrets")
+    ran = protect("--json", "--custodian-dir", tmp_path / "secrets")
     exact = json.loads((tmp_path / "secrets" / "internal.json").read_text())
 
     assert ran.json["shape"] == "trajectories"
@@ -121,7 +121,7 @@ def test_json_is_one_object(protect, tmp_path):
 
 def test_errors_of_a_workload_are_the_custodians(protect, manifest, tmp_path):
     """How far answers are off is told in the internal folder, and not in the release."""
-    ran = protect("-q", "--workload", "frequent:5", "--internal", tmp_path / "secrets")
+    ran = protect("-q", "--workload", "frequent:5", "--custodian-dir", tmp_path / "secrets")
     accuracy = json.loads((tmp_path / "secrets" / "internal.json").read_text())["accuracy"]
 
     assert ran.code == 0, ran.err
@@ -131,14 +131,14 @@ def test_errors_of_a_workload_are_the_custodians(protect, manifest, tmp_path):
 
 
 def test_parquet_comes_back_as_parquet(protect, cloister, tmp_path):
-    """A Parquet file gives Parquet, checked in the same way; side.csv is CSV."""
+    """A Parquet file gives Parquet, checked in the same way; attributes.csv is CSV."""
     pl.read_csv(tmp_path / "visits.csv").write_parquet(tmp_path / "visits.parquet")
-    words = ("--side", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv")
+    words = ("--attributes", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv")
 
     assert protect("-q", *words, source=tmp_path / "visits.parquet").code == 0
     frame = pl.read_parquet(tmp_path / "release" / "data.parquet")
     assert frame.schema == {"id": pl.Int64, "code": pl.String, "age": pl.String}
-    compared = ("--original", tmp_path / "visits.parquet", "--side", tmp_path / "samples.csv")
+    compared = ("--original", tmp_path / "visits.parquet", "--attributes", tmp_path / "samples.csv")
     assert cloister("verify", tmp_path / "release", *compared, "--crosswalk", tmp_path / "map.csv").code == 0
 
 
@@ -146,8 +146,8 @@ def test_semicolons_come_back(protect, cloister, tmp_path):
     """Both files are written with the delimiter of the input."""
     (tmp_path / "semi.csv").write_text(visits(40).replace(",", ";"))
 
-    assert protect("-q", "--side", tmp_path / "samples.csv", source=tmp_path / "semi.csv").code == 0
-    assert (tmp_path / "release" / "side.csv").read_text().startswith("id;dna\n")
+    assert protect("-q", "--attributes", tmp_path / "samples.csv", source=tmp_path / "semi.csv").code == 0
+    assert (tmp_path / "release" / "attributes.csv").read_text().startswith("id;dna\n")
     assert cloister("verify", tmp_path / "release").code == 0
 
 
@@ -193,14 +193,14 @@ def test_hierarchies_from_files(protect, cloister, tmp_path):
         (("--workload", "frequent:0"), 2, "A workload is written as frequent:1"),
         (("--age-unit", "weeks"), 2, "--age-unit can be"),
         (("--diversity", "2"), 2, "Name it with --sensitive or"),
-        (("--sensitive", "dna"), 2, "Give one with --side"),
+        (("--sensitive", "dna"), 2, "Give one with --attributes"),
         (("--threads", "0"), 2, "at least 1"),
         (("--seed", "-1"), 2, "The seed is -1"),
         (("--code-hierarchy", "icd10"), 2, "distinct codes are not in the hierarchy icd10 (visits.csv, record"),
         (("--code-hierarchy", "nowhere.csv"), 2, "neither a hierarchy file"),
         (("--date", "age"), 2, "--date and --anchor"),
-        (("--id", "ward", "--side", "samples.csv"), 2, "must have the same patients"),
-        (("--internal", "release"), 2, "outside the release folder"),
+        (("--id", "ward", "--attributes", "samples.csv"), 2, "must have the same patients"),
+        (("--custodian-dir", "release"), 2, "outside the release folder"),
     ],
 )
 def test_what_cannot_be_is_refused(protect, refused, words, code, said):
@@ -224,13 +224,13 @@ def test_unknown_codes_as_asked(protect, manifest, tmp_path):
 
 def test_a_diverse_release(protect, cloister, manifest, tmp_path):
     """Of those who share a trajectory, at most one in two has the same value, and verify counts that."""
-    words = ("--side", tmp_path / "samples.csv", "--sensitive", "dna", "--diversity", 2)
+    words = ("--attributes", tmp_path / "samples.csv", "--sensitive", "dna", "--diversity", 2)
     assert protect("-q", *words).code == 0
     rule = {"model": "frequency l-diversity", "l": 2, "column": "dna"}
 
     assert manifest()["guarantee"]["rules"][1] == rule
     assert cloister("verify", tmp_path / "release").code == 0
-    resealed(tmp_path / "release", "side.csv", "id,dna\n" + "".join(f"{number},A\n" for number in range(1, 41)))
+    resealed(tmp_path / "release", "attributes.csv", "id,dna\n" + "".join(f"{number},A\n" for number in range(1, 41)))
     assert cloister("verify", tmp_path / "release").code == 1
 
 
@@ -271,7 +271,7 @@ def test_sensitive_codes_must_be_named(protect, refused, codes, more):
 def test_codes_of_two_sets_are_not_generalized_together(protect, cloister, manifest, tmp_path):
     """No released label reaches beyond a set of the policy, and the manifest says how many sets that holds for."""
     (tmp_path / "policy.json").write_text(json.dumps({"one": ["401.1"], "other": ["250.00", "250.01"]}))
-    assert protect("-q", "--policy", tmp_path / "policy.json", "--internal", tmp_path / "secrets").code == 0
+    assert protect("-q", "--policy", tmp_path / "policy.json", "--custodian-dir", tmp_path / "secrets").code == 0
     frame = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
     codes = set(frame.filter((pl.col("code") != "*") | (pl.col("age") != "*"))["code"])
     outcomes = json.loads((tmp_path / "secrets" / "internal.json").read_text())["constraints"]
@@ -284,7 +284,7 @@ def test_codes_of_two_sets_are_not_generalized_together(protect, cloister, manif
 
 def test_a_value_too_frequent_is_no_safe_release(protect, refused):
     """Where one value is that of more than one in l patients, no clusters will do."""
-    ran = protect("--side", "samples.csv", "--sensitive", "dna", "--diversity", 20)
+    ran = protect("--attributes", "samples.csv", "--sensitive", "dna", "--diversity", 20)
 
     assert "more frequent in the data" in refused(ran, 1, new=frozenset({"visits.csv", "samples.csv"}))
 
@@ -318,8 +318,8 @@ CHANGES = {
     "hierarchy": lambda told: told["settings"].update(age_hierarchy="icd9"),
     "hierarchy kind": lambda told: told["columns"]["age"].update(hierarchy="icd9"),
     "column": lambda told: told["columns"].update(more={"role": "kept"}),
-    "side": lambda told: told["side"].update(columns={"rna": {"role": "side"}}),
-    "no side": lambda told: told.pop("side"),
+    "side": lambda told: told["attributes"].update(columns={"rna": {"role": "side"}}),
+    "no side": lambda told: told.pop("attributes"),
     "side file": lambda told: told["settings"].update(side=None),
     "setting": lambda told: told["settings"].update(more=1),
     "source": lambda told: told["settings"].update(source="/home/x"),
@@ -345,17 +345,17 @@ def test_a_manifest_that_says_something_else_is_refused(cloister, release, chang
 
 
 def test_another_value_beside_is_noticed_with_the_original(cloister, release, tmp_path):
-    """What rides along follows from nothing else in the release; compared with the file that it came from, it must."""
-    lines = (release / "side.csv").read_text().splitlines(keepends=True)
-    resealed(release, "side.csv", "".join([*lines[:-1], lines[-1].rstrip("\n") + "x\n"]))
-    compared = ("--original", tmp_path / "visits.csv", "--side", tmp_path / "samples.csv")
+    """Auxiliary attributes follow from nothing else in the release; compared with their file, they must."""
+    lines = (release / "attributes.csv").read_text().splitlines(keepends=True)
+    resealed(release, "attributes.csv", "".join([*lines[:-1], lines[-1].rstrip("\n") + "x\n"]))
+    compared = ("--original", tmp_path / "visits.csv", "--attributes", tmp_path / "samples.csv")
 
     assert cloister("verify", release).code == 0
     assert cloister("verify", release, *compared).code == 1
     assert cloister("verify", release, *compared, "--crosswalk", tmp_path / "map.csv").code == 1
 
 
-NOT_NOTICED = {("side.csv", "a cell")}
+NOT_NOTICED = {("attributes.csv", "a cell")}
 """Changes that only the original tells; see the test before."""
 
 
@@ -363,7 +363,7 @@ NOT_NOTICED = {("side.csv", "a cell")}
     ("name", "how"),
     [
         (name, how)
-        for name in ("data.csv", "side.csv", "codebook.csv")
+        for name in ("data.csv", "attributes.csv", "codebook.csv")
         for how in ("a cell", "a row less", "a row twice", "rows turned", "a space", "a column")
         if (name, how) not in NOT_NOTICED
     ],
@@ -388,7 +388,7 @@ def test_an_original_of_others_is_noticed(cloister, release, tmp_path):
     """Other patients, or the same with another code, do not fit the release."""
     (tmp_path / "changed.csv").write_text(visits(40).replace("V58.66", "410.01"))
     (tmp_path / "fewer.csv").write_text("\n".join(visits(40).splitlines()[:-30]) + "\n")
-    side = ("--side", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv")
+    side = ("--attributes", tmp_path / "samples.csv", "--crosswalk", tmp_path / "map.csv")
 
     assert cloister("verify", release, "--original", tmp_path / "visits.csv", *side).code == 0
     assert cloister("verify", release, "--original", tmp_path / "changed.csv", *side).code == 1
@@ -408,7 +408,7 @@ def test_words_of_other_shapes_are_refused(cloister, release, words):
 def test_an_earlier_release_is_replaced_only_if_asked(protect, release):
     """With --overwrite the folder is replaced, side file and all; without, it stays."""
     assert protect().code == 2
-    assert (release / "side.csv").exists()
+    assert (release / "attributes.csv").exists()
     assert protect("-q", "--overwrite").code == 0
     assert {path.name for path in release.iterdir()} == FILES
 

@@ -296,7 +296,7 @@ def ladder(tmp_path):
 
 def test_original_with_hierarchy_files(cloister, bare, ladder):
     """Hierarchies that came from files are given again, by ``--qi`` or by their folder; without, that is said."""
-    assert bare("-k", "5", "-q", "--rest", "drop", "--qi", f"zip={ladder}@1", "--qi", "sex").code == 0
+    assert bare("-k", "5", "-q", "--default-role", "drop", "--qi", f"zip={ladder}@1", "--qi", "sex").code == 0
 
     assert cloister("verify", "release", *ORIGINAL, "--qi", f"zip={ladder}", "--qi", "sex").code == 0
     assert cloister("verify", "release", *ORIGINAL, "--hierarchies", ladder.parent).code == 0

@@ -36,7 +36,7 @@ def test_a_job_from_python_gives_the_bytes_of_the_command_line(place):
         secret.unlink()
     job = tomllib.loads(JOB)
     tried = cl.run_job(job | {"output": "nothing"}, dry_run=True)
-    done = cl.run_job(job | {"output": "again"}, internal="secret")
+    done = cl.run_job(job | {"output": "again"}, custodian_dir="secret")
 
     assert [part["name"] for part in tried["parts"]] == [part["name"] for part in done["parts"]]
     assert not (place / "nothing").exists()
@@ -85,7 +85,7 @@ def test_a_part_of_a_job_is_explored_as_on_the_command_line(place):
         ({"grid": {"k": [2]}, "part": "nobody"}, "Name the part"),
         ({"grid": {"height": [2]}, "part": FIRST}, "height"),
         ({"grid": {"k": ["many"]}, "part": FIRST}, "k"),
-        ({"grid": {"k": [2]}, "part": FIRST, "rest": "drop"}, "A job says itself"),
+        ({"grid": {"k": [2]}, "part": FIRST, "default_role": "drop"}, "A job says itself"),
     ],
 )
 def test_what_cannot_be_explored_is_refused(place, told, said):

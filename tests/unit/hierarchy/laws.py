@@ -1,11 +1,11 @@
-"""What every ladder of every builder keeps, written from the definition of `Ladder` and nothing else."""
+"""What every ladder of every builder keeps, written from the definition of `BoundHierarchy` and nothing else."""
 
 from collections.abc import Sequence
 
-from cloister.hierarchy import Hierarchy, Ladder
+from cloister.hierarchy import BoundHierarchy, Hierarchy
 
 
-def assert_lawful(ladder: Ladder) -> None:
+def assert_lawful(ladder: BoundHierarchy) -> None:
     """Shapes fit, levels nest, leaves add up and never shrink, one root covers all."""
     n_values = len(ladder.values)
     assert ladder.leaves.shape == (ladder.n_levels, n_values)
@@ -20,7 +20,7 @@ def assert_lawful(ladder: Ladder) -> None:
     assert (ladder.leaves[-1] == ladder.n_leaves).all()
 
 
-def assert_missing_apart(ladder: Ladder) -> None:
+def assert_missing_apart(ladder: BoundHierarchy) -> None:
     """Missing is a leaf of its own at every level below the root."""
     if None in ladder.values:
         for level, labels in enumerate(ladder.labels[:-1]):
@@ -42,7 +42,7 @@ def in_order(values: Sequence[str | None]) -> list[str | None]:
     return sorted(values, key=lambda value: (value is None, (value or "").encode()))
 
 
-def _assert_level(ladder: Ladder, level: int) -> None:
+def _assert_level(ladder: BoundHierarchy, level: int) -> None:
     labels, leaves = ladder.labels[level], ladder.leaves[level].tolist()
     groups: dict[str | None, set[int]] = {}
     for label, covered in zip(labels, leaves, strict=True):

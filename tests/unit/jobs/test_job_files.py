@@ -11,7 +11,7 @@ from cloister.jobs.job_file import parse_job
 from cloister.jobs.sections import SHAPES, section_of
 from cloister.settings import settings_of
 
-OF_THE_RUN = {"data", "out", "overwrite", "internal", "as_json", "quiet", "verbose"}
+OF_THE_RUN = {"data", "out", "overwrite", "custodian_dir", "as_json", "quiet", "verbose"}
 INLINE = """
 [[protect]]
 shape = "claims"
@@ -49,7 +49,10 @@ def test_a_job_is_read():
         (JOB.replace("sensitive", "sensitiv"), ("protect[1].sensitiv.", "Did you mean sensitive?")),
         (JOB.replace("suppression = 0.1", 'suppression = "x"'), ("protect[1].suppression", "a number from 0 to 1")),
         (JOB.replace("suppression = 0.1", "suppression = 1.1"), ("protect[1].suppression", "a number from 0 to 1")),
-        (JOB.replace("suppression = 0.1", 'rest = "kep"'), ("protect[1].rest", "'error', 'drop' or 'keep'")),
+        (
+            JOB.replace("suppression = 0.1", 'default_role = "kep"'),
+            ("protect[1].default_role", "'error', 'drop' or 'keep'"),
+        ),
         (JOB.replace('shape = "codes"', 'shape = "code"'), ("protect[2].shape", "trajectories", "mean codes?")),
         (JOB.replace('source = "visits"', 'source = "visit"'), ("protect[3].source", "Did you mean visits?")),
         (JOB.replace("k = 5\n", ""), ("lacks the key protect[1].k", "a whole number from 2")),
@@ -71,7 +74,10 @@ def test_a_job_is_read():
         (HEAD + OF_CODES + OF_CODES, ("protect[2] has the name of another part", "name =")),
         (HEAD + OF_CODES + 'name = "../x"', ("protect[1]", "Give it a name")),
         (HEAD + OF_CODES + 'name = "Release.json"', ("protect[1].name", "file of the release")),
-        (HEAD + TABLE.replace("suppression = 0.1", 'levels = {age = 1}\nlike = "old"'), ("both fix the policy",)),
+        (
+            HEAD + TABLE.replace("suppression = 0.1", 'levels = {age = 1}\nlevels_from = "old"'),
+            ("both fix the policy",),
+        ),
         (HEAD + OF_VISITS + "weights = [1.0]", ("protect[1].weights", "a list of two numbers")),
         (HEAD, ("lacks the key protect", "[[protect]]")),
         (HEAD + BOTH + "]", ("is not TOML at line", "cloister init")),

@@ -37,7 +37,9 @@ def with_codes():
     """A release of a table with codes."""
     frame = table().with_columns(pl.Series("codes", [" ".join(codes) for codes in records()]))
     ladders = {"age": "interval:20/top=80", "sex": "suppress"}
-    return cl.anonymize(frame, quasi_identifiers=ladders, rules=["k-anonymity=4"], codes="codes", m=2, rest="drop")
+    return cl.anonymize(
+        frame, quasi_identifiers=ladders, rules=["k-anonymity=4"], codes="codes", m=2, default_role="drop"
+    )
 
 
 def of_trajectories():
@@ -84,5 +86,5 @@ def releases(tmp_path_factory):
     }
     for name, release in made.items():
         (place / name).mkdir()
-        release.write(place / name / "release", internal=place / name / "secret")
+        release.write(place / name / "release", custodian_dir=place / name / "secret")
     return {name: place / name for name in made}

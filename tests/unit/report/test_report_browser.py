@@ -105,7 +105,17 @@ def test_explorations_and_comparisons_in_a_browser(tmp_path, monkeypatch):
     """So do the pages of an exploration and of releases side by side."""
     monkeypatch.chdir(tmp_path)
     hospital(n=120).write(tmp_path)
-    words = ("table", "patients.csv", "--qi", "age=interval:10,20/top=80", "--qi", "sex", "--rest", "drop", "--quiet")
+    words = (
+        "table",
+        "patients.csv",
+        "--qi",
+        "age=interval:10,20/top=80",
+        "--qi",
+        "sex",
+        "--default-role",
+        "drop",
+        "--quiet",
+    )
     assert run(["explore", *words, "--grid", "k=3,6", "--grid", "suppression=0,0.1", "--out", "exploration"]) == 0
     for k in ("3", "6"):
         assert run(["protect", *words, "-k", k, "--out", f"k{k}"]) == 0

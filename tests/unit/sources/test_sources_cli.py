@@ -37,7 +37,7 @@ power = 2
 threshold = 0.1
 repeats = 5
 """
-TABLE = ("--qi", "sex", "--qi", "birth_year=interval:20", "--rest", "drop", "-k", "3", "--id", "patient_id")
+TABLE = ("--qi", "sex", "--qi", "birth_year=interval:20", "--default-role", "drop", "-k", "3", "--id", "patient_id")
 SHAPES = {
     "table": (*TABLE, "--suppression", "0.2"),
     "codes": ("-k", "2", "-m", "1"),
@@ -149,7 +149,7 @@ id = "patient_id"
 name = "people"
 shape = "table"
 source = "cdm"
-rest = "drop"
+default_role = "drop"
 suppression = 0.2
 qi = {{ sex = "suppress" }}
 [[protect]]
@@ -172,10 +172,10 @@ plan = "plan.toml"
 
 
 def test_what_only_the_custodian_may_see_of_a_collection(cloister, written, tmp_path):
-    """``--internal`` tells the path and a hash of all files of a collection."""
+    """``--custodian-dir`` tells the path and a hash of all files of a collection."""
     for profile in ("omop", "synthea"):
         place = written.place(profile)
-        words = ("--out", f"{profile}-release", "--internal", f"{profile}-internal")
+        words = ("--out", f"{profile}-release", "--custodian-dir", f"{profile}-internal")
         assert cloister("protect", "table", place, *SHAPES["table"], *words)[0] == 0
         told = json.loads((tmp_path / f"{profile}-internal" / "internal.json").read_text())
         assert told["path"] == place
@@ -184,7 +184,7 @@ def test_what_only_the_custodian_may_see_of_a_collection(cloister, written, tmp_
 
 def test_settings_are_explored_on_a_collection(cloister, written, tmp_path):
     """The files of a folder are those by which ``explore`` tells whether the data are the same."""
-    words = ("--id", "patient_id", "--qi", "sex", "--rest", "drop", "--grid", "k=2,5")
+    words = ("--id", "patient_id", "--qi", "sex", "--default-role", "drop", "--grid", "k=2,5")
 
     assert cloister("explore", "table", written.place("synthea"), *words, "--out", "explored")[0] == 0
     first = json.loads((tmp_path / "explored/settings.jsonl").read_text().splitlines()[0])

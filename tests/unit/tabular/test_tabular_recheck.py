@@ -56,7 +56,7 @@ FIELDS = {
         "quasi-identifier, which has unknown keys",
     ),
     "a level of what has none": (("columns", "dx", "level", 1), "columns.dx.sensitive, which has unknown keys"),
-    "no settings.rest": (("settings", "rest", "all"), "settings.rest"),
+    "no settings.default_role": (("settings", "default_role", "all"), "settings.default_role"),
     "a suppression of text": (("settings", "time_limit", "PATIENT"), "settings.time_limit"),
     "weights of a sentence": (("settings", "weights", {"k = 500 holds": 1.0}), "settings.weights"),
     "a switch of another kind": (("settings", "keep_suppressed", 0), "settings.keep_suppressed"),
@@ -101,9 +101,9 @@ def test_fields_say_what_a_release_can_say(tmp_path, change, words):
 def test_what_every_release_says_must_be_there(tmp_path):
     """A manifest without its settings' rest or its seed is none of ours."""
     manifest = written(tmp_path / "release")
-    del manifest["settings"]["rest"], manifest["seed"]
+    del manifest["settings"]["default_role"], manifest["seed"]
 
-    refused(tmp_path / "release", manifest, "release says: seed, settings.rest")
+    refused(tmp_path / "release", manifest, "release says: seed, settings.default_role")
 
 
 def test_keys_stand_once(tmp_path):

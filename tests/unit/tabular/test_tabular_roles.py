@@ -43,7 +43,7 @@ def test_leftover_columns_are_an_error():
 
 def test_the_rest_dropped():
     """With ``drop`` the rest is dropped."""
-    roles = roles_of(FRAME, request(rest="drop"))
+    roles = roles_of(FRAME, request(default_role="drop"))
     assert [role for column, role in roles.items() if column != "sex"] == [Role.DROPPED] * 3
 
 
@@ -53,15 +53,15 @@ def test_the_rest_kept_up_to_one_in_twenty(n_unique, kept):
     note = [f"rare {number}" for number in range(n_unique)] + ["n"] * (40 - n_unique)
     frame = FRAME.select("sex", pl.Series("note", note))
     if kept:
-        assert roles_of(frame, request(rest="keep"))["note"] is Role.KEPT
+        assert roles_of(frame, request(default_role="keep"))["note"] is Role.KEPT
     else:
         with pytest.raises(InputError, match=r"column 'note', whose values are unique in 7\.5%"):
-            roles_of(frame, request(rest="keep"))
+            roles_of(frame, request(default_role="keep"))
 
 
 def test_a_column_named_by_its_user_may_be_unique():
     """A column that was named to be kept is kept, however many values it has."""
-    roles = roles_of(FRAME, request(keep=("mrn",), rest="drop"))
+    roles = roles_of(FRAME, request(keep=("mrn",), default_role="drop"))
     assert roles["mrn"] is Role.KEPT
 
 
@@ -69,11 +69,11 @@ def test_a_column_named_by_its_user_may_be_unique():
 def test_two_roles(options):
     """A column has one role."""
     with pytest.raises(InputError, match="Give it one role"):
-        roles_of(FRAME, request(rest="drop", **options))
+        roles_of(FRAME, request(default_role="drop", **options))
 
 
 @pytest.mark.parametrize("option", ["drop", "keep", "sensitive"])
 def test_unknown_columns(option):
     """A column that is not there is refused in whatever role, with the nearest name."""
     with pytest.raises(InputError, match="Did you mean 'note'"):
-        roles_of(FRAME, request(rest="drop", **{option: ("note_",)}))
+        roles_of(FRAME, request(default_role="drop", **{option: ("note_",)}))

@@ -1,4 +1,4 @@
-"""Hierarchies and data fitted to each other, trajectories read, and what rides along."""
+"""Hierarchies and data fitted to each other, trajectories read, and auxiliary attributes."""
 
 import itertools
 from decimal import Decimal
@@ -10,7 +10,7 @@ import pytest
 from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
 from cloister.trajectories.data import weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
-from cloister.trajectories.request import joined, side_of
+from cloister.trajectories.request import attributes_of, joined
 from cloister.trajectories.tree import ValueTree
 
 
@@ -221,17 +221,17 @@ def test_ages_that_a_file_lacks_are_counted():
 IDS = pl.Series(["1", "2", "3"])
 
 
-def side(**columns):
-    """Side columns of three patients."""
-    return joined(pl.DataFrame(columns), IDS, "side.csv", None, "events.csv")
+def attributes(**columns):
+    """Auxiliary columns of three patients."""
+    return joined(pl.DataFrame(columns), IDS, "attributes.csv", None, "events.csv")
 
 
 def test_side_columns_stand_in_the_order_of_the_patients():
     """Rows are joined by id, missing stays missing."""
-    table = side(id=[3, 1, 2], dna=["c", None, "b"])
+    table = attributes(id=[3, 1, 2], dna=["c", None, "b"])
 
     assert table.frame.rows() == [(None,), ("b",), ("c",)]
-    seen = side_of(table, 3, "dna")
+    seen = attributes_of(table, 3, "dna")
     assert seen.rank.tolist() == [0, 1, 2]
     assert seen.sensitive.tolist() == [-1, 0, 1]
 
@@ -239,10 +239,10 @@ def test_side_columns_stand_in_the_order_of_the_patients():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"id": [1, 2], "dna": ["a", "b"]}, "1 of 3 patients of events.csv are not in side.csv, and 0 of 2"),
+        ({"id": [1, 2], "dna": ["a", "b"]}, "1 of 3 patients of events.csv are not in attributes.csv, and 0 of 2"),
         ({"id": [1, 2, 3, 4], "dna": list("abcd")}, "0 of 3 .* and 1 of 4"),
         ({"id": [1, 2, 2, 3], "dna": list("abcd")}, "4 rows of 3 patients"),
-        ({"id": [1, None, 3], "dna": list("abc")}, "1 of 3 rows of side.csv have no patient"),
+        ({"id": [1, None, 3], "dna": list("abc")}, "1 of 3 rows of attributes.csv have no patient"),
         ({"id": [1, 2, 3]}, "no column besides 'id'"),
         ({"who": [1, 2, 3], "dna": list("abc")}, "no column of patients"),
         ({"id": [1, 2, 3], "patient_id": list("abc")}, "identifies patients"),
@@ -255,12 +255,12 @@ def test_side_columns_stand_in_the_order_of_the_patients():
 def test_side_files_that_do_not_fit_are_refused(columns, words):
     """One row a patient, the same patients, and no other id."""
     with pytest.raises(InputError, match=words):
-        side(**columns)
+        attributes(**columns)
 
 
 def test_a_sensitive_column_must_be_there():
-    """Without side columns, or without this one, nothing can be promised of it."""
-    with pytest.raises(InputError, match="Give one with --side"):
-        side_of(None, 3, "dna")
+    """Without auxiliary columns, or without this one, nothing can be promised of it."""
+    with pytest.raises(InputError, match="Give one with --attributes"):
+        attributes_of(None, 3, "dna")
     with pytest.raises(InputError, match="no column 'rna'"):
-        side_of(side(id=[1, 2, 3], dna=list("abc")), 3, "rna")
+        attributes_of(attributes(id=[1, 2, 3], dna=list("abc")), 3, "rna")

@@ -37,19 +37,19 @@ POSITION = np.array([0, 1, 2, 0, 1, 0, 1, 0, -1, 1, 2, 0, 1, 0, 1], dtype=np.int
 
 
 def written(rows=None, dna=None):
-    """Released rows, and side columns if given."""
+    """Released rows, and auxiliary columns if given."""
     frame = pl.DataFrame(FIGURE_1C if rows is None else rows, schema=["id", "code", "age"], orient="row")
-    side = None if dna is None else pl.DataFrame({"id": range(1, len(dna) + 1), "dna": dna})
-    return WrittenTrajectories(frame, side)
+    attributes = None if dna is None else pl.DataFrame({"id": range(1, len(dna) + 1), "dna": dna})
+    return WrittenTrajectories(frame, attributes)
 
 
-SIDE = ["AC..A", "GC..A", "CC..A", "CT..A", "GC..C", "TG..A"]
+ATTRIBUTES = ["AC..A", "GC..A", "CC..A", "CT..A", "GC..C", "TG..A"]
 
 
 def secret(**changes):
     """Fig. 1(a), and where it went."""
-    side = pl.DataFrame({"dna": [SIDE[list(ORIGIN).index(patient)] for patient in range(6)]})
-    known = Secret(figure_1(), FIGURE_4, FIGURE_3, side, ORIGIN, POSITION)
+    attributes = pl.DataFrame({"dna": [ATTRIBUTES[list(ORIGIN).index(patient)] for patient in range(6)]})
+    known = Secret(figure_1(), FIGURE_4, FIGURE_3, attributes, ORIGIN, POSITION)
     return replace(known, **changes)
 
 
@@ -66,9 +66,9 @@ def changed(at, row):
 def test_figure_1_holds():
     """Fig. 1(c) keeps what it promises, with whatever is known of the original."""
     assert failures() == ()
-    assert failures(dna=SIDE) == ()
+    assert failures(dna=ATTRIBUTES) == ()
     for known in (secret(), secret(position=None), secret(origin=None, position=None)):
-        assert failures(known=known, dna=SIDE) == ()
+        assert failures(known=known, dna=ATTRIBUTES) == ()
 
 
 def test_every_trajectory_is_counted():
@@ -108,10 +108,12 @@ def test_form_is_checked(rows, words):
 
 
 def test_order_tells_nothing():
-    """Patients in another order than that of their trajectories are refused, equal ones in that of what rides along."""
+    """Patients in another order than that of their trajectories, or equal ones than that of attributes, are refused."""
     shuffled = [(1, "401.1", "33"), (2, "401.1", "33"), (3, "401", "38"), (4, "401", "38")]
     assert any("in the order of" in failure for failure in failures(shuffled))
-    assert any("in the order of" in failure for failure in failures(dna=[SIDE[1], SIDE[0], *SIDE[2:]]))
+    assert any(
+        "in the order of" in failure for failure in failures(dna=[ATTRIBUTES[1], ATTRIBUTES[0], *ATTRIBUTES[2:]])
+    )
 
 
 def test_pairs_of_which_nothing_is_told_stand_alone_where_promised():
@@ -128,15 +130,15 @@ def test_pairs_of_which_nothing_is_told_stand_alone_where_promised():
 def test_diversity_is_counted():
     """A value may be that of one in l who share a trajectory; missing ones are none."""
     promise = ExpectedGuarantee(2, l=2, column="dna")
-    assert failures(dna=SIDE, promise=promise) == ()
-    assert failures(dna=[None, None, *SIDE[2:]], promise=promise) == ()
-    assert failures(dna=["a", "a", *SIDE[2:]], promise=promise)
-    assert failures(dna=SIDE, promise=ExpectedGuarantee(2, l=3, column="dna"))
-    assert failures(dna=SIDE, promise=ExpectedGuarantee(2, l=2, column="rna"))
+    assert failures(dna=ATTRIBUTES, promise=promise) == ()
+    assert failures(dna=[None, None, *ATTRIBUTES[2:]], promise=promise) == ()
+    assert failures(dna=["a", "a", *ATTRIBUTES[2:]], promise=promise)
+    assert failures(dna=ATTRIBUTES, promise=ExpectedGuarantee(2, l=3, column="dna"))
+    assert failures(dna=ATTRIBUTES, promise=ExpectedGuarantee(2, l=2, column="rna"))
     assert failures(promise=promise)
 
 
-@pytest.mark.parametrize("dna", [SIDE[:5], [*SIDE, "x"]])
+@pytest.mark.parametrize("dna", [ATTRIBUTES[:5], [*ATTRIBUTES, "x"]])
 def test_what_rides_along_is_one_row_a_patient(dna):
     """No patient without, none twice."""
     assert any("one row a patient" in failure for failure in failures(dna=dna))
@@ -152,16 +154,16 @@ OTHERS = {
     "a pair left out": {"position": np.array([0, 1, -1, *POSITION[3:]], dtype=np.int32)},
     "a gap": {"position": np.array([0, 1, 3, *POSITION[3:]], dtype=np.int32)},
     "places missing": {"position": POSITION[1:]},
-    "other side columns": {"side": pl.DataFrame({"rna": SIDE})},
-    "another value beside": {"side": pl.DataFrame({"dna": [*SIDE[:5], "x"]})},
-    "no side": {"side": None},
+    "other auxiliary columns": {"attributes": pl.DataFrame({"rna": ATTRIBUTES})},
+    "another value beside": {"attributes": pl.DataFrame({"dna": [*ATTRIBUTES[:5], "x"]})},
+    "no attributes": {"attributes": None},
 }
 
 
 @pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
 def test_another_secret_is_noticed(changes):
     """Whatever does not fit the released rows, pair by pair, is said."""
-    assert failures(known=secret(**changes), dna=SIDE)
+    assert failures(known=secret(**changes), dna=ATTRIBUTES)
 
 
 @pytest.mark.parametrize(
@@ -173,12 +175,14 @@ def test_labels_must_cover_what_they_replace(old, new):
     rows = [tuple(new if cell == old else cell for cell in row) for row in FIGURE_1C]
     coarser = {("38", "[37-38]"), ("401.1", "401"), ("33", "*")}
     expected = sorted(map(tuple, rows), key=lambda row: row[0])
-    said = failures(expected, known=secret(side=None))
+    said = failures(expected, known=secret(attributes=None))
 
     assert any("covers the" in failure for failure in said) is ((old, new) not in coarser)
 
 
-@pytest.mark.parametrize("known", [secret(position=None, side=None), secret(origin=None, position=None, side=None)])
+@pytest.mark.parametrize(
+    "known", [secret(position=None, attributes=None), secret(origin=None, position=None, attributes=None)]
+)
 def test_without_the_places_as_much_as_can_be_decided(known):
     """A label of no value is noticed without a crosswalk; with one, also a value of another patient."""
     absent = [tuple("402" if cell == "401" else cell for cell in row) for row in FIGURE_1C]
@@ -192,7 +196,7 @@ def test_without_the_places_as_much_as_can_be_decided(known):
 def test_trajectories_must_follow_the_order_of_the_original():
     """With a crosswalk alone, pairs that stand in another order than the patient's are noticed."""
     rows = [(1, "401.1", "34"), (1, "401.1", "33"), (2, "401.1", "34"), (2, "401.1", "33")]
-    original = replace(secret(side=None), origin=np.array([0, 1]), position=None)
+    original = replace(secret(attributes=None), origin=np.array([0, 1]), position=None)
     records = [[("401.1", 33), ("401.1", 34)]] * 2
     known = replace(original, trajectories=type(original.trajectories).from_records(records))
 

@@ -31,7 +31,7 @@ class Refine(StrEnum):
     OFF = "off"
 
 
-class Safe(StrEnum):
+class InferenceCheck(StrEnum):
     """What becomes of codes that give another code away (the cover problem)."""
 
     OFF = "off"
@@ -50,7 +50,7 @@ class DisassociationRequest:
     max_cluster_size : clusters of fewer records are not split further; at least k + 1, 2k if not given
     policy : utility policy: disjoint sets of codes that should stay together
     refine : how item chunks are joined
-    safe, safe_threshold : whether codes may give others away, and from which confidence on, in (0, 1]
+    safe, inference_threshold : whether codes may give others away, and from which confidence on, in (0, 1]
     sensitive : codes that nobody outside knows, to be kept apart from all others
     diversity : l; a sensitive code stands in at most one of l records of a cluster, at least 1
     """
@@ -60,8 +60,8 @@ class DisassociationRequest:
     max_cluster_size: int | None = None
     policy: Policy | None = None
     refine: Refine = Refine.TREE
-    safe: Safe = Safe.REPORT
-    safe_threshold: float = 1.0
+    inference_check: InferenceCheck = InferenceCheck.REPORT
+    inference_threshold: float = 1.0
     sensitive: tuple[str, ...] = ()
     diversity: int = 2
 
@@ -70,8 +70,8 @@ class DisassociationRequest:
             self._check_whole(name, 1)
         if self.max_cluster_size is not None:
             self._check_whole("max_cluster_size", self.k + 1)
-        if not 0 < self.safe_threshold <= 1:
-            raise InputError(f"The safe threshold is {self.safe_threshold!r}, but must be above 0 and at most 1.")
+        if not 0 < self.inference_threshold <= 1:
+            raise InputError(f"The safe threshold is {self.inference_threshold!r}, but must be above 0 and at most 1.")
 
     def _check_whole(self, name: str, least: int) -> None:
         value = getattr(self, name)

@@ -15,7 +15,7 @@ from cloister.codesets.manifest import KmRule, PolicySets, has_sets
 from cloister.codesets.policy_words import is_made_of_codes, made_anew, one_record
 from cloister.report_figures import Counted, Counts, ReportCounts
 
-from .data import Chunks, Disassociation, Refine, Safe, lay_out
+from .data import Chunks, Disassociation, InferenceCheck, Refine, lay_out
 from .manifest import (
     DisassociationSettings,
     DisassociationUtility,
@@ -124,7 +124,9 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
     item_share = int((released.sizes * np.diff(released.item_offsets)).sum())
     occurrences = int(supports_told(released).sum())
     known = sets_of(released, settings.policy) or sets
-    ties = None if settings.safe is Safe.OFF else count_ties(released, settings.safe_threshold)
+    ties = (
+        None if settings.inference_check is InferenceCheck.OFF else count_ties(released, settings.inference_threshold)
+    )
     return ClusterFacts(
         utility=DisassociationUtility(
             **dict(zip(PolicySets.model_fields, known.counts(), strict=True)),
@@ -175,11 +177,11 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
 
     Where no code may give another away, occurrences of one code still do.
     """
-    safe, threshold = settings.safe, settings.safe_threshold
+    safe, threshold = settings.inference_check, settings.inference_threshold
     fits = {
         "k and m": (settings.k, settings.m) == (released.k, released.m),
         "refine": settings.refine is not Refine.OFF or not released.n_joints,
-        "safe": safe is not Safe.ENFORCE
+        "inference_check": safe is not InferenceCheck.ENFORCE
         or count_ties(released, threshold).pairs == ties_of_repeats(released, threshold),
         "policy": settings.policy is None
         or not is_made_of_codes(settings.policy)

@@ -19,7 +19,7 @@ from cloister.codesets.manifest import (
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.manifest.head import Count, Positive, Section
 
-from .data import DisassociationRequest, Refine, Safe
+from .data import DisassociationRequest, InferenceCheck, Refine
 
 
 class MethodSettings(Section):
@@ -30,8 +30,8 @@ class MethodSettings(Section):
     max_cluster_size: Whole
     policy: PolicyText | None
     refine: Refine
-    safe: Safe
-    safe_threshold: Annotated[float, Gt(0), Le(1)]
+    inference_check: InferenceCheck
+    inference_threshold: Annotated[float, Gt(0), Le(1)]
 
     @model_validator(mode="after")
     def _clusters_are_larger_than_k(self) -> Self:
@@ -126,8 +126,8 @@ def method_settings(request: DisassociationRequest, policy: str | None) -> dict[
         "max_cluster_size": request.cluster_limit,
         "policy": policy,
         "refine": request.refine,
-        "safe": request.safe,
-        "safe_threshold": float(request.safe_threshold),
+        "inference_check": request.inference_check,
+        "inference_threshold": float(request.inference_threshold),
     }
 
 

@@ -38,10 +38,10 @@ from .data import (
     Disassociation,
     DisassociationFigures,
     DisassociationRequest,
+    InferenceCheck,
     ProtectedCodes,
     RecordClasses,
     Refine,
-    Safe,
 )
 from .partitioning import (
     Encoded,
@@ -231,7 +231,9 @@ def disassociate(
     split = partition_horizontally(encoded.records, request.k, request.cluster_limit, classes)
     split = merge_for_diversity(encoded, split, request.diversity)
     order, encoded, split = split.order, *_side_by_side(encoded, split)
-    rule = Rule(request.k, request.m, request.safe_threshold if request.safe is Safe.ENFORCE else ANY)
+    rule = Rule(
+        request.k, request.m, request.inference_threshold if request.inference_check is InferenceCheck.ENFORCE else ANY
+    )
     vertical = partition_vertically(encoded.records, split, encoded.unit, rule)
     refinement = _refined(encoded, split, vertical, rule, request.refine)
     record = record_chunks(encoded.records, split, vertical.entries)

@@ -46,7 +46,7 @@ from cloister.utility import (
 )
 
 from .clusters_file import read_clusters, same_release, write_clusters
-from .data import Chunks, Disassociation, DisassociationRequest, Layout, ProtectedCodes, Safe, lay_out
+from .data import Chunks, Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
 from .facts import count_sets, count_ties, supports_told
 
 
@@ -320,7 +320,11 @@ def exact_figures(
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
-    ties = None if request.method.safe is Safe.OFF else count_ties(released, request.method.safe_threshold)
+    ties = (
+        None
+        if request.method.inference_check is InferenceCheck.OFF
+        else count_ties(released, request.method.inference_threshold)
+    )
     exact |= {"ties": ties.pairs if ties else None, "tied_codes": ties.codes if ties else None}
     exact["share_in_item_chunks"] = found.in_item_chunks / max(1, found.occurrences)
     if constraints is not None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import LARGEST, CodeSets
 from cloister.errors import InputError
-from cloister.hierarchy.ladder import Hierarchy
+from cloister.hierarchy.bound import Hierarchy
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]

@@ -24,8 +24,8 @@ from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
 from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.errors import InputError
+from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import CodePath, IcdHierarchy, load_classification
-from cloister.hierarchy.ladder import Hierarchy
 from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
 from .data import (

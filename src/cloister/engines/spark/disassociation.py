@@ -14,7 +14,12 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.canonical import join_parts
-from cloister.codesets.disassociation.data import Disassociation, DisassociationFigures, DisassociationRequest, Safe
+from cloister.codesets.disassociation.data import (
+    Disassociation,
+    DisassociationFigures,
+    DisassociationRequest,
+    InferenceCheck,
+)
 from cloister.codesets.disassociation.partitioning import encode_request
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
@@ -99,7 +104,11 @@ def _protected(
     """Yield each part as its worker returns it."""
     place, vocabulary = blocks.place, blocks.vocabulary
     is_whole = len(splits.sizes) == 1
-    quiet = replace(request, safe=Safe.OFF) if request.safe is Safe.REPORT else request  # ties are counted once, here
+    quiet = (
+        replace(request, inference_check=InferenceCheck.OFF)
+        if request.inference_check is InferenceCheck.REPORT
+        else request
+    )  # ties are counted once, here
 
     def part(batches: Iterable[Any]) -> Iterator[Row]:
         for block in block_rows(batches):

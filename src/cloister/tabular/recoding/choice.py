@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 from cloister.results import SearchResult
 from cloister.search import search
@@ -206,7 +206,7 @@ def _fixed(problem: SearchProblem, levels: Mapping[str, int]) -> SearchResult:
     )
 
 
-def at_level(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
+def at_level(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:
     """Return the label of each value at a level."""
     labels = dict(zip(ladder.values, ladder.labels[level], strict=True))
     present = [value for value in ladder.values if value is not None]

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.hierarchy import Hierarchy, Ladder
+from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text, counted, distinct_values
 
 Description = Mapping[str, Any]
@@ -65,8 +65,8 @@ class Original:
     """
 
     frame: pl.DataFrame
-    ladders: Mapping[str, Ladder]
-    groups: Mapping[tuple[str, str], Ladder] = field(default_factory=dict)
+    ladders: Mapping[str, BoundHierarchy]
+    groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     records: pl.Series | None = field(default=None, repr=False)
 
 
@@ -75,10 +75,10 @@ class Population:
     """A table of the people that patients may be among; ladders of its quasi-identifiers, bound to its own values."""
 
     frame: pl.DataFrame
-    ladders: Mapping[str, Ladder]
+    ladders: Mapping[str, BoundHierarchy]
 
 
-def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Ladder]:
+def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
     """Return the ladder of each of these columns, bound to the values of a table."""
     return {
         column: hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
@@ -113,7 +113,7 @@ class Reference:
     n_most: int
     whole: pl.DataFrame | None = None
     order: Mapping[str, pl.Series] = field(default_factory=dict)
-    groups: Mapping[tuple[str, str], Ladder] = field(default_factory=dict)
+    groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 
 from .promise import COUNT, Classes, Original, Promise
 
@@ -62,7 +62,7 @@ def record_by_record(texts: pl.DataFrame, promise: Promise, original: Original) 
 
 
 def _labels_areancestors(
-    released: pl.DataFrame, own: pl.DataFrame, promise: Promise, ladders: Mapping[str, Ladder]
+    released: pl.DataFrame, own: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
 ) -> Iterator[Finding]:
     wrong = 0
     for column in _labelled(promise):
@@ -201,7 +201,7 @@ def _levels(promise: Promise, column: str) -> tuple[int, ...]:
     return promise.recoded.get(column, (promise.levels[column],))
 
 
-def ancestors(text: pl.Series, ladder: Ladder, level: int) -> pl.Series:
+def ancestors(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:
     """Return the ancestor of each value at a level, by a join with the ladder's rows."""
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)

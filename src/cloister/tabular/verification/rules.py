@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from cloister.hierarchy import Ladder
+from cloister.hierarchy import BoundHierarchy
 from cloister.io import counted
 
 from .promise import COUNT, TOLERANCE, Classes, Description, Judgement, Reference
@@ -280,7 +280,7 @@ def _equal_distance(column: str, classes: Classes, whole: pl.DataFrame) -> pl.Se
     return classes.by_class(_shares(classes.cells(column), whole), differences / 2, INFINITE)
 
 
-def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, ladder: Ladder) -> pl.Series:
+def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, ladder: BoundHierarchy) -> pl.Series:
     """Return the work done at all groups, level by level, as the paper adds it up.
 
     At a group it is what can be moved between its children, the lesser of what they have too much and too little of,

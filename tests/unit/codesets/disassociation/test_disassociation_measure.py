@@ -14,7 +14,7 @@ from tests.unit.codesets.disassociation.test_disassociation_clusters_file import
 from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.disassociation import facts
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
 from cloister.codesets.disassociation.facts import NO_SETS, count_sets, count_ties, facts_of, ties_of_repeats
 from cloister.codesets.disassociation.manifest import MethodSettings, method_settings
 from cloister.codesets.disassociation.protect import disassociate
@@ -117,7 +117,7 @@ def test_ties_are_counted(records, k, refine, threshold):
 def test_occurrences_of_one_code_may_give_each_other_away():
     """With ``safe=enforce`` pairs are left where diagnoses repeat, and all are occurrences of one code."""
     codes = CodeSets.from_records([["a"]] * 2 + [["a", "a", "a"]] * 2 + [["a", "b"]] * 3, repeats=True)
-    released = disassociate(codes, DisassociationRequest(2, 1, safe=Safe.ENFORCE)).released
+    released = disassociate(codes, DisassociationRequest(2, 1, inference_check=InferenceCheck.ENFORCE)).released
 
     assert count_ties(released, 1.0).pairs == ties_of_repeats(released, 1.0) > 0
     assert ties_of_repeats(replace(released, repeats=False), 1.0) == 0

@@ -8,7 +8,7 @@ from tests.oracles.disassociation import unprotected, written
 
 import cloister as cl
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
 from cloister.codesets.disassociation.facts import count_ties
 from cloister.codesets.disassociation.protect import disassociate, neighbour_tree
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
@@ -179,8 +179,8 @@ def test_sensitive_codes_alone_have_no_release():
 def test_ties_of_shared_chunks_count_and_are_removed():
     """Codes x and y, always together, tell each other in a shared chunk; enforced, each gets a chunk of its own."""
     records = ["abxy", "ab", "ab", "cxy", "c", "c"]
-    reported = protect(records, max_cluster_size=4, safe=Safe.REPORT)
-    enforced = protect(records, max_cluster_size=4, safe=Safe.ENFORCE)
+    reported = protect(records, max_cluster_size=4, inference_check=InferenceCheck.REPORT)
+    enforced = protect(records, max_cluster_size=4, inference_check=InferenceCheck.ENFORCE)
 
     assert count_ties(reported.released).in_shared_chunks == 2
     assert count_ties(enforced.released).pairs == 0
@@ -190,7 +190,7 @@ def test_ties_of_shared_chunks_count_and_are_removed():
 
 def test_ties_are_not_counted_if_nobody_asks():
     """With ``safe`` off nothing is said of ties."""
-    release = cl.disassociate(cl.CodeSets.from_records(["ab", "ab"]), k=2, safe="off")
+    release = cl.disassociate(cl.CodeSets.from_records(["ab", "ab"]), k=2, inference_check="off")
 
     assert release.summary()["risk"] == {"tied_pairs": None, "tied_codes": None}
     assert release.custody.figures["ties"] is None
@@ -303,7 +303,7 @@ def test_the_largest_numbers_are_dealt_with():
 def test_impossible_thresholds_are_refused(threshold):
     """A confidence is above 0 and at most 1."""
     with pytest.raises(InputError, match="safe threshold"):
-        DisassociationRequest(2, safe_threshold=threshold)
+        DisassociationRequest(2, inference_threshold=threshold)
 
 
 def test_nothing_shows_values():

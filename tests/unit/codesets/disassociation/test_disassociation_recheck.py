@@ -135,7 +135,7 @@ FIELDS = {
     "no set satisfied": (("utility", "constraints_satisfied", 0), "says: utility"),
     "no set preserved": (("utility", "constraints_preserved", 0), "utility in release.json does not follow"),
     "an unknown refinement": (("settings", "refine", "zz"), "settings.refine"),
-    "a threshold that is true": (("settings", "safe_threshold", True), "safe_threshold"),
+    "a threshold that is true": (("settings", "inference_threshold", True), "inference_threshold"),
     "a result for a workload": (("settings", "workload", "are=0.5"), "settings.workload"),
     "values for columns": (("settings", "not_released", [["P1"]]), "settings.not_released"),
     "diversity of nothing": (("settings", "diversity", 5), "says: settings"),

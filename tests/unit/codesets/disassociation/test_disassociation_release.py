@@ -106,7 +106,7 @@ def test_what_is_read_back_must_be_what_was_verified(release, tmp_path, field, m
 def test_the_original_is_not_changed(codes):
     """Protecting leaves the code sets as they were."""
     before = codes.items.copy(), codes.offsets.copy()
-    cl.disassociate(codes, k=3, sensitive=["042"], safe="enforce")
+    cl.disassociate(codes, k=3, sensitive=["042"], inference_check="enforce")
 
     assert (before[0] == codes.items).all()
     assert (before[1] == codes.offsets).all()
@@ -128,7 +128,7 @@ WRONG = {
     "k is a fraction": (lambda codes: cl.disassociate(codes, k=2.5), "whole number"),
     "m": (lambda codes: cl.disassociate(codes, k=3, m=0), "m is 0"),
     "refine": (lambda codes: cl.disassociate(codes, k=3, refine="all"), "refine can be"),
-    "safe": (lambda codes: cl.disassociate(codes, k=3, safe=True), "safe can be"),
+    "safe": (lambda codes: cl.disassociate(codes, k=3, inference_check=True), "inference_check can be"),
     "sensitive": (lambda codes: cl.disassociate(codes, k=3, sensitive=["999"]), "'999' of the sensitive codes"),
     "policy": (lambda codes: cl.disassociate(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["x"]})), "'x' of the util"),
     "workload": (lambda codes: cl.disassociate(codes, k=3, workload="all"), "A workload is"),

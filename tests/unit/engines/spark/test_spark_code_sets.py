@@ -13,7 +13,7 @@ import cloister as cl
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.clusters_file import same_release
-from cloister.codesets.disassociation.data import DisassociationRequest, Safe
+from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import CodesRequest, GivenCodes
@@ -38,7 +38,7 @@ def test_one_part_is_released_as_memory_does(spark, tmp_path):
     """A Parquet file that fits one part gives the bytes of the memory engine, and the same manifest."""
     wide().write_parquet(tmp_path / "codes.parquet")
     codes = CodeSets.read(tmp_path / "codes.parquet")
-    request = CodesRequest(DisassociationRequest(3, 2, safe=Safe.REPORT))
+    request = CodesRequest(DisassociationRequest(3, 2, inference_check=InferenceCheck.REPORT))
     here = protect_codes(GivenCodes(codes, "codes.parquet", CodeColumns("id", "codes"), format="parquet"), request)
     there = protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), lambda _: request, spark.word)
     here.write(tmp_path / "here")
@@ -157,8 +157,10 @@ def test_settings_are_kept(classic, codes):
     """A policy, sensitive codes and no tied codes are honoured by parts; what is told of them is true."""
     policy = cl.UtilityPolicy.of({"one": codes.vocabulary[:3], "two": codes.vocabulary[5:9]})
     rare = codes.vocabulary[int(np.argmin(codes.supports()))]
-    release = cl.disassociate(codes, k=3, policy=policy, safe="enforce", sensitive=[rare], engine=classic.word)
-    here = cl.disassociate(codes, k=3, policy=policy, safe="enforce", sensitive=[rare])
+    release = cl.disassociate(
+        codes, k=3, policy=policy, inference_check="enforce", sensitive=[rare], engine=classic.word
+    )
+    here = cl.disassociate(codes, k=3, policy=policy, inference_check="enforce", sensitive=[rare])
 
     assert same_release(here.clusters, release.clusters)
     assert here.summary()["utility"] == release.summary()["utility"]

@@ -28,7 +28,7 @@ def test_codes_are_released_and_verified(codes_file, tmp_path, capfd):
     """The session that is active is used; the folder is that of memory, and `verify` accepts it."""
     words = ["protect", "codes", str(codes_file), "-k", "3", "--policy", "sim:5", "--quiet"]
     there = [*words, "--engine", "spark", "--out", str(tmp_path / "there")]
-    code = run([*there, "--internal", str(tmp_path / "inside"), "--crosswalk", str(tmp_path / "crosswalk.csv")])
+    code = run([*there, "--custodian-dir", str(tmp_path / "inside"), "--crosswalk", str(tmp_path / "crosswalk.csv")])
     said = capfd.readouterr()
     here = run([*words, "--out", str(tmp_path / "here"), "--crosswalk", str(tmp_path / "other.csv")])
     checked = run(

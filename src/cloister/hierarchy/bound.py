@@ -17,7 +17,7 @@ Leaves = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Ladder:
+class BoundHierarchy:
     """The levels of one column: what each of its values is called at each level, and how much that covers.
 
     Attributes
@@ -55,7 +55,7 @@ class Hierarchy(Protocol):
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that the hierarchy does not cover."""
 
-    def bind(self, column: str, values: Sequence[str | None]) -> Ladder:
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the ladder of these distinct values."""
 
 
@@ -71,7 +71,7 @@ def require_cover(column: str, n_outside: int, n_values: int, problem: str, advi
     if n_outside:
         raise InputError(
             f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice} "
-            "--values-to FILE lists them.",
+            "--unmatched-values FILE lists them.",
             column=column,
         )
 
@@ -89,7 +89,7 @@ def make_ladder(
     labels: Sequence[Sequence[str]],
     leaves: Sequence[Leaves],
     n_leaves: int,
-) -> Ladder:
+) -> BoundHierarchy:
     """Add the original level, the root and the missing value to the levels between.
 
     Parameters
@@ -107,4 +107,4 @@ def make_ladder(
         counts[level, : len(texts)] = covered
     counts[-1] = total
     counts.flags.writeable = False
-    return Ladder(column, values, (values, *between, (ROOT,) * len(values)), counts, total)
+    return BoundHierarchy(column, values, (values, *between, (ROOT,) * len(values)), counts, total)
