@@ -181,8 +181,8 @@ def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: M
         notes.append("lines with codes that the hierarchy does not have are left out, as asked")
     if given.attributes is not None:
         notes.append(
-            f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: whoever "
-            "knows a "
+            f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: "
+            "whoever knows a "
             "patient's values there may find the patient by them"
         )
     absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}

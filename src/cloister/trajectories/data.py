@@ -159,8 +159,8 @@ class Attributes:
 
     Attributes
     ----------
-    rank : (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
-        with equal trajectories apart, so that the order of the input never does
+    rank : (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells
+        patients with equal trajectories apart, so that the order of the input never does
     sensitive : (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     """
 

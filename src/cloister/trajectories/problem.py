@@ -163,7 +163,7 @@ def _check_range(domain: Domain, longest: int, k: int) -> None:
 def _by_content(
     offsets: Integers, symbols: NDArray[np.int64], value: Numbers, rank: Integers | None
 ) -> tuple[Integers, Integers]:
-    """Patients by length, pairs, sensitive value and attributes; where each distinct content but for attributes begins."""
+    """Patients by length, pairs, sensitive value, attributes; where each distinct content without attributes begins."""
     lengths = np.diff(offsets)
     attributes = np.zeros(lengths.size, dtype=np.int64) if rank is None else rank
     orders, firsts, done = [], [], 0

@@ -98,8 +98,8 @@ def anonymize_trajectories(
     Notes
     -----
     *Guarantee*: any combination of a patient's codes and ages matches no released trajectory or those of at least k
-    patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it is; that
-    the k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
+    patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it is;
+    that the k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def test_unknown_column(protect, refused):
 
 
 def test_value_outside_its_hierarchy(protect, refused, data):
-    """Values that a builder does not cover are counted, never shown; ``--unmatched-values`` lists them for the owner."""
+    """Values that a builder does not cover are counted, not shown; ``--unmatched-values`` lists them for the owner."""
     data.write_text(HEADER + "".join(COMMON) + "M1,N,unknown,F,02130,001\nM2,N,about 40,F,02130,001\n")
     message = refused(protect("--unmatched-values", "outside.csv"), new=frozenset({"outside.csv"}))
 
