@@ -45,7 +45,7 @@ TABLE = "table"
 PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "claims.parquet"))
 """Names of the two files of a release of claims; it has one of these pairs."""
 
-SCHEMA = 1
+SCHEMA = 2
 
 T = TypeVar("T")
 

@@ -82,7 +82,7 @@ class Attack(Section):
 class ManifestHead(Section):
     """The keys of every manifest that do not depend on the shape."""
 
-    schema_: Literal[1] = Field(alias="schema")
+    schema_: Literal[2] = Field(alias="schema")
     cloister: Version
     seed: Count
     created: Moment

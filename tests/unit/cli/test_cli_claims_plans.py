@@ -126,7 +126,7 @@ def test_keys_that_are_none_are_refused(cloister, files, key, mode, said):
 def test_a_key_in_a_release_is_refused(cloister, files):
     """Any folder around the key that has a manifest makes it no secret."""
     (files / "old").mkdir()
-    manifest = {"schema": 1, "shape": "claims", "files": {}}
+    manifest = {"schema": 2, "shape": "claims", "files": {}}
     (files / "old" / "release.json").write_bytes(json_bytes(manifest))
     (files / "old" / "secret.key").write_bytes(KEY)
     (files / "plan.toml").write_text((files / "plan.toml").read_text().replace("hmac:", "hmac:old/"))

@@ -84,7 +84,7 @@ def test_the_folder_tells_what_it_holds(place):
     figures = json.loads((place / "release" / "report.json").read_text())
     alone = {name: json.loads((place / "release" / name / "report.json").read_text()) for name in PARTS}
     assert figures == {
-        "schema": 1,
+        "schema": 2,
         "release": manifest,
         "parts": {name: {"release": part["release"], "figures": part["figures"]} for name, part in alone.items()},
     }
