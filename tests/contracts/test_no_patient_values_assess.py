@@ -111,10 +111,10 @@ STAGES = [
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
     ("codes", "cloister.codesets.request.encode"),
     ("trajectories", "cloister.sources.read_code_events"),
-    ("trajectories", "cloister.risk.histories.partial_knowledge"),
+    ("trajectories", "cloister.risk.assessment.partial_knowledge"),
     ("claims", "cloister.verbs.assess.prepare"),
     ("claims", "cloister.verbs.assess.cells_of"),
-    ("claims", "cloister.risk.histories.measure_risk"),
+    ("claims", "cloister.risk.assessment.measure_risk"),
     ("claims", "cloister.cli.assess_summary.print_histories_risk"),
 ]
 RAISED = {

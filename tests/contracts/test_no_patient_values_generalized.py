@@ -106,8 +106,8 @@ def test_refused_codes(look, place, code):
 
 STAGES = [
     "cloister.flow.codes_shape.read_given",
-    "cloister.cli.generalization_job.parse_policy",
-    "cloister.cli.generalization_job.protect_by_generalization",
+    "cloister.flow.generalization_shape.parse_policy",
+    "cloister.flow.generalization_shape.protect_by_generalization",
     "cloister.flow.generalized_codes.generalize",
     "cloister.flow.generalized_codes.verify",
     "cloister.flow.generalized_codes.exact_figures",
@@ -145,8 +145,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
         monkeypatch.setattr("cloister.flow.generalized_codes.load_kernels", lambda: None)
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("works.console")
-    assert (place / "release").exists() == stage.endswith("works.console")
+    assert code in (2, 3, 130) or stage.endswith("protect_job.console")
+    assert (place / "release").exists() == stage.endswith("protect_job.console")
 
 
 def tampered(folder):

@@ -140,9 +140,9 @@ def test_refused_side_lines(look, place, line):
 
 
 STAGES = [
-    "cloister.cli.trajectories_job.read_given",
-    "cloister.cli.trajectories_job.usual_codes",
-    "cloister.cli.trajectories_job.protect_trajectories",
+    "cloister.flow.trajectories_shape.read_given",
+    "cloister.flow.trajectories_shape.usual_codes",
+    "cloister.flow.trajectories_shape.protect_trajectories",
     "cloister.flow.trajectories.fitted",
     "cloister.flow.trajectories.anonymize",
     "cloister.flow.trajectories.order_of",
@@ -185,7 +185,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
 
     assert look(*BASE, *IDS, "--attributes", "samples.csv", "--verbose") in (2, 3, 130)
-    late = stage.endswith("works.console")
+    late = stage.endswith("protect_job.console")
     assert {path.name for path in place.iterdir()} - {"visits.csv", "samples.csv"} == ({"release"} if late else set())
 
 

@@ -97,4 +97,4 @@ def test_verbose_shows_places_without_messages(protect):
     ran = protect("-k", "1", "--verbose")
 
     assert ran.code == 2
-    assert "  at k_anonymity.py:" in ran.err
+    assert "  at table_shape.py:" in ran.err

@@ -112,7 +112,7 @@ def test_more_diversity_than_there_are_records(repeated):
 
 
 FIELDS = {
-    "a negative seed": (("seed", -1), "its keys"),
+    "a negative seed": (("seed", -1), "says: seed"),
     "a path": (("settings", "source", "/home/user/x.csv"), "settings.source"),
     "a host": (("machine", {"host": "x"}), "machine"),
     "more seconds": (("seconds", {"d_occurs": 1}), "seconds"),
@@ -121,7 +121,7 @@ FIELDS = {
     "more said of the settings": (("settings", "extra", "d has 1"), "settings, which has unknown keys"),
     "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns.codes, which has unknown keys"),
     "a role left out": (("columns", "id", {"ids": "number"}), "columns.id.role"),
-    "a column that is none": (("columns", "id", None), "its keys"),
+    "a column that is none": (("columns", "id", None), "says: columns.id"),
     "a small cluster size": (("settings", "max_cluster_size", 1), "says: settings"),
     "a cluster size in words": (("settings", "max_cluster_size", "all"), "settings.max_cluster_size"),
     "k as a fraction": (("settings", "k", 3.0), "settings.k"),
