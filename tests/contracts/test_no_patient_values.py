@@ -299,7 +299,7 @@ def tampered(folder):
         ("codebook.csv", "as recorded", MARKER),
         ("codebook.csv", ",A,", f",{MARKER},"),
         ("codebook.csv", "\n", f"\n{MARKER}\n"),
-        ("release.json", '"schema": 1', f'"schema": "{MARKER}"'),
+        ("release.json", '"schema": 2', f'"schema": "{MARKER}"'),
         ("release.json", '"k": 5\n', f'"k": "{MARKER}"\n'),
         ("release.json", '"level": 0', f'"level": "{MARKER}"'),
         ("release.json", '"released"', f'"{MARKER}"'),

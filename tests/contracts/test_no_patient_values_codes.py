@@ -241,7 +241,7 @@ def tampered(folder):
         ("data.csv", "\n", f'\n"{MARKER}'),
         ("codebook.csv", "as recorded", MARKER),
         ("codebook.csv", "\n", f"\n{MARKER}\n"),
-        ("release.json", '"schema": 1', f'"schema": "{MARKER}"'),
+        ("release.json", '"schema": 2', f'"schema": "{MARKER}"'),
         ("release.json", '"k": 5', f'"k": "{MARKER}"'),
         ("release.json", '"released"', f'"{MARKER}"'),
         ("release.json", '"number"', f'"{MARKER}"'),

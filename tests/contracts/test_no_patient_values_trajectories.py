@@ -199,7 +199,7 @@ def test_a_release_that_was_changed(look, place):
         ("release.json", '"a-gs"', f'"{MARKER}"'),
         ("release.json", '"k": 4', f'"k": "{MARKER}"'),
         ("release.json", '"icd9"', f'"{MARKER}"'),
-        ("release.json", '"role": "side"', f'"role": "{MARKER}"'),
+        ("release.json", '"role": "auxiliary"', f'"role": "{MARKER}"'),
     ]
     for name in replaced_one_by_one(place / "release", changes):
         with (place / "release" / name).open() as file:

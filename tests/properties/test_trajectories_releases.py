@@ -79,7 +79,7 @@ def test_releases_keep_what_is_promised(case):
 
     assert min(found.count(rows) for rows in found) >= request.k
     assert sorted(origin) == list(range(len(records)))
-    assert release.side["s"].to_list() == [side[patient] for patient in origin]
+    assert release.attributes["s"].to_list() == [side[patient] for patient in origin]
     for rows, patient in zip(found, origin):
         pairs = iter(sorted(records[patient], key=lambda pair: (min(pair[1], 7), pair[0])))
         told_nothing = rows == (("*", "*"),)
@@ -100,7 +100,7 @@ def test_the_order_of_patients_changes_nothing(case, random):
     other = release_of([records[at] for at in order], [side[at] for at in order], request)
 
     assert other.frame.equals(release.frame)
-    assert other.side.equals(release.side)
+    assert other.attributes.equals(release.attributes)
 
 
 @settings(max_examples=30)
@@ -115,7 +115,7 @@ def test_a_label_of_another_value_is_noticed(case, data):
     cells = frame[column].to_list()
     assume(cells[row] != "*" or frame.filter(pl.col("id") == frame["id"][row]).height > 1)
     cells[row] = label
-    changed = WrittenTrajectories(frame.with_columns(pl.Series(column, cells, dtype=pl.String)), release.side)
+    changed = WrittenTrajectories(frame.with_columns(pl.Series(column, cells, dtype=pl.String)), release.attributes)
 
     assert not release._check(changed).holds
 
@@ -128,7 +128,7 @@ def test_more_than_was_promised_is_refused(case):
     assume(release is not None)
     found = rows_of(release)
     k = min(found.count(rows) for rows in found)
-    files = WrittenTrajectories(release.frame, release.side)
+    files = WrittenTrajectories(release.frame, release.attributes)
 
     assert verify(files, ExpectedGuarantee(k)).holds
     assert not verify(files, ExpectedGuarantee(k + 1)).holds

@@ -74,7 +74,7 @@ def test_the_folder_tells_what_it_holds(place):
     manifest = json.loads((place / "release" / "release.json").read_text())
     report = (place / "release" / "report.html").read_text()
 
-    assert (manifest["schema"], manifest["shape"], manifest["name"]) == (1, "job", "night-run")
+    assert (manifest["schema"], manifest["shape"], manifest["name"]) == (2, "job", "night-run")
     assert [part["name"] for part in manifest["parts"]] == PARTS
     assert {"patients/data.csv", "patients/release.json", "both/clusters.json"} <= manifest["files"].keys()
     assert [report.count(f'<h3 id="part-{name}-s{section}">') for name in PARTS for section in range(1, 10)] == [1] * 36

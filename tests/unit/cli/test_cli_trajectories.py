@@ -318,7 +318,7 @@ CHANGES = {
     "hierarchy": lambda told: told["settings"].update(age_hierarchy="icd9"),
     "hierarchy kind": lambda told: told["columns"]["age"].update(hierarchy="icd9"),
     "column": lambda told: told["columns"].update(more={"role": "kept"}),
-    "side": lambda told: told["attributes"].update(columns={"rna": {"role": "side"}}),
+    "side": lambda told: told["attributes"].update(columns={"rna": {"role": "auxiliary"}}),
     "no side": lambda told: told.pop("attributes"),
     "side file": lambda told: told["settings"].update(side=None),
     "setting": lambda told: told["settings"].update(more=1),

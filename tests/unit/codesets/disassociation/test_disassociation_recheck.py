@@ -167,7 +167,7 @@ def test_fields_say_what_a_release_can_say(folder, change, words):
 def test_keys_stand_once(folder):
     """Of a key that stands twice, others might read the first value."""
     path = folder / "release.json"
-    path.write_text(path.read_text().replace('"schema": 1,', '"schema": 1, "guarantee": {"rules": []},', 1))
+    path.write_text(path.read_text().replace('"schema": 2,', '"schema": 2, "guarantee": {"rules": []},', 1))
 
     with pytest.raises(InputError, match="cannot be read as JSON"):
         cl.verify_folder(folder)
