@@ -10,11 +10,18 @@ The tree::
 
 A message says what was asked, what was found and what to do. It names files, records, columns and counts, and never
 holds a value of the data: values belong to patients, and messages end up in logs and mails.
+
+A setting in a message is `setting("engine", "memory")`, not an option: each front end words it in its own way, the
+command line as ``--engine memory``, a job as ``engine = "memory"``, Python as ``engine="memory"``.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import ClassVar, Self
+
+SETTING = re.compile("\x02(\\w+)(?:=([^\x03]*))?\x03")
+"""How `setting` marks a name, and a value if there is one, in a text."""
 
 REPORT_TO = "Please report it to the cloister developers with the command (not the data); nothing was released."
 
@@ -24,7 +31,8 @@ class CloisterError(Exception):
 
     Attributes
     ----------
-    message : what was asked, what was found, what to do; never a value of the data
+    message : what was asked, what was found, what to do; never a value of the data. Settings as in Python
+    text : the same before settings are worded, for `worded`
     row : number of the record concerned, counted from 1 after the header
     line : line of the text file, counted from 1; differs from ``row`` where quoted values span lines
     """
@@ -41,8 +49,8 @@ class CloisterError(Exception):
         line: int | None = None,
         column: str | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.text, self.message = message, worded(message, as_keyword)
+        super().__init__(self.message)
         self.file = file
         self.row = row
         self.line = line
@@ -82,6 +90,38 @@ class InternalError(CloisterError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message} This is a defect of cloister. {REPORT_TO}")
+
+
+def setting(name: str, value: str | None = None) -> str:
+    """Return a setting, and a value to give it, as it stands in a message until a front end words it.
+
+    Parameters
+    ----------
+    name : of the field that declares it, as ``"drop_empty"``
+    value : as a user types it; None where only the setting is meant, or a flag is to be switched on
+    """
+    return f"\x02{name}\x03" if value is None else f"\x02{name}={value}\x03"
+
+
+def worded(text: str, how: Callable[[str, str | None], str]) -> str:
+    """Return a text with the settings in it worded by `as_keyword`, `as_option` or `as_key`."""
+    return SETTING.sub(lambda found: how(found[1], found[2]), text)
+
+
+def as_keyword(name: str, value: str | None) -> str:
+    """Word a setting as Python has it."""
+    return name if value is None else f'{name}="{value}"'
+
+
+def as_key(name: str, value: str | None) -> str:
+    """Word a setting as a job has it."""
+    return name if value is None else f'{name} = "{value}"'
+
+
+def as_option(name: str, value: str | None) -> str:
+    """Word a setting as the command line has it."""
+    option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+    return option if value is None else f"{option} {value}"
 
 
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:

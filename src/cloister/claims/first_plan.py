@@ -123,5 +123,5 @@ def _read_back(text: str) -> ClaimsPlan:
     try:
         return parse_plan(text, NAME, Path())
     except InputError as error:
-        problem = error.message
+        problem = error.text
     raise InternalError(f"The first plan does not read back: {problem}")

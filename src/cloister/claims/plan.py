@@ -288,7 +288,7 @@ def _hierarchies(plan: ClaimsPlan) -> Iterator[str]:
             try:
                 hierarchy_named(words, plan.grouping.tables)
             except InputError as error:
-                yield f"{table}.qi.{column}: {error.message}"
+                yield f"{table}.qi.{column}: {error.text}"
 
 
 def _top_coding(plan: ClaimsPlan) -> Iterator[str]:

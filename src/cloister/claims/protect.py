@@ -165,7 +165,7 @@ def choose_and_suppress(
         try:
             suppression = suppress(choice.released, choice.levels, power, settings, weights)
         except NoSafeRelease as found:
-            refusal = found.message
+            refusal = found.text
             continue
         return ChosenNode(choice, power, suppression, max_sup)
     raise NoSafeRelease(

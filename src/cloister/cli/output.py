@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cloister.errors import CloisterError, InputError, InternalError
+from cloister.errors import CloisterError, InputError, InternalError, as_option, worded
 
 
 class Terminated(BaseException):
@@ -85,19 +85,19 @@ def after_writing(name: str) -> Iterator[None]:
 def note(text: str, *, quiet: bool) -> None:
     """Say something that is not the result on standard error."""
     if not quiet:
-        sys.stderr.write(f"{printable(text)}\n")
+        sys.stderr.write(f"{printable(worded(text, as_option))}\n")
 
 
 def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: TracebackType | None = None) -> int:
     """Print an error as a sentence, or as a JSON object; return its exit code."""
-    told = False
+    told, message = False, worded(error.text, as_option)
     if as_json:
         fields = {"file": error.file, "row": error.row, "line": error.line, "column": error.column}
         with suppress(OSError):  # standard output may be full or closed
-            print_json({"error": {"kind": error.kind, "message": error.message, **fields}})
+            print_json({"error": {"kind": error.kind, "message": message, **fields}})
             told = True
     if not told:
-        sys.stderr.write(f"cloister: {printable(error.message)}\n")
+        sys.stderr.write(f"cloister: {printable(message)}\n")
     if verbose:
         for place in _frames(traceback or error.__traceback__):
             sys.stderr.write(f"  at {place}\n")

@@ -157,7 +157,7 @@ def _of_setting(setting: Setting) -> Iterator[None]:
         return
     except InputError as error:
         problem = error
-    raise problem.saying(f"Setting {in_words(setting)}: {problem.message}")
+    raise problem.saying(f"Setting {in_words(setting)}: {problem.text}")
 
 
 def _tried(ground: Ground, setting: Setting, asked: Asked, number: int) -> Outcome:

@@ -196,7 +196,7 @@ def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: fl
     try:
         verify_folder(partial, database=next((place for place in made_in if place is not None), None))
     except (GuaranteeViolation, InputError) as error:
-        failure = error.message
+        failure = error.text
     if failure:
         raise InternalError(f"What was written did not pass verification: {failure}")
     return manifest

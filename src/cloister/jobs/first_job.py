@@ -119,5 +119,5 @@ def _read_back(text: str) -> Job:
     try:
         return parse_job(text, "the job")
     except InputError as error:
-        problem = error.message
+        problem = error.text
     raise InternalError(f"The first job does not read back: {problem}")

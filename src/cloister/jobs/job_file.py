@@ -113,7 +113,7 @@ def _check_query(source: FileSource, section: Mapping[str, Any], name: str, file
         if not is_file_of_sql(source.query or ""):  # such a file is looked for in the folder of the job, later
             source.data(name)
     except InputError as error:
-        problem = error.message
+        problem = error.text
     if problem:
         raise InputError(f"{file}: {problem}", file=file)
 

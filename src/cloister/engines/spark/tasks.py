@@ -137,7 +137,7 @@ def _batch(row: Row) -> Any:
 def _kind_and_message(error: Exception) -> tuple[str, str]:
     """Type and message of an error of ours; type and place of any other, as its message may quote values."""
     if isinstance(error, CloisterError):
-        return type(error).__name__, error.message
+        return type(error).__name__, error.text
     step, place = error.__traceback__, "a library"
     while step is not None:
         if step.tb_frame.f_globals.get("__name__", "").startswith("cloister."):
@@ -149,7 +149,7 @@ def _kind_and_message(error: Exception) -> tuple[str, str]:
 def _error(kind: str, message: str) -> CloisterError:
     if kind == InternalError.__name__:
         error = InternalError("")
-        error.message, error.args = message, (message,)
+        error.text, error.message, error.args = message, message, (message,)
         return error
     return KNOWN[kind](message) if kind in KNOWN else InternalError(message)
 
