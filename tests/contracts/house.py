@@ -1,6 +1,7 @@
 """The code base as data: its files, its syntax trees, and which module imports which."""
 
 import ast
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,27 @@ KERNELS = tuple(path for path in FILES if path.parent.name == "kernels")
 def place(path: Path) -> str:
     """The path of a file inside the package, for test names."""
     return path.relative_to(ROOT).as_posix()
+
+
+def for_all(items: Iterable, name: Callable = place) -> Callable:
+    """Make one test of a rule about each of many files (or other items): it names all that break the rule."""
+    every = list(items)
+
+    def test_of(rule):
+        def test():
+            broken = []
+            for item in every:
+                try:
+                    rule(item)
+                except AssertionError as problem:
+                    broken.append(f"{name(item)}: {problem}".split("\n")[0])
+            assert broken == []
+
+        test.__doc__ = rule.__doc__
+        test.__name__ = rule.__name__
+        return test
+
+    return test_of
 
 
 @cache

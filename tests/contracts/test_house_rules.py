@@ -8,13 +8,13 @@ import subprocess
 import pytest
 
 import cloister
-from house import FILES, REPOSITORY, place, tree
+from house import FILES, REPOSITORY, for_all, place, tree
 
 BANNED = {"utils", "util", "misc", "common", "helpers", "helper", "core", "stuff", "lib", "base", "general", "tools"}
 LONGEST_FILE = 400
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_names_of_modules_say_what_is_in_them(path):
     """No module is named after nothing, or after a version of itself."""
     words = path.stem.strip("_").split("_")
@@ -23,7 +23,7 @@ def test_names_of_modules_say_what_is_in_them(path):
     assert not [word for word in words if re.fullmatch(r"v\d+|new|old|final\d*", word)]
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_files_are_short(path):
     """No file has more than 400 lines."""
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
@@ -40,7 +40,7 @@ def public_parts(node, name):
                 yield f"{name}.{child.name}", child
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_everything_public_is_documented(path):
     """Every module, public class and public function of the package has a docstring."""
     private_classes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef) and node.name[0] == "_"]
@@ -87,7 +87,7 @@ QUIETING = {"engines/spark/tasks.py"}
 """Where others are kept from writing: Spark quotes rows in its logs and warnings."""
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_only_the_command_line_prints(path):
     """No module outside the command line prints or writes to the standard streams, or logs."""
     if place(path).startswith("cli/"):
@@ -102,7 +102,7 @@ def test_only_the_command_line_prints(path):
             assert not told or place(path) in QUIETING
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_errors_do_not_chain_what_others_said(path):
     """Nothing is raised from a caught exception: its message might quote a value."""
     for node in ast.walk(tree(path)):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from house import FILES, MODULES, ROOT, modules_imported, modules_loaded, place, rooms_imported, tree
+from house import FILES, MODULES, ROOT, for_all, modules_imported, modules_loaded, place, rooms_imported, tree
 
 SHAPES = {"tabular", "codesets", "table_with_codes", "trajectories", "claims"}
 COMPOSED = {"table_with_codes": {"tabular", "codesets", "table_with_codes"}}
@@ -234,13 +234,13 @@ def files_of(*rooms):
     return [path for path in FILES if room(path) in rooms]
 
 
-@pytest.mark.parametrize("path", files_of(*ALLOWED), ids=place)
+@for_all(files_of(*ALLOWED))
 def test_a_room_imports_only_from_rooms_below_it(path):
     """A file imports from the rooms that its own room may use, and no others."""
     assert rooms_imported(path) - ALLOWED[room(path)] == set()
 
 
-@pytest.mark.parametrize("path", files_of("cli"), ids=place)
+@for_all(files_of("cli"))
 def test_the_command_line_parses_calls_and_prints(path):
     """The command line uses no kernels: it calls the flow and the verbs, and prints what they found in words."""
     assert rooms_imported(path) - SEEN_BY_CLI == set()
@@ -248,13 +248,13 @@ def test_the_command_line_parses_calls_and_prints(path):
     assert not searches or place(path) == "cli/progress.py"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(path) not in ("cli", "__main__")], ids=place)
+@for_all([path for path in FILES if room(path) not in ("cli", "__main__")])
 def test_nobody_imports_the_command_line(path):
     """Only the command line knows that there is one."""
     assert "cli" not in rooms_imported(path)
 
 
-@pytest.mark.parametrize("path", files_of("engines"), ids=place)
+@for_all(files_of("engines"))
 def test_engines_know_no_shapes(path):
     """What counts tables knows SQL and columns; parts of other shapes are handed to Spark's workers only."""
     assert place(path).startswith("engines/spark/") or not rooms_imported(path) & {
@@ -265,13 +265,13 @@ def test_engines_know_no_shapes(path):
     }
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(path) in SHAPES], ids=place)
+@for_all([path for path in FILES if room(path) in SHAPES])
 def test_shapes_do_not_import_each_other(path):
     """A shape stands by itself, unless it is made of others."""
     assert rooms_imported(path) & SHAPES - COMPOSED.get(room(path), {room(path)}) == set()
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if place(path).startswith("codesets/")], ids=place)
+@for_all([path for path in FILES if place(path).startswith("codesets/")])
 def test_what_methods_for_code_sets_share_knows_their_forms_only(path):
     """What stands in the room itself imports of a method no more than its forms, and methods not each other."""
     inside = {name for name in modules_imported(path) if name.startswith("cloister.codesets.") and name.count(".") > 2}
@@ -280,9 +280,7 @@ def test_what_methods_for_code_sets_share_knows_their_forms_only(path):
     assert {name for name in inside if name.split(".")[2] != own and name.split(".")[3] != "data"} == set()
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if room(path) not in ("cli", "flow", "verbs", "registry", "__init__")], ids=place
-)
+@for_all([path for path in FILES if room(path) not in ("cli", "flow", "verbs", "registry", "__init__")])
 def test_flow_and_verbs_stand_on_top(path):
     """Nothing below the flow imports the flow or the verbs; only the registry knows where a shape is to be loaded."""
     assert rooms_imported(path) & {"flow", "verbs"} == set()
@@ -409,7 +407,7 @@ BY_NAME = {"io/adbc.py"}
 """Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``."""
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if place(path) != "__init__.py"], ids=place)
+@for_all([path for path in FILES if place(path) != "__init__.py"])
 def test_imports_are_written_as_imports(path):
     """No module but the front door imports by name at run time, where these tests would not see it."""
     if place(path) in BY_NAME:
@@ -432,7 +430,7 @@ def test_imports_are_written_as_imports(path):
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_there_are_no_cycles(path):
     """No module is loaded by a module that it loads itself at import time."""
     module = next(name for name, file in MODULES.items() if file == path)

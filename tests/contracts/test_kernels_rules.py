@@ -2,9 +2,7 @@
 
 import ast
 
-import pytest
-
-from house import FILES, KERNELS, place, tree
+from house import FILES, KERNELS, for_all, place, tree
 
 MOST_ARGUMENTS = 8
 LONGEST_BODY = 37
@@ -26,7 +24,11 @@ def is_compiled(function):
 
 
 COMPILED = [(path, function) for path in KERNELS for function in functions(path) if is_compiled(function)]
-IDS = [f"{path.stem}-{function.name}" for path, function in COMPILED]
+
+
+def name_of_kernel(kernel):
+    """The file and the function."""
+    return f"{kernel[0].stem}.{kernel[1].name}"
 
 
 def without_docstring(function):
@@ -40,7 +42,7 @@ def test_there_are_kernels():
     assert len(COMPILED) > 10
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@for_all(FILES)
 def test_numba_is_named_in_one_file(path):
     """Only kernels/_jit.py names Numba; everything compiled takes its decorator from there."""
     imported = {
@@ -56,7 +58,7 @@ def test_numba_is_named_in_one_file(path):
         assert words & {"njit", "vectorize", "guvectorize", "generated_jit", "prange"} == set()
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=place)
+@for_all(KERNELS)
 def test_kernels_import_numpy_and_nothing_else(path):
     """A kernel sees arrays: its file imports NumPy, typing and other kernels (the decorator: Numba and the system)."""
     allowed = {"numpy", "numpy.typing", "typing"} | (SYSTEM if path.stem == "_jit" else set())
@@ -85,9 +87,10 @@ def test_fast_math_is_off():
         assert not options.get("parallel", False)
 
 
-@pytest.mark.parametrize(("path", "function"), COMPILED, ids=IDS)
-def test_a_kernel_is_small(path, function):
+@for_all(COMPILED, name_of_kernel)
+def test_a_kernel_is_small(kernel):
     """A compiled function has at most 8 arguments, all by position, and a body of at most 37 lines."""
+    function = kernel[1]
     arguments = function.args
     body = function.body[1:] if ast.get_docstring(function) else function.body
 
@@ -96,10 +99,10 @@ def test_a_kernel_is_small(path, function):
     assert body[-1].end_lineno - body[0].lineno + 1 <= LONGEST_BODY
 
 
-@pytest.mark.parametrize(("path", "function"), COMPILED, ids=IDS)
-def test_a_kernel_only_counts(path, function):
+@for_all(COMPILED, name_of_kernel)
+def test_a_kernel_only_counts(kernel):
     """A compiled function knows no text, prints nothing, raises nothing and makes up no random numbers."""
-    nodes = without_docstring(function)
+    nodes = without_docstring(kernel[1])
 
     assert not [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)]
     assert not [node for node in nodes if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert | ast.Try | ast.Dict)]
@@ -131,7 +134,7 @@ def test_what_python_calls_is_an_entry_and_nothing_else():
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "kernels"], ids=place)
+@for_all([path for path in FILES if path.parent.name != "kernels"])
 def test_kernels_are_called_through_their_wrappers(path):
     """Nobody outside the kernels imports a compiled function."""
     names = {function.name for _, function in COMPILED}
