@@ -28,7 +28,8 @@ def for_all(items: Iterable, name: Callable = place) -> Callable:
                     rule(item)
                 except AssertionError as problem:
                     broken.append(f"{name(item)}: {problem}".split("\n")[0])
-            assert broken == []
+            if broken:
+                raise AssertionError("; ".join(broken))
 
         test.__doc__ = rule.__doc__
         test.__name__ = rule.__name__
