@@ -10,6 +10,7 @@ RUN := $(VENV)/bin/python
 LOCK := requirements-dev.lock
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
+BASELINE = export $$($(RUN) -c "from cloister.all_kernels import baseline_environment as one; print(one())")
 ARGS :=
 EXTRAS :=
 
@@ -18,7 +19,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
     $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; \
     done)
 
-.PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house bundle lock clean
+.PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house wheel bundle lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -66,10 +67,21 @@ bench-scale: $(VENV)/installed-dev ## Measure files of up to 100 million records
 house: $(VENV)/usable ## Count the code base against the limits that it is to be rebuilt within
 	@$(RUN) benchmarks/house.py
 
+wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python that carries its compiled kernels
+	@echo "Compiling all kernels for the processors that the wheel is for (a minute or two) ..."
+	@rm -rf build/kernels build/demo && mkdir -p build
+	@$(BASELINE) NUMBA_CACHE_DIR=$(CURDIR)/build/kernels && \
+	    $(RUN) -c "from cloister.all_kernels import compile_all; compile_all()" && \
+	    $(RUN) -m cloister demo build/demo --patients 100 --quiet
+	@CLOISTER_KERNELS=$$(echo $(CURDIR)/build/kernels/sources-*) $(PIP) wheel --no-deps --wheel-dir dist .
+	@rm -rf build/kernels build/demo
+	@ls dist/*.whl
+
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=postgresql for its driver)
+	@$(MAKE) --no-print-directory wheel
 	@rm -rf bundle && mkdir bundle
 	@echo "Collecting wheels into ./bundle ..."
-	@$(PIP) wheel --wheel-dir bundle $(CONSTRAINED) ".$(if $(EXTRAS),[$(EXTRAS)])"
+	@$(PIP) wheel --wheel-dir bundle $(CONSTRAINED) "$$(ls -t $(CURDIR)/dist/*.whl | head -1)$(if $(EXTRAS),[$(EXTRAS)])"
 	@$(RUN) -c "$$DESCRIBE_BUNDLE"
 	@echo "bundle: $$(ls bundle/*.whl | wc -l) wheels, $$(du -sh bundle | cut -f1). bundle/README.md says how to install them."
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cloister.all_kernels import compile_all
 from hypothesis import settings
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
@@ -38,19 +39,7 @@ def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
     return postgresql_server
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _compiled_kernels() -> None:
-    """Kernels are compiled before any test, so that no command says that it has to."""
-    from cloister.claims.warm import load_kernels as load_claim_kernels
-    from cloister.codesets.disassociation.protect import load_kernels as load_code_kernels
-    from cloister.codesets.generalization.protect import load_kernels as load_generalization_kernels
-    from cloister.risk.assessment import load_kernels as load_risk_kernels
-    from cloister.search.warm import load_kernels
-    from cloister.trajectories.protect import load_kernels as load_trajectory_kernels
-
-    load_kernels()
-    load_code_kernels()
-    load_generalization_kernels()
-    load_trajectory_kernels()
-    load_claim_kernels()
-    load_risk_kernels()
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile kernels once, before the workers start, so that no command says that it has to."""
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
+        compile_all()

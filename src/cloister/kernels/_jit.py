@@ -3,9 +3,13 @@
 A kernel that Python calls is an *entry*: ``jit`` gives it a wrapper and a place in the cache. A kernel that only
 kernels call is *inner*: LLVM compiles it into each entry that calls it, so that a wrapper and a place in the cache
 would be compiled for nobody; they took most of the time.
+
+A wheel for a platform carries compiled kernels (``make wheel``), made for a baseline that most of its processors have.
+They are looked for first; where processor, Numba, Python or source is another one, a kernel is compiled as ever.
 """
 
 import os
+import platform
 import re
 import stat
 import sys
@@ -16,11 +20,20 @@ from pathlib import Path
 from typing import TypeVar
 
 import numba
+from llvmlite import binding
 from numba.core import caching, types
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 SOURCES = Path(__file__).parent
+CARRIED = SOURCES / "compiled"
+"""Where a wheel has its compiled kernels."""
+
+BASELINES = {
+    "x86_64": ("x86-64-v3", "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt"),
+    "aarch64": ("generic", "+neon"),
+}
+"""By machine, the processor (as LLVM calls it) and the features that carried kernels are compiled for."""
 
 
 def _is_private(folder: Path) -> bool:
@@ -87,9 +100,20 @@ def _remove_old_editions(folder: Path) -> None:
 
 
 def is_compiled(kernel: str) -> bool:
-    """Whether an earlier process left this kernel compiled, as ``module.function``, from the sources as they are."""
-    module = kernel.partition(".")[0]
-    return CACHE is not None and any(CACHE.glob(f"{kernel}-{_edition(module)}.*.nbi"))
+    """Whether this kernel, as ``module.function``, is carried or was compiled before, from the sources as they are."""
+    index = f"{kernel}-{_edition(kernel.partition('.')[0])}.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
+    places = [place for place in (CARRIED if baseline() else None, CACHE) if place is not None]
+    return any(any(place.glob(index)) for place in places)
+
+
+@cache
+def baseline() -> tuple[str, str, str] | None:
+    """Return triple, processor and features of what a wheel may carry for this processor; None if it has them not."""
+    machine = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    processor, features = BASELINES.get(machine, ("", ""))
+    has = binding.get_host_cpu_features()
+    wanted = [feature[1:] for feature in features.split(",") if feature]
+    return (binding.get_process_triple(), processor, features) if wanted and all(map(has.get, wanted)) else None
 
 
 class _Locator(caching._CacheLocator):
@@ -116,12 +140,29 @@ class _CacheFiles(caching.CompileResultCacheImpl):
     _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012
 
 
+class _Baseline:
+    """Stands for the code generator that compiled what is carried."""
+
+    magic_tuple = staticmethod(baseline)
+
+
 class _Cache(caching.FunctionCache):
     _impl_class = _CacheFiles
 
+    def _load_overload(self, sig: object, target_context: object) -> object:
+        if CARRIED.is_dir() and baseline() is not None:
+            files = caching.IndexDataCacheFile(
+                str(CARRIED), self._impl.filename_base, self._impl.locator.get_source_stamp()
+            )
+            compiled = files.load(self._index_key(sig, _Baseline))
+            if compiled is not None:
+                return self._impl.rebuild(target_context, compiled)
+        return None if CACHE is None else super()._load_overload(sig, target_context)
+
     def save_overload(self, sig: object, data: object) -> None:
-        super().save_overload(sig, data)
-        _remove_old_editions(Path(self.cache_path))
+        if CACHE is not None:
+            super().save_overload(sig, data)
+            _remove_old_editions(CACHE)
 
 
 def _seam(argument: types.Type) -> types.Type:
@@ -155,6 +196,6 @@ def inner(function: Kernel) -> Kernel:
 def jit(function: Kernel) -> Kernel:
     """Compile a kernel that Python calls."""
     kernel: Kernel = numba.njit(nogil=True, fastmath=False)(function)  # type: ignore[assignment]
-    if CACHE is not None and hasattr(kernel, "py_func"):
+    if hasattr(kernel, "py_func"):
         kernel._cache = _Cache(function)  # type: ignore[attr-defined]
     return _with_seams(kernel)

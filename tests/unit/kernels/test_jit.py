@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from cloister.all_kernels import baseline_environment
 from cloister.kernels import _jit
 
 
@@ -20,7 +21,7 @@ def test_what_was_compiled_is_known_to_be(room):
     assert not warm.must_compile()
 
 
-def compile_in(folder, sources):
+def compile_in(folder, sources, **variables):
     """Load kernels from a copy of the sources in a process of its own; the files of the cache."""
     program = (
         "import numpy as np\n"
@@ -30,7 +31,7 @@ def compile_in(folder, sources):
         "assert _jit.is_compiled('horpart._spans')\n"
         "print(_jit.CACHE)"
     )
-    environment = os.environ | {"PYTHONPATH": str(sources), "NUMBA_CACHE_DIR": str(folder)}
+    environment = os.environ | {"PYTHONPATH": str(sources), "NUMBA_CACHE_DIR": str(folder)} | variables
 
     def run(*words):
         command = [sys.executable, "-c", program, *words]
@@ -56,6 +57,24 @@ def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
 
     assert len(first) == len(second) > 0
     assert not first & second
+
+
+def test_what_a_wheel_carries_is_not_compiled_again(tmp_path):
+    """Kernels that were compiled for the baseline and came with the sources are used as they are, until one changes."""
+    kernels = tmp_path / "sources" / "cloister" / "kernels"
+    shutil.copytree(_jit.SOURCES, kernels)
+    (kernels.parent / "__init__.py").touch()
+    made = tmp_path / "made"
+    names = compile_in(made, tmp_path / "sources", **dict(one.split("=") for one in baseline_environment().split()))()
+    (kernels / "compiled").mkdir()
+    for name in names:
+        shutil.move(next(made.rglob(name)), kernels / "compiled" / name)
+    run = compile_in(tmp_path / "cache", tmp_path / "sources")
+
+    assert names
+    assert run("compiled") == set()
+    (kernels / "horpart.py").write_text((kernels / "horpart.py").read_text() + "\n")
+    assert run()
 
 
 def test_the_cache_is_where_the_interpreter_is(tmp_path, monkeypatch):

@@ -1,0 +1,16 @@
+"""A wheel that carries compiled kernels is one for a platform: ``make wheel`` names their folder in CLOISTER_KERNELS."""
+
+import os
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CarriedKernels(BuildHookInterface[Any]):
+    """Puts compiled kernels beside their sources, and the platform and Python into the name of the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add them if there are any."""
+        if folder := os.environ.get("CLOISTER_KERNELS"):
+            build_data |= {"pure_python": False, "infer_tag": True}
+            build_data["force_include"][folder] = "cloister/kernels/compiled"
