@@ -22,18 +22,11 @@ ALL = None
 
 @dataclass(frozen=True)
 class Match:
-    """What looking for one target shows.
+    """What looking for one target shows."""
 
-    Attributes
-    ----------
-    matches : records that fit
-    least : records of the smallest group that the matches come in; all of them, where nothing tells them apart
-    own : whether the target's own record is among them: `THERE`, `ELSEWHERE` or `UNKNOWN`
-    """
-
-    matches: int
-    least: int
-    own: int
+    matches: int  # records that fit
+    least: int  # records of the smallest group that the matches come in; all of them, where nothing tells them apart
+    own: int  # whether the target's own record is among them: `THERE`, `ELSEWHERE` or `UNKNOWN`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,37 +57,24 @@ Coverage = Callable[[int, Sequence[int]], bool]
 
 @dataclass(frozen=True)
 class KnowledgeStep:
-    """One step of what is known.
+    """One step of what is known."""
 
-    Attributes
-    ----------
-    words : what is known
-    items : how many items; `ALL` for as many as there are
-    limit : where the guarantee is about the average patient, its bound
-    """
-
-    words: str
-    items: int | None
-    limit: float | None = None
+    words: str  # what is known
+    items: int | None  # how many items; `ALL` for as many as there are
+    limit: float | None = None  # where the guarantee is about the average patient, its bound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adversary:
-    """Somebody whose knowledge grows, and the records that are looked through.
+    """Somebody whose knowledge grows, and the records that are looked through."""
 
-    Attributes
-    ----------
-    steps : of knowledge
-    n_items : (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
-    released, original : records
-    covers : whether the guarantee is about somebody who knows these items
-    """
-
-    steps: tuple[KnowledgeStep, ...]
+    steps: tuple[KnowledgeStep, ...]  # of knowledge
+    # (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
     n_items: Integers
+    # released, original: records
     released: RecordSet
     original: RecordSet
-    covers: Coverage
+    covers: Coverage  # whether the guarantee is about somebody who knows these items
 
     def known(self, target: int, step: KnowledgeStep, seed: int) -> list[int] | None:
         """Return the items known of a target; None where it has not as many."""

@@ -35,20 +35,12 @@ Place = tuple[Integers, Integers, Integers]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Index:
-    """Where the codes of chunks stand.
+    """Where the codes of chunks stand."""
 
-    Attributes
-    ----------
-    chunks : record chunks or shared chunks
-    by_code : for each code, the chunks whose domain has it
-    subrecords : for each code, the subrecords that hold it
-    chunk_of : the chunk of each subrecord
-    """
-
-    chunks: Chunks
-    by_code: Sequence[Integers]
-    subrecords: Sequence[Integers]
-    chunk_of: Integers
+    chunks: Chunks  # record chunks or shared chunks
+    by_code: Sequence[Integers]  # for each code, the chunks whose domain has it
+    subrecords: Sequence[Integers]  # for each code, the subrecords that hold it
+    chunk_of: Integers  # the chunk of each subrecord
 
     @classmethod
     def of(cls, chunks: Chunks, n_codes: int) -> "_Index":
@@ -93,20 +85,12 @@ class _Tally:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InChunks:
-    """Clusters of chunks, among whose subrecords that of a patient is looked for.
+    """Clusters of chunks, among whose subrecords that of a patient is looked for."""
 
-    Attributes
-    ----------
-    released : the clusters
-    codes : what is known of patients
-    number : for each code of the original its number in the release, -1 where it has none
-    own : (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`
-    """
-
-    released: Disassociation
-    codes: CodeSets
-    number: Integers
-    own: Integers
+    released: Disassociation  # the clusters
+    codes: CodeSets  # what is known of patients
+    number: Integers  # for each code of the original its number in the release, -1 where it has none
+    own: Integers  # (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`
     _record: _Index = field(init=False)
     _shared: _Index = field(init=False)
     _item: list[Integers] = field(init=False)

@@ -47,13 +47,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Held:
-    """One column of claims: who has which value how often.
+    """One column of claims: who has which value how often."""
 
-    Attributes
-    ----------
-    patients, times : for each value, the patients who have it, ascending, and how often
-    """
-
+    # patients, times: for each value, the patients who have it, ascending, and how often
     patients: Sequence[Integers]
     times: Sequence[Integers]
 
@@ -74,21 +70,14 @@ class Held:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
-    """The claims of the original, in the order in which their values become known.
+    """The claims of the original, in the order in which their values become known."""
 
-    Attributes
-    ----------
-    order, starts : the claims by their patients, and where those of each begin
-    is_there : by column, (n_claims,) whether a value was recorded
-    power : (n_patients, n_columns) values that the adversary of the plan knows
-    seed : of the order
-    """
-
+    # order, starts: the claims by their patients, and where those of each begin
     order: Integers
     starts: Integers
-    is_there: Sequence[Flags]
-    power: Integers
-    seed: int
+    is_there: Sequence[Flags]  # by column, (n_claims,) whether a value was recorded
+    power: Integers  # (n_patients, n_columns) values that the adversary of the plan knows
+    seed: int  # of the order
 
     def claims(self, target: int, column: int, step: int) -> Integers:
         """Return the claims of a target whose value of a column is known."""
@@ -100,27 +89,18 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histories:
-    """Patients with claims, among whom one is looked for.
+    """Patients with claims, among whom one is looked for."""
 
-    Attributes
-    ----------
-    cell_of : (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
-    cells : for each combination, the patients here who have it, ascending
-    columns : who has which value, by column of claims
-    values : by column, (n_claims,) what each claim of the original has there; `ABSENT`: nobody here has it, `EMPTY`:
-        nothing is told of it
-    drawn : which claims are known
-    sizes : of the groups of patients here: ones
-    own : (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
-    """
-
+    # (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
     cell_of: Integers
-    cells: Sequence[Integers]
-    columns: Sequence[Held]
+    cells: Sequence[Integers]  # for each combination, the patients here who have it, ascending
+    columns: Sequence[Held]  # who has which value, by column of claims
+    # by column, (n_claims,) what each claim of the original has there; `ABSENT`: nobody here has it, `EMPTY`: nothing
+    # is told of it
     values: Sequence[Integers]
-    drawn: Drawn
-    sizes: Integers
-    own: Integers
+    drawn: Drawn  # which claims are known
+    sizes: Integers  # of the groups of patients here: ones
+    own: Integers  # (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who has made so many steps of knowledge."""
@@ -137,10 +117,8 @@ class Histories:
 def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
     """Open a release of claims.
 
-    Parameters
-    ----------
-    original : as read, with the plan
-    seed : of the order in which values become known
+    ``original``: as read, with the plan
+    ``seed``: of the order in which values become known
     """
     stated, source = ClaimsManifest.of(manifest), original.claims
     promise = ClaimsPromise.of(stated)
@@ -252,10 +230,8 @@ def _histories(
 ) -> Histories:
     """Number combinations of columns and values of both, and say who has which.
 
-    Parameters
-    ----------
-    theirs, here : the columns of patients, of the original and of the patients looked through
-    columns : of claims, of the original and here, and whose each claim here is
+    ``theirs, here``: the columns of patients, of the original and of the patients looked through
+    ``columns``: of claims, of the original and here, and whose each claim here is
     """
     known, shown, owners = columns
     cell_of, cells = _cells(theirs, here)

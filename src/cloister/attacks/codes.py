@@ -32,22 +32,13 @@ NO_TERM = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermRecords:
-    """Records that hold sets of terms.
+    """Records that hold sets of terms."""
 
-    Attributes
-    ----------
-    postings : for each term, the records that hold it, ascending
-    term_of : term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
-    codes : what is known of patients
-    sizes : (n_records,) ones
-    own : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
-    """
-
-    postings: Sequence[Integers]
-    term_of: Integers
-    codes: CodeSets
-    sizes: Integers
-    own: Integers
+    postings: Sequence[Integers]  # for each term, the records that hold it, ascending
+    term_of: Integers  # term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
+    codes: CodeSets  # what is known of patients
+    sizes: Integers  # (n_records,) ones
+    own: Integers  # (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
         """Return the records that hold a term for each known code of a target."""
@@ -161,10 +152,8 @@ def open_codes(
 ) -> OpenedRelease:
     """Open a release of generalized code sets.
 
-    Parameters
-    ----------
-    expectation : its privacy policy, where the release names one that is not in it; without, nothing is known to be
-        covered by the guarantee there
+    ``expectation``: its privacy policy, where the release names one that is not in it; without, nothing is known to be
+    covered by the guarantee there
     """
     asked, codes = GeneralizationManifest.of(manifest).settings, original.given.codes
     cells = read_cells(folder, manifest)
@@ -213,10 +202,8 @@ def record_ids(original: CodesOriginal) -> pl.Series:
 def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
     """Return the numbers of codes that adversaries know.
 
-    Parameters
-    ----------
-    m : how many are promised to be safe to know
-    before : what else is known
+    ``m``: how many are promised to be safe to know
+    ``before``: what else is known
     """
     numbers = sorted({*USUAL_NUMBERS, *([] if m is None else [m])})
     some = [KnowledgeStep(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]

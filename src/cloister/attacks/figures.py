@@ -223,9 +223,7 @@ def level_of(
 ) -> Level:
     """Return what an adversary found, and whether the guarantee kept.
 
-    Parameters
-    ----------
-    covered : for each target, whether the guarantee is about somebody who knows this
+    ``covered``: for each target, whether the guarantee is about somebody who knows this
     """
     found = found_among(released, k)
     is_covered = np.array(covered, dtype=np.bool_)

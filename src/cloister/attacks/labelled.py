@@ -16,16 +16,10 @@ NEAR = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nearest:
-    """A column of averages: who knows a number takes the records whose average is nearest.
+    """A column of averages: who knows a number takes the records whose average is nearest."""
 
-    Attributes
-    ----------
-    averages : (n_groups,) not a number where none is told
-    numbers : (n_values,) the values that patients have; not a number where missing
-    """
-
-    averages: Floats
-    numbers: Floats
+    averages: Floats  # (n_groups,) not a number where none is told
+    numbers: Floats  # (n_values,) the values that patients have; not a number where missing
 
     def among(self, groups: Integers, value: int) -> Integers:
         """Return those of some groups whose average is nearest to a value; without an average any value may be."""
@@ -40,23 +34,14 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelled:
-    """Records in groups that are alike in all columns.
+    """Records in groups that are alike in all columns."""
 
-    Attributes
-    ----------
-    labels : by column, (n_groups,) number of the label
-    sizes : (n_groups,) records of each
-    values : by column, (n_patients,) number of the value that is known of each patient
-    fits : by column and value, the labels that may stand for it
-    own : (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
-    nearest : columns of averages, by their place; their labels are not looked at
-    """
-
-    labels: tuple[Integers, ...]
-    sizes: Integers
-    values: tuple[Integers, ...]
-    fits: tuple[Sequence[tuple[int, ...]], ...]
-    own: Integers
+    labels: tuple[Integers, ...]  # by column, (n_groups,) number of the label
+    sizes: Integers  # (n_groups,) records of each
+    values: tuple[Integers, ...]  # by column, (n_patients,) number of the value that is known of each patient
+    fits: tuple[Sequence[tuple[int, ...]], ...]  # by column and value, the labels that may stand for it
+    own: Integers  # (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
+    # columns of averages, by their place; their labels are not looked at
     nearest: Mapping[int, Nearest] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

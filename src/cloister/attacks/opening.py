@@ -43,22 +43,17 @@ FOLDER = "release"
 
 @dataclass(frozen=True)
 class Known:
-    """What is given of an original beside the data.
+    """What is given of an original beside the data."""
 
-    Attributes
-    ----------
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
-    crosswalk : a table, or the file of one
-    plan, attributes, privacy, visit : as of `attack`
-    words : how files are read
-    """
-
+    # by column (of trajectories ``code`` and ``age``), those that came from files
     hierarchies: Mapping[str, Hierarchy] | None = None
-    crosswalk: Any = None
+    crosswalk: Any = None  # a table, or the file of one
+    # plan, attributes, privacy, visit: as of `attack`
     plan: str | Path | None = None
     attributes: str | Path | None = None
     privacy: Any = None
     visit: str | None = None
+    # how files are read
     words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     def secret(self) -> pl.DataFrame | None:
@@ -92,9 +87,7 @@ def open_release(release: Release | str | Path, original: Any, known: Known, see
 def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
-    Parameters
-    ----------
-    manifest : of the release; it need not be in the folder yet
+    ``manifest``: of the release; it need not be in the folder yet
     """
     shape = manifest.get("shape")
     opened = OPENED.get(shape) if isinstance(shape, str) else None
@@ -182,34 +175,25 @@ OPENED: dict[str, Opened] = {
 
 @dataclass(frozen=True)
 class Part:
-    """One release of several that are handed over together, and what it was made from.
+    """One release of several that are handed over together, and what it was made from."""
 
-    Attributes
-    ----------
-    name : of the part
-    release : a release, or its folder
-    original : as of `attack`
-    known : what else is given of the original
-    """
-
-    name: str
-    release: Release | str | Path
-    original: Any
-    known: Known = Known()
+    name: str  # of the part
+    release: Release | str | Path  # a release, or its folder
+    original: Any  # as of `attack`
+    known: Known = Known()  # what else is given of the original
 
 
 def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
     """Attack several releases as somebody who knows the same patient in all of them.
 
-    Parameters
-    ----------
-    parts : the releases; originals name their patients by the same ids
-    targets, seed : as of `attack`
+    ``parts``: the releases; originals name their patients by the same ids
+    ``targets, seed``: as of `attack`
 
     Returns
     -------
     PartsAttack
-        What was found in each part, and what leads from one to another."""
+        What was found in each part, and what leads from one to another.
+    """
     check_targets(targets, seed)
     opened = _opened(parts, seed)
     found = [simulate(each, budget=targets, seed=seed) for _, each in opened]

@@ -38,23 +38,14 @@ class GroupMatcher(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitive:
-    """A sensitive column: what was recorded of patients, and what is released of each group.
-
-    Attributes
-    ----------
-    truth : (n_patients,) text
-    groups : (n_records,) group of each released record
-    told : (n_records,) text
-    released : which groups fit whom
-    adversary : what is known
-    """
+    """A sensitive column: what was recorded of patients, and what is released of each group."""
 
     column: str
-    truth: pl.Series
-    groups: Integers
-    told: pl.Series
-    released: GroupMatcher
-    adversary: Adversary
+    truth: pl.Series  # (n_patients,) text
+    groups: Integers  # (n_records,) group of each released record
+    told: pl.Series  # (n_records,) text
+    released: GroupMatcher  # which groups fit whom
+    adversary: Adversary  # what is known
 
     def infer(self, targets: Integers, seed: int) -> Inference:
         """Guess the most frequent value among the matches of each target, and beside it that of the whole release.
@@ -112,49 +103,33 @@ GONE, NOT_KNOWN = -1, -2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """What could lead from the records of one part of a release to those of another.
+    """What could lead from the records of one part of a release to those of another."""
 
-    Attributes
-    ----------
-    released : which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
-    adversary : what is known; as much of it as the guarantee covers is used
-    groups : (n_records,) group of each released record
-    recorded : by column, what is released as it was recorded: lists of texts, (n_records,)
-    numbers : (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
-    """
-
+    # which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
     released: GroupMatcher | None
-    adversary: Adversary
-    groups: Integers
-    recorded: dict[str, pl.Series]
-    numbers: Integers
+    adversary: Adversary  # what is known; as much of it as the guarantee covers is used
+    groups: Integers  # (n_records,) group of each released record
+    recorded: dict[str, pl.Series]  # by column, what is released as it was recorded: lists of texts, (n_records,)
+    numbers: Integers  # (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedRelease:
-    """A release and what it was made from, ready for an attack.
+    """A release and what it was made from, ready for an attack."""
 
-    Attributes
-    ----------
-    shape, method, k : of the release; k is what the guarantee promises
-    n_patients, n_released : of the original, and in the release
-    is_known_who : whether it is known which released record is whose
-    adversaries : who attack
-    sensitive : what they may want to learn: sensitive columns, or a further code
-    ids : (n_patients,) original ids as text; None where there are none
-    traces : for attacks on several parts; None where the release has no records
-    """
-
+    # shape, method, k: of the release; k is what the guarantee promises
     shape: str
     method: str
     k: int
+    # n_patients, n_released: of the original, and in the release
     n_patients: int
     n_released: int
-    is_known_who: bool
-    adversaries: tuple[Adversary, ...]
-    sensitive: tuple[Inferable, ...] = ()
+    is_known_who: bool  # whether it is known which released record is whose
+    adversaries: tuple[Adversary, ...]  # who attack
+    sensitive: tuple[Inferable, ...] = ()  # what they may want to learn: sensitive columns, or a further code
+    # (n_patients,) original ids as text; None where there are none
     ids: pl.Series | None = field(default=None, repr=False)
-    traces: Traces | None = None
+    traces: Traces | None = None  # for attacks on several parts; None where the release has no records
 
 
 def released_of(crosswalk: pl.DataFrame | None, ids: pl.Series | None, released: pl.Series) -> Integers:
@@ -198,10 +173,8 @@ BUDGET = 1_000
 def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> Attack:
     """Attack a release.
 
-    Parameters
-    ----------
-    budget : patients looked for; a random sample where there are more
-    seed : of the sample, and of what is known of each target
+    ``budget``: patients looked for; a random sample where there are more
+    ``seed``: of the sample, and of what is known of each target
     """
     targets = sample_targets(opened.n_patients, budget, seed)
     levels = [level for adversary in opened.adversaries for level in _levels(adversary, targets, opened.k, seed)]

@@ -32,17 +32,11 @@ NO_TARGET = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InClasses:
-    """Chunks inside classes of a table: all quasi-identifiers are known, and some codes.
+    """Chunks inside classes of a table: all quasi-identifiers are known, and some codes."""
 
-    Attributes
-    ----------
-    classes : the classes that have codes, one group each
-    place : (n_patients,) the patient's place among those with codes
-    """
-
-    classes: Labelled
+    classes: Labelled  # the classes that have codes, one group each
     chunks: InChunks
-    place: Integers
+    place: Integers  # (n_patients,) the patient's place among those with codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
@@ -55,17 +49,11 @@ class InClasses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BesideRows:
-    """The table and its codes as they were recorded.
+    """The table and its codes as they were recorded."""
 
-    Attributes
-    ----------
-    table : the records by their quasi-identifiers; its groups are of those alone
-    with_codes : the records that have codes
-    place, records : (n_patients,) the patient's place among these, and the patient at each place
-    """
-
-    table: Labelled
-    with_codes: TermRecords
+    table: Labelled  # the records by their quasi-identifiers; its groups are of those alone
+    with_codes: TermRecords  # the records that have codes
+    # place, records: (n_patients,) the patient's place among these, and the patient at each place
     place: Integers
     records: Integers
 
@@ -86,9 +74,7 @@ def open_table_with_codes(
 ) -> OpenedRelease:
     """Open a release of a table with a column of codes.
 
-    Parameters
-    ----------
-    missing : texts in the original that stand for a missing code
+    ``missing``: texts in the original that stand for a missing code
     """
     column = manifest.codes.column
     reduced = with_presence(original, column, missing)

@@ -34,23 +34,16 @@ MOST_ORDERED = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelSequences:
-    """Sequences of labels, alike ones together, in which known pairs are looked for.
+    """Sequences of labels, alike ones together, in which known pairs are looked for."""
 
-    Attributes
-    ----------
-    sizes : (n_groups,) patients with each sequence
-    by_code : for each code label, the rows with it: sequence, place in it and age label, in this order
-    code_labels, age_labels : for each code and each age of the original, the labels that may stand for it
-    trajectories : what is known of patients
-    own : (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
-    """
-
-    sizes: Integers
+    sizes: Integers  # (n_groups,) patients with each sequence
+    # for each code label, the rows with it: sequence, place in it and age label, in this order
     by_code: Sequence[tuple[Integers, Integers, Integers]]
+    # code_labels, age_labels: for each code and each age of the original, the labels that may stand for it
     code_labels: Sequence[Integers]
     age_labels: Sequence[Integers]
-    trajectories: Trajectories
-    own: Integers
+    trajectories: Trajectories  # what is known of patients
+    own: Integers  # (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
 
     def pairs(self, target: int, known: Sequence[int]) -> Integers:
         """Return the sequences in which the known pairs of a target may stand, each in one place, by rising age.
@@ -120,15 +113,10 @@ class ByPairs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByCodes:
-    """Sequences looked through by whoever knows codes without their ages.
-
-    Attributes
-    ----------
-    codes : of each patient the distinct codes
-    """
+    """Sequences looked through by whoever knows codes without their ages."""
 
     among: LabelSequences
-    codes: Sequence[Integers]
+    codes: Sequence[Integers]  # of each patient the distinct codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""

@@ -66,14 +66,10 @@ class EventColumns:
 
 @dataclass(frozen=True)
 class EventSource:
-    """Coded events as they were read, none of them incomplete.
+    """Coded events as they were read, none of them incomplete."""
 
-    Attributes
-    ----------
-    ids, codes, ages : text, one an event, none missing, without spaces around; ages are numbers from 0 on, each written
-        in the shortest way
-    """
-
+    # ids, codes, ages: text, one an event, none missing, without spaces around; ages are numbers from 0 on, each
+    # written in the shortest way
     ids: pl.Series = field(repr=False)
     codes: pl.Series = field(repr=False)
     ages: pl.Series = field(repr=False)
@@ -258,9 +254,7 @@ def ages_from_dates(
 ) -> pl.Series:
     """Return ages counted from dates: completed years, or days.
 
-    Parameters
-    ----------
-    anchor : the date to count from, of each event; None: the first date of its patient
+    ``anchor``: the date to count from, of each event; None: the first date of its patient
     """
     days = _as_dates(dates, file, refused)
     if anchor is None:

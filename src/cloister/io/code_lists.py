@@ -33,21 +33,15 @@ class CodeColumns:
 
 @dataclass(frozen=True)
 class CodeSource:
-    """Codes as they were read.
+    """Codes as they were read."""
 
-    Attributes
-    ----------
-    cells : text; wide: all codes of a record, separated by white space; long: one code; null where there is none
-    ids : text; wide: one a record; long: whose code it is; None where the file names no patients
-    missing : texts that stand for a missing code
-    """
-
+    # text; wide: all codes of a record, separated by white space; long: one code; null where there is none
     cells: pl.Series
-    ids: pl.Series | None
+    ids: pl.Series | None  # text; wide: one a record; long: whose code it is; None where the file names no patients
     layout: Literal["wide", "long"]
     columns: CodeColumns
     not_released: tuple[str, ...]
-    missing: tuple[str, ...]
+    missing: tuple[str, ...]  # texts that stand for a missing code
     format: Literal["csv", "parquet"]
     delimiter: str | None
     name: str

@@ -29,14 +29,9 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 @dataclass(frozen=True)
 class CsvTable:
-    """What a text file holds.
+    """What a text file holds."""
 
-    Attributes
-    ----------
-    frame : every column as text, as written; an empty cell, quoted or not, is null
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # every column as text, as written; an empty cell, quoted or not, is null
     delimiter: str
     encoding: str
     notes: tuple[str, ...]
@@ -149,9 +144,7 @@ def _sample(data: bytes) -> list[bytes]:
 def count_records(data: bytes, delimiter: str, file: str) -> int:
     """Number of data records in ``data``, the header not counted.
 
-    Parameters
-    ----------
-    data : UTF-8 text without NUL, that ends in a newline
+    ``data``: UTF-8 text without NUL, that ends in a newline
     """
     if data.startswith((b"\n", b"\r\n")):
         raise InputError(f"{file}: the first line is blank. It must name the columns.", file=file, line=1)
@@ -192,9 +185,7 @@ def _marked(data: bytes, delimiter: str) -> bytes:
 def line_of_record(data: bytes, delimiter: str, record: int) -> int:
     """Return the line, counted from 1, at which a record begins, counted from 1 after the header.
 
-    Parameters
-    ----------
-    data : UTF-8 text whose records were counted without complaint
+    ``data``: UTF-8 text whose records were counted without complaint
     """
     return _line_of(record, _marked(data, delimiter))
 

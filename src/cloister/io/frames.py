@@ -35,14 +35,9 @@ _OBJECTS: Final[tuple[tuple[type, Any], ...]] = (
 
 @dataclass(frozen=True)
 class NativeFrame:
-    """A user's dataframe, read.
+    """A user's dataframe, read."""
 
-    Attributes
-    ----------
-    frame : its columns in plain types; null is the only missing value; a pandas index is not among them
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # its columns in plain types; null is the only missing value; a pandas index is not among them
     back: Callable[[pl.DataFrame], Any]
 
 

@@ -25,19 +25,12 @@ READERS = {"duckdb": read_duckdb, "postgresql": read_postgresql, "postgres": rea
 
 @dataclass(frozen=True)
 class Source:
-    """A table as it was read.
+    """A table as it was read."""
 
-    Attributes
-    ----------
-    frame : the columns; from CSV all text, as written; null is the only missing value
-    delimiter : what separates the cells of a CSV file, else None
-    encoding : what a CSV file was decoded from, in Python's name, else None
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # the columns; from CSV all text, as written; null is the only missing value
     format: Literal["csv", "parquet"]
-    delimiter: str | None
-    encoding: str | None
+    delimiter: str | None  # what separates the cells of a CSV file, else None
+    encoding: str | None  # what a CSV file was decoded from, in Python's name, else None
     name: str
     notes: tuple[str, ...] = ()
 

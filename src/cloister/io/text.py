@@ -20,14 +20,9 @@ _ADVICE = "Save it as UTF-8 or name its encoding (encoding=..., on the command l
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file.
+    """The text of a file."""
 
-    Attributes
-    ----------
-    data : the text in UTF-8, without byte order mark and without NUL
-    """
-
-    data: bytes
+    data: bytes  # the text in UTF-8, without byte order mark and without NUL
     encoding: str
     notes: tuple[str, ...]
 
@@ -51,10 +46,8 @@ def load_bytes(path: Path) -> bytes:
 def load_text(path: Path, encoding: str | None = None) -> Text:
     """The text of the file ``path``, unpacked if it is gzip'd.
 
-    Parameters
-    ----------
-    encoding : how the bytes are to be decoded; None: a byte order mark decides, else UTF-8;
-        nothing is guessed, as a wrong guess corrupts names
+    ``encoding``: how the bytes are to be decoded; None: a byte order mark decides, else UTF-8; nothing is guessed, as a
+    wrong guess corrupts names
     """
     return text_of(load_bytes(path), path.name, encoding)
 

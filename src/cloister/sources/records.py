@@ -36,13 +36,9 @@ RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
 
 @dataclass(frozen=True)
 class SourceRecords:
-    """Records of one kind.
+    """Records of one kind."""
 
-    Attributes
-    ----------
-    frame : text, null where there is none, with the columns `FILE` and `ROW`; always with `ID`
-    """
-
+    # text, null where there is none, with the columns `FILE` and `ROW`; always with `ID`
     frame: pl.DataFrame = field(repr=False)
     unit: Literal["record", "line"] = "record"
     notes: tuple[str, ...] = ()
@@ -80,9 +76,7 @@ class SourceRecords:
     def refuse_of_others(self, owner: pl.Series, named: str) -> None:
         """Refuse records with something that belongs to another patient than they do.
 
-        Parameters
-        ----------
-        owner : whose that is which a record names, one each; null where it is nobody's
+        ``owner``: whose that is which a record names, one each; null where it is nobody's
         """
         self.refuse(
             self.frame[ID].ne_missing(owner), f"{named} of another patient", "Correct whose they are, or leave them out"
@@ -105,14 +99,10 @@ class People(SourceRecords):
 
 @dataclass(frozen=True)
 class Profile:
-    """How a collection becomes records.
-
-    Attributes
-    ----------
-    conditions : what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
-    """
+    """How a collection becomes records."""
 
     people: Callable[..., People]
+    # what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
     conditions: Callable[..., SourceRecords]
     claims: Callable[..., SourceRecords]
 
@@ -288,10 +278,8 @@ class Files:
     def frame_of(self, member: Member, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
         """The columns of a table as text without spaces around, null where empty; where each record stands beside them.
 
-        Parameters
-        ----------
-        needed, optional : names of columns, as they are returned, in small letters; a column that is optional and not
-            there is null throughout
+        ``needed, optional``: names of columns, as they are returned, in small letters; a column that is optional and
+        not there is null throughout
         """
         frame = _by_small_names(without_texts(self._read(member), self.reading.missing), member.name)
         lacking = next((column for column in needed if column not in frame.columns), None)

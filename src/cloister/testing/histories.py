@@ -106,36 +106,25 @@ def number_of(name: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Had:
-    """Which patients have which conditions, sorted by patient.
+    """Which patients have which conditions, sorted by patient."""
 
-    Attributes
-    ----------
-    patient, condition : (n,) who has what, each pair once, each patient at least once
-    variant : (n,) which of its codes
-    is_main : (n,) whether it is what the patient was admitted for
-    """
-
+    # patient, condition: (n,) who has what, each pair once, each patient at least once
     patient: Whole = field(repr=False)
     condition: Whole = field(repr=False)
-    variant: Whole = field(repr=False)
-    is_main: NDArray[np.bool_] = field(repr=False)
+    variant: Whole = field(repr=False)  # (n,) which of its codes
+    is_main: NDArray[np.bool_] = field(repr=False)  # (n,) whether it is what the patient was admitted for
 
 
 @dataclass(frozen=True, eq=False)
 class MadeRecords:
-    """What was recorded of patients, one row a code and year, sorted by patient and age.
+    """What was recorded of patients, one row a code and year, sorted by patient and age."""
 
-    Attributes
-    ----------
-    patient, condition, variant : (n,)
-    years_ago : (n,) whole years between the age at the record and the age at admission
-    is_main : (n,) whether it is what the patient was admitted for, in the year of admission
-    """
-
+    # patient, condition, variant: (n,)
     patient: Whole = field(repr=False)
     condition: Whole = field(repr=False)
     variant: Whole = field(repr=False)
-    years_ago: Whole = field(repr=False)
+    years_ago: Whole = field(repr=False)  # (n,) whole years between the age at the record and the age at admission
+    # (n,) whether it is what the patient was admitted for, in the year of admission
     is_main: NDArray[np.bool_] = field(repr=False)
 
 

@@ -80,25 +80,15 @@ class SeededDraws:
 
 @dataclass(frozen=True, eq=False)
 class MadePeople:
-    """The patients in the order of the files.
+    """The patients in the order of the files."""
 
-    Attributes
-    ----------
-    ids : (n,) record numbers, each another
-    age : (n,) whole years when admitted
-    band : (n,) bands of ages
-    is_woman : (n,)
-    admitted : (n,) dates
-    since_birthday : (n,) days from the last birthday to admission
-    zip, ethnicity : (n,) text, ethnicity null where unknown
-    """
-
-    ids: pl.Series = field(repr=False)
-    age: Whole = field(repr=False)
-    band: Whole = field(repr=False)
-    is_woman: NDArray[np.bool_] = field(repr=False)
-    admitted: NDArray[np.datetime64] = field(repr=False)
-    since_birthday: Whole = field(repr=False)
+    ids: pl.Series = field(repr=False)  # (n,) record numbers, each another
+    age: Whole = field(repr=False)  # (n,) whole years when admitted
+    band: Whole = field(repr=False)  # (n,) bands of ages
+    is_woman: NDArray[np.bool_] = field(repr=False)  # (n,)
+    admitted: NDArray[np.datetime64] = field(repr=False)  # (n,) dates
+    since_birthday: Whole = field(repr=False)  # (n,) days from the last birthday to admission
+    # zip, ethnicity: (n,) text, ethnicity null where unknown
     zip: pl.Series = field(repr=False)
     ethnicity: pl.Series = field(repr=False)
 

@@ -17,25 +17,16 @@ from .problem import Problem
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoundClusters:
-    """Clusters of patients, and their sequences of nodes.
+    """Clusters of patients, and their sequences of nodes."""
 
-    Attributes
-    ----------
-    patient : (n_patients,) int64, patients cluster by cluster
-    size : (n_clusters,) int64
-    offsets : (n_clusters + 1,) int64, where each cluster's sequence begins
-    code, age : int32, nodes
-    position : (n_pairs,) int32, where each pair of the original went, -1: suppressed
-    gained : (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
-    """
-
-    patient: Integers
-    size: Integers
-    offsets: Integers
+    patient: Integers  # (n_patients,) int64, patients cluster by cluster
+    size: Integers  # (n_clusters,) int64
+    offsets: Integers  # (n_clusters + 1,) int64, where each cluster's sequence begins
+    # code, age: int32, nodes
     code: Numbers
     age: Numbers
-    position: Numbers
-    gained: Integers
+    position: Numbers  # (n_pairs,) int32, where each pair of the original went, -1: suppressed
+    gained: Integers  # (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
 
     def __repr__(self) -> str:
         return f"FoundClusters({self.size.size})"

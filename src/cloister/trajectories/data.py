@@ -155,16 +155,12 @@ def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributes:
-    """The auxiliary attributes of the patients, as far as the methods see it.
+    """The auxiliary attributes of the patients, as far as the methods see it."""
 
-    Attributes
-    ----------
-    rank : (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells
-        patients with equal trajectories apart, so that the order of the input never does
-    sensitive : (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
-    """
-
+    # (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
+    # with equal trajectories apart, so that the order of the input never does
     rank: Integers
+    # (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     sensitive: Numbers | None = None
 
     def __repr__(self) -> str:
@@ -178,20 +174,16 @@ class AnonymizedTrajectories:
     Nodes are numbers of the two trees, and those that labels stand for (``ValueTree.released``). Clusters are in the
     order of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are
     equal.
-
-    Attributes
-    ----------
-    sizes : (n_clusters,) int64, patients of each cluster, at least k
-    offsets : (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed
-        has an empty one, and is written as the one row (`*`, `*`) a patient
-    codes, ages : int32, nodes of the sequences, in their order
     """
 
     k: int
     code_tree: ValueTree
     age_tree: ValueTree
-    sizes: Integers
+    sizes: Integers  # (n_clusters,) int64, patients of each cluster, at least k
+    # (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed has an
+    # empty one, and is written as the one row (`*`, `*`) a patient
     offsets: Integers
+    # codes, ages: int32, nodes of the sequences, in their order
     codes: Numbers
     ages: Numbers
 
@@ -218,16 +210,11 @@ class AnonymizedTrajectories:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
-    """Which patient and which pair went where: the secret of the custodian.
+    """Which patient and which pair went where: the secret of the custodian."""
 
-    Attributes
-    ----------
-    cluster_of : (n_patients,) int32, the cluster that each patient of the original is in
-    position : (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed.
-        Positions ascend within a patient
-    """
-
-    cluster_of: Numbers
+    cluster_of: Numbers  # (n_patients,) int32, the cluster that each patient of the original is in
+    # (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed. Positions
+    # ascend within a patient
     position: Numbers
 
     def __repr__(self) -> str:
@@ -236,48 +223,33 @@ class Alignment:
 
 @dataclass(frozen=True)
 class ConstraintOutcome:
-    """What became of one set of the utility policy.
+    """What became of one set of the utility policy."""
 
-    Attributes
-    ----------
-    name : of the set
-    pairs : pairs of the original with one of its codes
-    suppressed : those of them that are suppressed
-    kept : whether no released code covers one of its codes and one beyond it
-    kept_common : the same for codes that k patients or more have, which tells of no other code
-    """
-
-    name: str
-    pairs: int
-    suppressed: int
-    kept: bool
-    kept_common: bool
+    name: str  # of the set
+    pairs: int  # pairs of the original with one of its codes
+    suppressed: int  # those of them that are suppressed
+    kept: bool  # whether no released code covers one of its codes and one beyond it
+    kept_common: bool  # the same for codes that k patients or more have, which tells of no other code
 
 
 @dataclass(frozen=True)
 class Losses:
-    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients.
+    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients."""
 
-    Attributes
-    ----------
-    ilm, alm : as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
-    ilm_exact, alm_exact : mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
-    ilm_macro, alm_macro : the same, as a mean over patients of the means over their pairs
-    suppressed : pairs that are suppressed
-    ilm_common, alm_common : as the exact ones, over the values that k patients or more have; these are told
-    all_common : whether k patients or more have every code and every age of the domain
-    """
-
+    # ilm, alm: as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
     ilm: float
     alm: float
+    # ilm_exact, alm_exact: mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
     ilm_exact: float
     alm_exact: float
+    # ilm_macro, alm_macro: the same, as a mean over patients of the means over their pairs
     ilm_macro: float
     alm_macro: float
-    suppressed: int
+    suppressed: int  # pairs that are suppressed
+    # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
     ilm_common: float
     alm_common: float
-    all_common: bool
+    all_common: bool  # whether k patients or more have every code and every age of the domain
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -300,16 +272,11 @@ COLUMNS = (ID, CODE, AGE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrittenTrajectories:
-    """What stands in the data file and the attributes file.
+    """What stands in the data file and the attributes file."""
 
-    Attributes
-    ----------
-    frame : ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
-    attributes : ``id`` and the auxiliary columns (text); None where there are none
-    """
-
+    # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
     frame: pl.DataFrame
-    attributes: pl.DataFrame | None = None
+    attributes: pl.DataFrame | None = None  # ``id`` and the auxiliary columns (text); None where there are none
 
     def __repr__(self) -> str:
         return f"WrittenTrajectories({self.frame.height} rows)"

@@ -79,15 +79,10 @@ MOST_PAIRS = 12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
-    """Queries and their true answers; secret, as it tells of the original.
-
-    Attributes
-    ----------
-    counts : (n_queries,) int64, patients of the original who have all pairs of each
-    """
+    """Queries and their true answers; secret, as it tells of the original."""
 
     queries: tuple[Query, ...]
-    counts: Integers
+    counts: Integers  # (n_queries,) int64, patients of the original who have all pairs of each
 
     def __repr__(self) -> str:
         return f"Workload({len(self.queries)} queries)"
@@ -96,9 +91,7 @@ class Workload:
 def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_PAIRS) -> Workload:
     """Return every pair and set of pairs that at least this percentage of the patients have.
 
-    Parameters
-    ----------
-    percent : above 0, at most 100; the paper asks for 1
+    ``percent``: above 0, at most 100; the paper asks for 1
     """
     if not 0 < percent <= 100:
         raise InputError(f"A workload is a percentage of the patients above 0 and up to 100, not {percent:g}.")

@@ -26,10 +26,8 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     it was, and all if it is suppressed. Of the domain there are two readings: all values, and those that k patients or
     more have, so that a loss does not say how many others there are; there a generalized value covers one at least.
 
-    Parameters
-    ----------
-    gained : leaves that codes and ages gained along the way, as the paper counts them: a merged pair's further loss
-        once, whoever suffers it
+    ``gained``: leaves that codes and ages gained along the way, as the paper counts them: a merged pair's further loss
+    once, whoever suffers it
 
     References
     ----------

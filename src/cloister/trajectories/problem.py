@@ -28,26 +28,19 @@ LARGEST_LOSS = 2**60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """What is clustered.
-
-    Attributes
-    ----------
-    code, age : (n_symbols,) int32, rank of the leaves of each pair
-    order : (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
-    first : (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
-    value : (n_patients,) int32, the sensitive value of each patient, -1 for none
-    """
+    """What is clustered."""
 
     code_tree: ValueTree
     age_tree: ValueTree
     domain: Domain
     offsets: Integers
     symbols: Numbers
+    # code, age: (n_symbols,) int32, rank of the leaves of each pair
     code: Numbers
     age: Numbers
-    order: Integers
-    first: Integers
-    value: Numbers
+    order: Integers  # (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
+    first: Integers  # (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
+    value: Numbers  # (n_patients,) int32, the sensitive value of each patient, -1 for none
 
     def __repr__(self) -> str:
         return f"Problem({self.order.size} patients, {self.first.size} distinct)"

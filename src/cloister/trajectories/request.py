@@ -33,14 +33,9 @@ def is_made_of_data(policy: str) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributesTable:
-    """Auxiliary columns of the patients of some trajectories, in their order.
+    """Auxiliary columns of the patients of some trajectories, in their order."""
 
-    Attributes
-    ----------
-    frame : (n_patients,) rows of text, null where missing; without the id
-    """
-
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)  # (n_patients,) rows of text, null where missing; without the id
     name: str
     id: str
 
@@ -65,18 +60,13 @@ class GivenTrajectories:
 
 @dataclass(frozen=True)
 class ReleaseSettings:
-    """What is asked of a release besides what is asked of the method.
-
-    Attributes
-    ----------
-    workload : which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent
-        of the patients have; None: none
-    policy : where the sets of codes came from that must not be generalized with others
-    """
+    """What is asked of a release besides what is asked of the method."""
 
     unknown: Unknown = Unknown.ERROR
+    # which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent of the
+    # patients have; None: none
     workload: str | None = None
-    policy: str | None = None
+    policy: str | None = None  # where the sets of codes came from that must not be generalized with others
 
     def __post_init__(self) -> None:
         if self.workload is not None:

@@ -29,13 +29,6 @@ class ValueTree:
     is verified. The reader never takes the coarse for the exact. The same holds for labels that the hierarchy has, but
     that are no node here, since they are over a single one.
 
-    Attributes
-    ----------
-    parent : (n_nodes,) int32, the node above; -1 for the root
-    leaves : (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
-    low, high : (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
-    released : (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
-
     Examples
     --------
     >>> from cloister.hierarchy import intervals
@@ -45,12 +38,13 @@ class ValueTree:
     """
 
     labels: tuple[str, ...] = field(repr=False)
-    parent: Nodes
-    leaves: Counts
+    parent: Nodes  # (n_nodes,) int32, the node above; -1 for the root
+    leaves: Counts  # (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
     n_values: int
+    # low, high: (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
     low: Nodes
     high: Nodes
-    released: Nodes
+    released: Nodes  # (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
 
     def __repr__(self) -> str:
         return f"ValueTree({self.n_values} leaves, {self.n_nodes} nodes)"

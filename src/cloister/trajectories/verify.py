@@ -28,21 +28,14 @@ NO_SENSITIVE_LABEL = "no released code stands for sensitive codes alone"
 
 @dataclass(frozen=True)
 class ExpectedGuarantee:
-    """What a release is to keep.
+    """What a release is to keep."""
 
-    Attributes
-    ----------
-    k : patients that share every trajectory
-    drop_empty : whether pairs of which nothing is told are left out
-    l : a sensitive value is that of at most one in l patients who share a trajectory; None: nothing is sensitive
-    column : the sensitive column of auxiliary attributes; or
-    codes : the sensitive codes, which can be looked for with the place of every pair alone
-    """
-
-    k: int
-    drop_empty: bool = False
+    k: int  # patients that share every trajectory
+    drop_empty: bool = False  # whether pairs of which nothing is told are left out
+    # a sensitive value is that of at most one in l patients who share a trajectory; None: nothing is sensitive
     l: int | None = None  # noqa: E741  (as the model is called)
-    column: str | None = None
+    column: str | None = None  # the sensitive column of auxiliary attributes; or
+    # the sensitive codes, which can be looked for with the place of every pair alone
     codes: frozenset[str] = frozenset()
 
     @classmethod

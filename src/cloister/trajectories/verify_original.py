@@ -35,21 +35,16 @@ AGES_COVER = "every released age covers the age it replaces"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Secret:
-    """The original, and where it went as far as that is known.
-
-    Attributes
-    ----------
-    attributes : what rode along, in the order of the patients; None where nothing did
-    origin : (n_patients,) the patient of the original behind each released one; None: not known
-    position : (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed;
-        None: not known
-    """
+    """The original, and where it went as far as that is known."""
 
     trajectories: Trajectories
     codes: Hierarchy
     ages: Hierarchy
-    attributes: pl.DataFrame | None = None
+    attributes: pl.DataFrame | None = None  # what rode along, in the order of the patients; None where nothing did
+    # (n_patients,) the patient of the original behind each released one; None: not known
     origin: Integers | None = None
+    # (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed; None: not
+    # known
     position: Numbers | None = None
 
 
