@@ -158,7 +158,6 @@ def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) ->
 
 
 def _read(folder: Path, manifest: Manifest, table: str) -> pl.DataFrame:
-    """One released file, as text."""
     name = next((name for name in manifest["files"] if name.startswith(f"{table}.")), None)
     if name is None:
         raise InputError(f"The release names no file of {table}.", file="release.json")
@@ -215,7 +214,6 @@ def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:
 def _labels(
     frame: pl.DataFrame, form: ClaimsForm, table: str, column: str, hierarchies: dict[str, Hierarchy]
 ) -> pl.Series:
-    """A column at the level of the release."""
     level = form.of(table)[column].level
     text = as_text(frame[column])
     return text if level is None else relabelled(text, hierarchies[column], level)
@@ -247,7 +245,6 @@ def _histories(
 
 
 def _cells(theirs: pl.DataFrame, here: pl.DataFrame) -> tuple[Integers, list[Integers]]:
-    """The combination that each patient of the original has, and who has it here."""
     place: dict[tuple[object, ...], list[int]] = {}
     for number, row in enumerate(here.rows() if here.width else [()] * here.height):
         place.setdefault(row, []).append(number)

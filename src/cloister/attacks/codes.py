@@ -116,7 +116,6 @@ class FurtherCode:
 
     @property
     def _sizes(self) -> Integers:
-        """Codes of each term."""
         term_of = self.among.term_of
         return np.bincount(term_of[term_of != NO_TERM], minlength=len(self.among.postings))
 
@@ -185,7 +184,7 @@ def open_codes(
             released,
             adversary,
             np.arange(len(cells)),
-            {CODES: _plain(cells)},
+            {CODES: cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")},
             rows if is_numbered else np.full(codes.n_records, NOT_KNOWN),
         ),
     )
@@ -235,7 +234,7 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRec
     term_of = np.full(codes.n_codes, NO_TERM, dtype=np.int64)
     place = {code: number for number, code in enumerate(codes.vocabulary)}
     for number, term in enumerate(terms):
-        for code in _codes_of(term):
+        for code in term[1:-1].split(BETWEEN) if term.startswith(OPEN) and term.endswith(CLOSE) else [term]:
             if code in place:
                 term_of[place[code]] = number
     return TermRecords(
@@ -245,15 +244,6 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRec
         np.ones(len(cells), dtype=np.int64),
         rows,
     )
-
-
-def _codes_of(term: str) -> list[str]:
-    return term[1:-1].split(BETWEEN) if term.startswith(OPEN) and term.endswith(CLOSE) else [term]
-
-
-def _plain(cells: pl.Series) -> pl.Series:
-    """The codes that the terms of each record stand for."""
-    return cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")
 
 
 def _coverage(

@@ -135,7 +135,13 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
     (name, one), (other, two) = first, second
     assert one.traces is not None
     assert two.traces is not None
-    both = _patients_in_both(one, two)
+    frames = [
+        pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
+        for place, ids in (("one", one.ids), ("two", two.ids))
+        if ids is not None
+    ]
+    joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
+    both: Integers = joined.select("one", "two").to_numpy().astype(np.int64)  # places in both originals
     columns = _comparable(one.traces, two.traces)
     views = (_PartRecords(one.traces, [a for a, _ in columns]), _PartRecords(two.traces, [b for _, b in columns]))
     k = (one.k, two.k)
@@ -158,18 +164,6 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         share,
         numbers is not None and is_above(share or 0.0, numbers[1], 1 / max(1, *k)),
     )
-
-
-def _patients_in_both(one: OpenedRelease, two: OpenedRelease) -> Integers:
-    """The places of the patients of both originals, (n_patients, 2)."""
-    frames = [
-        pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
-        for place, ids in (("one", one.ids), ("two", two.ids))
-        if ids is not None
-    ]
-    joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
-    places: Integers = joined.select("one", "two").to_numpy().astype(np.int64)
-    return places
 
 
 def _comparable(one: Traces, two: Traces) -> list[tuple[str, str]]:

@@ -52,7 +52,10 @@ class Sensitive:
 
         A missing value is never guessed, and targets without a value or without a match are left out.
         """
-        by_group = _counts(self)
+        rows = pl.DataFrame([pl.Series("group", self.groups), self.told.alias("value")])
+        by_group: dict[int, Counts] = {}
+        for group, value, count in rows.drop_nulls().group_by("group", "value").len().iter_rows():
+            by_group.setdefault(group, {})[value] = count
         usual = _most_frequent(Counter(self.told.drop_nulls().to_list()))
         right = blind = certain = n = 0
         for truth, counts, records in _matches(self, by_group, targets, seed):
@@ -62,15 +65,6 @@ class Sensitive:
             certain += counts.get(truth, 0) == records
         of = max(1, n)
         return Inference(self.column, n, right / of, blind / of, certain / of)
-
-
-def _counts(sensitive: Sensitive) -> dict[int, Counts]:
-    """How often each value stands in each group."""
-    rows = pl.DataFrame([pl.Series("group", sensitive.groups), sensitive.told.alias("value")])
-    found: dict[int, Counts] = {}
-    for group, value, count in rows.drop_nulls().group_by("group", "value").len().iter_rows():
-        found.setdefault(group, {})[value] = count
-    return found
 
 
 def _matches(

@@ -104,7 +104,6 @@ def read_released(folder: Path, manifest: TableManifest, promise: Promise) -> pl
 
 
 def _steps(n_columns: int) -> tuple[KnowledgeStep, ...]:
-    """One column, two, ... all."""
     some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
     return (*some, KnowledgeStep(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
 
@@ -116,7 +115,6 @@ def _released(
     known: Sequence[tuple[list[str | None], Integers]],
     rows: Integers,
 ) -> tuple[Labelled, Integers]:
-    """The released records, and the group of each."""
     shown = [numbered(as_text(frame[column])) for column in promise.levels]
     labels, sizes, group = grouped([numbers for _, numbers in shown], frame.height)
     fits: list[list[tuple[int, ...]]] = []

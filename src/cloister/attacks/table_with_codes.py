@@ -106,7 +106,6 @@ def open_table_with_codes(
 def _classes(
     released: Disassociation, frame: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
 ) -> Labelled:
-    """The classes of the clusters, by the labels that the file names."""
     labels, values, fits = [], [], []
     for place, column in enumerate(released.class_columns):
         texts, own = numbered(pl.Series([row[place] for row in released.classes], dtype=pl.String))

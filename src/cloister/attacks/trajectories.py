@@ -11,13 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
-from cloister.release_folder import ATTRIBUTES, WITH_ATTRIBUTES, data_file, delimiter_told, read_data
+from cloister.hierarchy import BoundHierarchy
+from cloister.release_folder import data_file
 from cloister.results import Manifest
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
-from cloister.trajectories.domain import fitted
 from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
-from cloister.trajectories.recheck import TrajectoriesOriginal
+from cloister.trajectories.recheck import TrajectoriesOriginal, read_files
 
 from .adversary import Adversary, Integers, KnowledgeStep, Match
 from .labelled import match_of, numbered
@@ -130,11 +129,14 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
     """
     stated = TrajectoriesManifest.of(manifest)
-    asked, columns = stated.settings, stated.columns
-    frame = _read(folder, manifest)
-    codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
-    ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
-    domain = fitted(original.given.trajectories, codes, ages, asked.on_unknown_code)
+    name = data_file(manifest)
+    if name is None:
+        raise InputError("The release names no data file, or two.", file="release.json")
+    files = read_files(folder, name, stated)
+    frame, attributes = files.frame, None if files.attributes is None else files.attributes.drop(ID)
+    if frame.height == 0 or not frame[ID].is_sorted():
+        raise InputError("The data file does not hold numbered patients with their codes and ages.", file=name)
+    domain = original.fitted_as(stated)
     theirs = domain.trajectories
     ids = patient_ids(theirs.ids, theirs.n_patients)
     n_released = int(frame[ID].n_unique())
@@ -153,7 +155,6 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         ByCodes(recorded, distinct),
         _always,
     )
-    attributes = read_attributes(folder, manifest)
     lists = (
         {}
         if attributes is None
@@ -162,12 +163,12 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     return OpenedRelease(
         shape="trajectories",
         method=str(manifest["method"]),
-        k=asked.k,
+        k=stated.settings.k,
         n_patients=theirs.n_patients,
         n_released=n_released,
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(by_codes, by_pairs),
-        sensitive=_sensitive(asked, original, attributes, groups, by_pairs),
+        sensitive=_sensitive(stated.settings, original, attributes, groups, by_pairs),
         ids=None if theirs.ids is None else ids,
         traces=Traces(ByPairs(released), by_pairs, groups, lists, rows),
     )
@@ -181,22 +182,6 @@ def _always(_target: int, _known: Sequence[int]) -> bool:
 def _steps(item: str, how: str) -> tuple[KnowledgeStep, ...]:
     some = [KnowledgeStep(f"{n} {item}{'s' if n > 1 else ''}{how}", n) for n in NUMBERS]
     return (*some, KnowledgeStep(f"all {item}s{how}", None))
-
-
-def _read(folder: Path, manifest: Manifest) -> pl.DataFrame:
-    name = data_file(manifest)
-    frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest)).cast(pl.String)
-    numbers = frame[ID].cast(pl.Int64, strict=False) if frame.columns == [ID, CODE, AGE] else None
-    if numbers is None or numbers.null_count() or not numbers.is_sorted() or frame.height == 0:
-        raise InputError("The data file does not hold numbered patients with their codes and ages.", file=name)
-    return frame.with_columns(numbers)
-
-
-def read_attributes(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
-    """Return auxiliary attributes, one row a released patient."""
-    if WITH_ATTRIBUTES not in manifest:
-        return None
-    return read_data(folder / ATTRIBUTES, delimiter_told(manifest) or ",").cast(pl.String).drop(ID)
 
 
 def _sensitive(
@@ -216,18 +201,9 @@ def _sensitive(
     return (Sensitive(column, truth, groups, attributes[column], adversary.released, adversary),)
 
 
-def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:
-    if kind != "file":
-        return parse_hierarchy(spec)
-    if given is None:
-        raise InputError(f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {option}.")
-    return given
-
-
 def _released(
     frame: pl.DataFrame, ladders: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
-    """The released sequences, and that of each released patient."""
     (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
     code_labels = _labels(theirs.vocabulary, ladders[0], code_texts)

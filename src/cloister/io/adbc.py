@@ -250,20 +250,16 @@ def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
 
 def _sqlite_answer(cursor: Any, query: Query) -> pl.DataFrame:
     cursor.execute(query.select)
-    words = _cells_of_one_type(cursor, check_cursor(cursor, query), query)
-    cursor.adbc_statement.set_options(**ALL_ROWS)
-    cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n)")  # noqa: S608
-    return fetched(cursor, query)
-
-
-def _cells_of_one_type(cursor: Any, names: list[str], query: Query) -> list[str]:
-    """What is selected of each column: cells of one type."""
+    names = check_cursor(cursor, query)
     kinds = [
         f"max(typeof({quoted(name)}) = '{kind}')" for name in names for kind in ("text", "blob", "real", "integer")
     ]
     cursor.execute(f"SELECT {', '.join(kinds)} FROM (\n{query.select}\n)")  # noqa: S608
     held = cursor.fetchone()
-    return [_cast(quoted(name), *held[4 * place : 4 * place + 4]) for place, name in enumerate(names)]
+    words = [_cast(quoted(name), *held[4 * place : 4 * place + 4]) for place, name in enumerate(names)]
+    cursor.adbc_statement.set_options(**ALL_ROWS)
+    cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n)")  # noqa: S608
+    return fetched(cursor, query)
 
 
 def _cast(name: str, text: int | None, blob: int | None, real: int | None, integer: int | None) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, ID_NAMES, Header, as_text, not_released, taken_as, text_of_codes
 from cloister.io.csv import line_of_record
 from cloister.io.query import Query
@@ -55,11 +55,16 @@ class EventColumns:
     def __post_init__(self) -> None:
         if (self.date is None) != (self.anchor is None):
             raise InputError(
-                "--date and --anchor make ages together: a column of dates, and the column with the date to count from "
-                f"(such as that of birth) or {FIRST} for each patient's first date. Give both or neither."
+                f"{setting('date')} and {setting('anchor')} make ages together: a column of dates, and the column "
+                "with the "
+                f"date to count from (such as that of birth) or {FIRST} for each patient's first date. Give both or "
+                "neither."
             )
         if self.date is not None and self.age is not None:
-            raise InputError("--age names a column of ages, and --date makes ages from dates. Give one of them.")
+            raise InputError(
+                f"{setting('age')} names a column of ages, and {setting('date')} makes ages from dates. Give one of "
+                "them."
+            )
         if self.unit not in ("years", "days"):
             raise InputError("Ages from dates can be counted in years or days. Choose one of them.")
 
@@ -181,7 +186,6 @@ def refused_at(message: str, record: int, column: str | None, file: str, line: i
 
 
 def _line(path: Path | None, encoding: str | None, delimiter: str | None, record: int) -> int | None:
-    """The line of a CSV file at which a record begins."""
     if path is None or delimiter is None:
         return None
     return line_of_record(load_text(path, encoding).data, delimiter, record)
@@ -199,7 +203,7 @@ def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventCo
         if found[role] is None:
             raise InputError(
                 f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
-                f"{', '.join(usual)}. Name it with --{role}. {header.listed()}",
+                f"{', '.join(usual)}. Name it with {setting(role)}. {header.listed()}",
                 file=file,
             )
     taken = [name for name in (*found.values(), wanted.date, anchor) if name is not None]
@@ -210,12 +214,10 @@ def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventCo
 
 
 def _ids(column: pl.Series) -> pl.Series:
-    """Ids as text, without spaces around."""
     return as_text(column).str.strip_chars()
 
 
 def _codes(column: pl.Series, file: str) -> pl.Series:
-    """Codes as text, without spaces around."""
     return text_of_codes(column, file).str.strip_chars()
 
 

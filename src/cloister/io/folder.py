@@ -134,20 +134,16 @@ def _remove_if_dead(path: Path, target: Path, opened: int) -> bool:
             return False
         if _EARLIER in os.listdir(opened) and not os.path.lexists(target):
             os.rename(_EARLIER, target, src_dir_fd=opened)
-        _empty(opened)
+        # Remove all that is in an open folder, the record last, by which the next run knows it.
+        for name in sorted(os.listdir(opened), key=lambda name: name == _RECORD):
+            if stat.S_ISDIR(os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode):
+                shutil.rmtree(name, dir_fd=opened)
+            else:
+                os.unlink(name, dir_fd=opened)
         path.rmdir()
         return True
     finally:
         os.close(lock)
-
-
-def _empty(opened: int) -> None:
-    """Remove all that is in an open folder, the record last, by which the next run knows it."""
-    for name in sorted(os.listdir(opened), key=lambda name: name == _RECORD):
-        if stat.S_ISDIR(os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, dir_fd=opened)
-        else:
-            os.unlink(name, dir_fd=opened)
 
 
 def _record(name: str) -> bytes:
@@ -228,22 +224,18 @@ def _begin(place: Place) -> _Move:
     target = place.target
     try:
         # Dead partials first: one of them may hold the earlier release, which then is in its place again.
-        _check_place(target)
+        if not target.name:
+            raise InputError("A release needs a folder of its own, with a name.")
+        if not target.parent.is_dir():
+            raise InputError(f"The folder {target.parent} does not exist. Make it first.", file=target.name)
+        if target.is_symlink():
+            raise InputError(f"{target.name} is a symbolic link. Name the folder that it points to.", file=target.name)
         remove_dead_partials(target.parent)
         _check_free(place)
         earlier = _identity(target)
         return _Move(place, begin_partial(target, is_file=place.is_file), earlier)
     except OSError as error:
         raise cannot_write(target.name, error) from None
-
-
-def _check_place(target: Path) -> None:
-    if not target.name:
-        raise InputError("A release needs a folder of its own, with a name.")
-    if not target.parent.is_dir():
-        raise InputError(f"The folder {target.parent} does not exist. Make it first.", file=target.name)
-    if target.is_symlink():
-        raise InputError(f"{target.name} is a symbolic link. Name the folder that it points to.", file=target.name)
 
 
 def _check_free(place: Place) -> None:

@@ -156,7 +156,6 @@ def _column(name: str, series: Any) -> pl.Series:
 
 
 def _objects(name: str, series: Any) -> pl.Series:
-    """A column of Python objects, or of a type of pandas' own that gives them."""
     values = [None if gone else value for value, gone in zip(series.tolist(), series.isna().tolist(), strict=True)]
     kinds = _kinds(name, set(map(type, values)) - {type(None)})
     if kinds == {pl.Int64, pl.Float64}:

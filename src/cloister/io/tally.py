@@ -125,7 +125,6 @@ def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column
 
 
 def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.DataFrame]:
-    """The records of a tally, some at a time."""
     records = records_of(tally)
     ends = records.cum_sum()
     total, start = int(records.sum()), 0
@@ -160,7 +159,6 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
 
 
 def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
-    """The records of a file, some at a time and in order."""
     refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
     if delimiter is None:
         lazy = pl.scan_parquet(path, glob=False)
@@ -178,7 +176,6 @@ def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
 
 
 def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
-    """The runs of consecutive records."""
     values = [as_text(frame[column]) for column in frame.columns if column != id_column]
     changed = [text.ne_missing(text.shift(1)) for text in values]
     if id_column in frame.columns:

@@ -8,14 +8,14 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.foreign import call_foreign
 
 _HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ADVICE = "Save it as UTF-8 or name its encoding (encoding=..., on the command line --encoding)."
+_ADVICE = f"Save it as UTF-8 or name its {setting('encoding')}."
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,16 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
     if data.startswith(_ZIP):
         raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
     text = _decoded(data, file, encoding)
-    _check_text(text.data, file)
+    if not text.data.strip():
+        raise InputError(f"{file} is empty.", file=file)
+    if b"\0" in text.data:
+        line = text.data.count(b"\n", 0, text.data.index(b"\0")) + 1
+        message = (
+            f"{file} has undecodable bytes: line {line} is the first with a NUL byte, which no text has. {_ADVICE}"
+        )
+        raise InputError(message, file=file, line=line)
+    if b"\r" in text.data and b"\n" not in text.data:
+        raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)
     return text
 
 
@@ -72,7 +81,8 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
     is_utf8 = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
     if not is_utf8 or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(
-            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give --engine memory.",
+            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give "
+            f"{setting('engine', 'memory')}.",
             file=path.name,
         )
     whole = data if len(data) < _HEAD_BYTES else data[: data.rfind(b"\n") + 1]
@@ -80,7 +90,6 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
 
 
 def _begins(path: Path) -> bytes:
-    """The first megabyte of a file."""
     try:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
@@ -137,16 +146,3 @@ def _first_undecodable(data: bytes, encoding: str) -> int | None:
     except UnicodeError:
         return 0
     return None
-
-
-def _check_text(data: bytes, file: str) -> None:
-    if not data.strip():
-        raise InputError(f"{file} is empty.", file=file)
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        message = (
-            f"{file} has undecodable bytes: line {line} is the first with a NUL byte, which no text has. {_ADVICE}"
-        )
-        raise InputError(message, file=file, line=line)
-    if b"\r" in data and b"\n" not in data:
-        raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)

@@ -70,21 +70,16 @@ def claims(files: Files) -> SourceRecords:
         (had.frame, SOURCE_CODE, ("diagnosis", "diagnoses")),
         (done, CODE, ("procedure", "procedures")),
     ):
-        within = _of_own_visits(records.filter(inside), visits)
+        owners = visits.select("visit", pl.col(ID).alias("owner")).filter(pl.col("owner").is_not_null())
+        joined = records.filter(inside).join(owners, on="visit", how="inner", maintain_order="left")
+        SourceRecords(joined).refuse_of_others(joined["owner"], "a visit")
+        within = joined.drop("owner")
         frame = frame.join(first_and_rest(within, "visit", code, *names), on="visit", how="left")
     alone = had.frame.filter(~inside).with_columns(pl.col(SOURCE_CODE).alias("diagnosis"), pl.col(DATE).alias(END))
     frame = pl.concat([frame, alone.select(ID, DATE, END, "diagnosis", FILE, ROW)], how="diagonal")
     codes = ("diagnosis", "diagnoses", "procedure", "procedures")
     columns = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
     return SourceRecords(frame.select(columns), notes=had.notes)
-
-
-def _of_own_visits(records: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
-    """Records of visits, refused where a visit is another patient's; visits of nobody are refused by themselves."""
-    owners = visits.select("visit", pl.col(ID).alias("owner")).filter(pl.col("owner").is_not_null())
-    joined = records.join(owners, on="visit", how="inner", maintain_order="left")
-    SourceRecords(joined).refuse_of_others(joined["owner"], "a visit")
-    return joined.drop("owner")
 
 
 def _birth() -> pl.Expr:
@@ -111,7 +106,6 @@ def _located(frame: pl.DataFrame, files: Files) -> pl.DataFrame:
 
 
 def _conditions(files: Files) -> SourceRecords:
-    """Conditions with both codes, their date and their visit."""
     frame = files.table(
         "condition_occurrence",
         ("person_id", "condition_concept_id", "condition_start_date"),
@@ -151,7 +145,6 @@ def _procedures(files: Files) -> pl.DataFrame:
 
 
 def _visits(files: Files) -> pl.DataFrame:
-    """Visits with when, where and by whom."""
     frame = files.table(
         "visit_occurrence",
         ("visit_occurrence_id", "person_id", "visit_start_date"),
@@ -171,18 +164,14 @@ def _visits(files: Files) -> pl.DataFrame:
     )
     again = frame["visit"].is_not_null() & ~frame["visit"].is_first_distinct()
     SourceRecords(frame).refuse(again, "the id of a visit that is there already", "Leave one of each there")
-    return _with_specialty(frame, files)
-
-
-def _with_specialty(visits: pl.DataFrame, files: Files) -> pl.DataFrame:
     providers = files.table_if_there("provider", ("provider_id",), ("specialty_concept_id", "specialty_source_value"))
     if providers is None:
-        return visits.with_columns(pl.lit(None, dtype=pl.String).alias("specialty"))
+        return frame.with_columns(pl.lit(None, dtype=pl.String).alias("specialty"))
     known = _with(_numbers(providers), _concepts(files, "concept_name"), "specialty_concept_id", "named")
     known = known.unique("provider_id", keep="first", maintain_order=True).select(
         pl.col("provider_id").alias("provider"), pl.coalesce("specialty_source_value", "named").alias("specialty")
     )
-    return visits.join(known, on="provider", how="left", maintain_order="left")
+    return frame.join(known, on="provider", how="left", maintain_order="left")
 
 
 def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:

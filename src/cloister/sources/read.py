@@ -61,7 +61,11 @@ def made(profile: Profile, files: Files, form: Form) -> Made:
     if form == "patients":
         return _patients(people)
     records = profile.claims(files) if form == "claims" else profile.conditions(files)
-    _check_known(records, people)
+    records.refuse(records.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
+    known = records.frame[ID].is_in(people.frame[ID].implode())
+    records.refuse(
+        ~known, "a patient who is not among the patients of the collection", "Add the patients, or leave the rest out"
+    )
     found = {"codes": _codes, "trajectories": _trajectories, "claims": _claims}[form](records, people)
     if not found.frame.height:
         raise InputError(f"{files.name} has no {BEHIND[form]}, so there is nothing to release.", file=files.name)
@@ -69,7 +73,6 @@ def made(profile: Profile, files: Files, form: Form) -> Made:
 
 
 def _table(people: People) -> Made:
-    """One row a patient: the date of birth where the day is known, and the year."""
     births = people.dated(BIRTH)
     day = births["start"].to_frame().select(pl.when(births["whole"]).then(pl.col("start"))).to_series()
     columns = [ID, BIRTH, "birth_year", *_others(people.frame, (ID, BIRTH))]
@@ -96,12 +99,10 @@ def _sex() -> pl.Expr:
 
 
 def _codes(conditions: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
-    """One row a code of a patient, as often as it was recorded."""
     return Made(conditions.frame.select(ID, CODE, *_others(conditions.frame, (ID, CODE, DATE))), conditions.notes)
 
 
 def _trajectories(conditions: SourceRecords, people: People) -> Made:
-    """One row a code and age of a patient: completed years."""
     born = people.dated(BIRTH)
     births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
     conditions.dated(DATE)
@@ -129,18 +130,9 @@ def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
 
 
 def _claims(claims: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
-    """One row a claim."""
     dates = [claims.dated(column)["start"].cast(pl.String).alias(column) for column in (DATE, END)]
     frame = claims.frame.with_columns(dates)
     return Made(frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END))), claims.notes)
-
-
-def _check_known(records: SourceRecords, people: People) -> None:
-    records.refuse(records.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
-    known = records.frame[ID].is_in(people.frame[ID].implode())
-    records.refuse(
-        ~known, "a patient who is not among the patients of the collection", "Add the patients, or leave the rest out"
-    )
 
 
 def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:

@@ -302,7 +302,15 @@ class Files:
         header = content[: content.find(b"\n")]
         if self.reading.delimiter is None and b"\t" in header and b'"' not in header:
             # Tabs and no quotes: vocabularies of OHDSI have quotes inside cells, where they mean nothing.
-            return _tabbed(content, file, self.reading.encoding)
+            # A table parted by tabs in which quotes mean nothing.
+            data = text_of(content, file, self.reading.encoding).data.replace(b"\r\n", b"\n")
+            names = data.split(b"\n", 1)[0].decode().split("\t")
+            refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)
+            if data.rstrip(b"\n").count(b"\t") != (data.rstrip(b"\n").count(b"\n") + 1) * (len(names) - 1):
+                raise refusal
+            return call_foreign(
+                lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
+            )
         return csv_of(
             content,
             file,
@@ -311,18 +319,6 @@ class Files:
             usual_delimiter=",",
             may_be_empty=True,
         ).frame
-
-
-def _tabbed(content: bytes, file: str, encoding: str | None) -> pl.DataFrame:
-    """A table parted by tabs in which quotes mean nothing."""
-    data = text_of(content, file, encoding).data.replace(b"\r\n", b"\n")
-    names = data.split(b"\n", 1)[0].decode().split("\t")
-    refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)
-    if data.rstrip(b"\n").count(b"\t") != (data.rstrip(b"\n").count(b"\n") + 1) * (len(names) - 1):
-        raise refusal
-    return call_foreign(
-        lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
-    )
 
 
 def _by_small_names(frame: pl.DataFrame, file: str) -> pl.DataFrame:

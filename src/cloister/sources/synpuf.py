@@ -93,7 +93,6 @@ def claims(files: Files) -> SourceRecords:
 
 
 def _claims(files: Files) -> pl.DataFrame:
-    """Claims of all files, with lists of codes."""
     found = [_published(files, one, place) for pattern, place in CLAIMS.items() for one in files.tables(pattern)]
     return _whole(pl.concat(found)).drop(CLAIM, SEGMENT) if found else _ready_claims(files)
 
@@ -161,7 +160,6 @@ def _ready_claims(files: Files) -> pl.DataFrame:
 
 
 def _split(first: str, others: str) -> pl.Expr:
-    """The list of codes in two columns, of one code and of several."""
     several = pl.concat_str([pl.col(first), pl.col(others)], separator=" ", ignore_nulls=True).str.extract_all(r"\S+")
     return several.list.unique(maintain_order=True).fill_null(pl.lit([], dtype=pl.List(pl.String)))
 

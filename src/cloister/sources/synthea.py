@@ -88,7 +88,6 @@ def claims(files: Files) -> SourceRecords:
 
 
 def _procedures(files: Files, encounters: pl.DataFrame) -> pl.DataFrame:
-    """Procedures with their code and encounter."""
     done = files.table_if_there("procedures", ("patient", "encounter", "code"))
     if done is None:
         return pl.DataFrame(schema={"visit": pl.String, "code": pl.String})

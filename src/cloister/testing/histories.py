@@ -142,7 +142,12 @@ def had(seed: int, people: MadePeople) -> Had:
     found = _with_healthy(people, found)
     patient, number = _by_patient(found)
     variant = _variants(draws, number)
-    return Had(patient, number, variant, _main(draws, patient, number))
+    # Mark what each patient was admitted for: something that is a disease, if there is one.
+    is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[number]
+    order = np.lexsort((draws.shares(patient.size) + is_other, patient))
+    marked = np.zeros(patient.size, dtype=bool)
+    marked[order[np.diff(patient[order], prepend=-1) != 0]] = True
+    return Had(patient, number, variant, marked)
 
 
 def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares]:
@@ -159,7 +164,6 @@ def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares
 
 
 def _with_healthy(people: MadePeople, found: list[Whole]) -> list[Whole]:
-    """Give patients without a condition an examination."""
     has = np.zeros(people.n, dtype=bool)
     for own in found:
         has[own] = True
@@ -194,15 +198,6 @@ def _reached(known: tuple[Condition, ...]) -> Shares:
         weights = 0.5 ** np.arange(len(condition.icd9))
         reached[number, : weights.size - 1] = (np.cumsum(weights) / weights.sum())[:-1]
     return reached
-
-
-def _main(draws: SeededDraws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
-    """Mark what each patient was admitted for: something that is a disease, if there is one."""
-    is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[condition]
-    order = np.lexsort((draws.shares(patient.size) + is_other, patient))
-    marked = np.zeros(patient.size, dtype=bool)
-    marked[order[np.diff(patient[order], prepend=-1) != 0]] = True
-    return marked
 
 
 def records(seed: int, people: MadePeople, had: Had) -> MadeRecords:

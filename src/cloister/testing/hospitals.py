@@ -89,7 +89,13 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
         patients=_frame(who, what, icd10.gather(starts[what.condition] + what.variant)),
         codes=_sets(who, when, icd9, starts),
         codes_icd10=_sets(who, when, icd10, starts),
-        trajectories=_trajectories(who, when, icd9, starts),
+        trajectories=pl.DataFrame(
+            {
+                "patient_id": who.ids.gather(when.patient),
+                "code": icd9.gather(starts[when.condition] + when.variant),
+                "age": who.age[when.patient] - when.years_ago,
+            }
+        ),
         samples=pl.DataFrame({"patient_id": who.ids, "dna": genotypes(seed, n)}),
         claim_patients=pl.DataFrame({"patient_id": who.ids, "birth_date": birth_dates(who), "sex": who.sex}),
         claims=claims(seed, who, when, icd9, starts),
@@ -139,7 +145,6 @@ def _all_codes(kind: str) -> tuple[pl.Series, Whole]:
 
 
 def _sets(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
-    """Each patient's codes, once each, in order."""
     rank = codes.rank("dense").to_numpy().astype(np.int64) - 1
     names = codes.unique().sort()
     wide = len(names)
@@ -151,16 +156,6 @@ def _sets(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -
         .agg(pl.col("codes").str.join(" "))
     )
     return pl.DataFrame({"patient_id": who.ids, "codes": listed["codes"]})
-
-
-def _trajectories(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "patient_id": who.ids.gather(when.patient),
-            "code": codes.gather(starts[when.condition] + when.variant),
-            "age": who.age[when.patient] - when.years_ago,
-        }
-    )
 
 
 PLACES = {

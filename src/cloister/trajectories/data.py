@@ -116,21 +116,17 @@ class TrajectoriesRequest:
         object.__setattr__(self, "weights", weights_of(*self.weights))
         object.__setattr__(self, "method", _word(Method, self.method, "method"))
         object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
-        self._check_block()
-        named = [code for constraint in self.constraints for code in constraint.codes]
-        if len(named) != len(set(named)):
-            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
-
-    def _check_block(self) -> None:
         if isinstance(self.block, str):
             if self.block not in ("auto", "off"):
                 raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
         elif isinstance(self.block, bool) or not 3 * self.k <= self.block <= LARGEST:
             raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
+        named = [code for constraint in self.constraints for code in constraint.codes]
+        if len(named) != len(set(named)):
+            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
 
 
 def _word(words: type[Word], word: str, what: str) -> Word:
-    """One of the words of a setting."""
     if word not in tuple(words):
         raise InputError(f"The {what} is {word!r}, but must be one of: {', '.join(words)}.")
     return words(word)

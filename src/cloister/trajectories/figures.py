@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.utility import frequent_itemsets
 
-from .data import AnonymizedTrajectories, Integers, Number, ProtectedTrajectories, Trajectories, age_text
+from .data import AnonymizedTrajectories, Integers, ProtectedTrajectories, Trajectories
 from .domain import FittedTrajectories
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .request import GivenTrajectories, ReleaseSettings, is_made_of_data, percent_of
@@ -109,27 +109,6 @@ def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_P
     return Workload(queries, np.array([each.support for each in found], dtype=np.int64))
 
 
-def query_of(trajectories: Trajectories, pairs: Sequence[tuple[str, Number]]) -> Query | None:
-    """Return a query by codes and ages as text; None if one of them is not in the domain, so that nobody has it."""
-    if not pairs:
-        raise InputError("A query needs at least one pair of code and age.")
-    code_at = {code: number for number, code in enumerate(trajectories.vocabulary)}
-    age_at = {age: number for number, age in enumerate(trajectories.age_values)}
-    found = {(code_at.get(code, -1), age_at.get(age_text(age), -1)) for code, age in pairs}
-    return None if any(min(pair) < 0 for pair in found) else tuple(sorted(found))
-
-
-def count(original: Trajectories, query: Query) -> int:
-    """Return how many patients of the original have all pairs of a query."""
-    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
-    having = np.ones(original.n_patients, dtype=np.bool_)
-    for code, age in query:
-        here = np.zeros(original.n_patients, dtype=np.bool_)
-        here[owner[(original.codes == code) & (original.ages == age)]] = True
-        having &= here
-    return int(having.sum())
-
-
 def estimate(released: AnonymizedTrajectories, queries: Sequence[Query]) -> NDArray[np.float64]:
     """Return how many patients a release says have all pairs of each query: (n_queries,), at least 0.
 
@@ -169,7 +148,6 @@ def average_relative_error(released: AnonymizedTrajectories, workload: Workload)
 
 
 def _places(released: AnonymizedTrajectories, pair: tuple[int, int]) -> Integers:
-    """Released pairs that may stand for a pair."""
     code, age = pair
     fits = _covering(released.code_tree.low, released.code_tree.high, code)[released.codes]
     fits &= _covering(released.age_tree.low, released.age_tree.high, age)[released.ages]

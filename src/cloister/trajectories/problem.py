@@ -97,7 +97,12 @@ def pose(
     ages, codes = np.divmod(present, max(1, len(trajectories.vocabulary)))
     order, first = _by_content(trajectories.offsets, symbols, value, None if attributes is None else attributes.rank)
     domain = domain_of(trees, request)
-    _check_range(domain, int(np.diff(trajectories.offsets).max(initial=0)), request.k)
+    whole = domain.code_unit * domain.code.leaf.size + domain.age_unit * domain.age.leaf.size
+    longest = max(1, int(np.diff(trajectories.offsets).max(initial=0)))
+    if whole * 4 * longest * (2 * request.k if domain.weighted else 1) >= LARGEST_LOSS:
+        raise InputError(
+            "The weights are so fine that losses cannot be compared exactly. Give them with fewer decimal places."
+        )
     return Problem(
         code_tree,
         age_tree,
@@ -143,14 +148,6 @@ def crossing(tree: ValueTree, constraints: tuple[Constraint, ...]) -> NDArray[np
 def _branches(tree: ValueTree, closed: NDArray[np.bool_]) -> Branches:
     leaf = np.argsort(tree.low[: tree.n_values], kind="stable").astype(np.int32)
     return Branches(tree.parent, tree.leaves, tree.low, tree.high, leaf, closed)
-
-
-def _check_range(domain: Domain, longest: int, k: int) -> None:
-    whole = domain.code_unit * domain.code.leaf.size + domain.age_unit * domain.age.leaf.size
-    if whole * 4 * max(1, longest) * (2 * k if domain.weighted else 1) >= LARGEST_LOSS:
-        raise InputError(
-            "The weights are so fine that losses cannot be compared exactly. Give them with fewer decimal places."
-        )
 
 
 def _by_content(

@@ -132,7 +132,6 @@ class Trajectories:
 
 
 def _pairs(record: Iterable[tuple[str, Number]], row: int) -> list[tuple[str, str]]:
-    """The pairs of a patient as text."""
     try:
         pairs = [(code, age) for code, age in record]
     except (TypeError, ValueError):
@@ -141,7 +140,6 @@ def _pairs(record: Iterable[tuple[str, Number]], row: int) -> list[tuple[str, st
 
 
 def _code(code: object, row: int | None = None) -> str:
-    """A code without spaces around."""
     text = code.strip() if isinstance(code, str) else ""
     if not is_code(text):
         where = "The vocabulary" if row is None else f"Patient {row}"
@@ -150,7 +148,6 @@ def _code(code: object, row: int | None = None) -> str:
 
 
 def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Series:
-    """Ids as text, one a patient."""
     try:
         names = as_text(ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))).str.strip_chars()
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
@@ -194,7 +191,14 @@ def is_code(code: object) -> bool:
 
 def encode(source: EventSource) -> Trajectories:
     """Number the events of every patient; patients stand in the order of their ids."""
-    _check_codes(source)
+    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
+    if odd.any():
+        raise source.refusal(
+            f"{int(odd.sum())} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the "
+            "first). Correct or remove them.",
+            int(odd.arg_true()[0]) + 1,
+            source.columns.code,
+        )
     vocabulary = [str(code) for code in source.codes.unique().sort()]
     age_values = sorted(source.ages.unique().to_list(), key=Decimal)
     ids = source.ids.unique().sort()
@@ -210,14 +214,3 @@ def encode(source: EventSource) -> Trajectories:
 def _numbers(texts: pl.Series, known: list[str]) -> NDArray[np.int32]:
     found: NDArray[np.int32] = texts.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32)
     return found
-
-
-def _check_codes(source: EventSource) -> None:
-    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
-    if odd.any():
-        raise source.refusal(
-            f"{int(odd.sum())} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the "
-            "first). Correct or remove them.",
-            int(odd.arg_true()[0]) + 1,
-            source.columns.code,
-        )

@@ -70,7 +70,19 @@ class ValueTree:
             others += _join(level, top, labels, parent)
         if len(set(top)) != 1 or top[0] < n:
             _join([ROOT] * n, top, labels, parent, force=True)
-        return _numbered(labels, parent, n, others)
+        size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
+        for node, above in enumerate(parent):  # those above were made later
+            if above >= 0:
+                size[above] += size[node]
+                least[above] = min(least[above], least[node])
+        order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (size[node], least[node], node))]
+        number = {node: at for at, node in enumerate(order)}
+        over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
+        leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
+        low, high = _intervals(over, np.maximum(leaves, 1))
+        names = tuple(labels[node] for node in order)
+        plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
+        return replace(plain, released=_told_apart(plain, others))
 
     @property
     def n_nodes(self) -> int:
@@ -122,23 +134,6 @@ def _join(
         labels.append(label)
         parent.append(-1)
     return others
-
-
-def _numbered(labels: list[str], parent: list[int], n: int, others: Sequence[Other]) -> ValueTree:
-    """Renumber what is above the leaves by size and smallest leaf, and number leaves so that nodes are intervals."""
-    size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
-    for node, above in enumerate(parent):  # those above were made later
-        if above >= 0:
-            size[above] += size[node]
-            least[above] = min(least[above], least[node])
-    order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (size[node], least[node], node))]
-    number = {node: at for at, node in enumerate(order)}
-    over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
-    leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
-    low, high = _intervals(over, np.maximum(leaves, 1))
-    names = tuple(labels[node] for node in order)
-    plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
-    return replace(plain, released=_told_apart(plain, others))
 
 
 def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
