@@ -4,6 +4,7 @@ What is known of a patient grows: its items (quasi-identifiers, codes, pairs) st
 whoever knows n of them knows the first n.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,11 +14,9 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-UNKNOWN, ELSEWHERE, THERE = -1, 0, 1
-"""Whether the target's own record is among the matches."""
-
-ALL = None
-"""In place of a number of items: all that there are."""
+UNKNOWN, ELSEWHERE, THERE = -1, 0, 1  # Whether the target's own record is among the matches
+GONE, NOT_KNOWN = -1, -2  # In place of a released record: the patient has none; it is not known
+ALL = None  # In place of a number of items: all that there are
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,29 @@ class RecordSet(Protocol):
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows these items of a target."""
+
+
+class GroupedRecords(ABC):
+    """Records in groups that nothing known can tell apart."""
+
+    sizes: Integers  # (n_groups,) records of each
+    own: Integers  # (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
+
+    @abstractmethod
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the groups that fit what is known of a target."""
+
+    def match(self, target: int, known: Sequence[int]) -> Match:
+        """Return what somebody sees who knows these items of a target."""
+        return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
+
+
+def match_of(groups: Integers, sizes: Integers, own: int) -> Match:
+    """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
+    is_there = own >= 0 and bool(np.any(groups == own))
+    where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
+    matches = int(sizes[groups].sum())
+    return Match(matches, matches, where)
 
 
 Coverage = Callable[[int, Sequence[int]], bool]

@@ -27,9 +27,9 @@ from cloister.io import as_text
 from cloister.release_folder import delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, KnowledgeStep, Match
-from .labelled import match_of, numbered
-from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
+from .adversary import NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep
+from .labelled import numbered
+from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
@@ -88,7 +88,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Histories:
+class Histories(GroupedRecords):
     """Patients with claims, among whom one is looked for."""
 
     # (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
@@ -102,8 +102,8 @@ class Histories:
     sizes: Integers  # of the groups of patients here: ones
     own: Integers  # (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
 
-    def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who has made so many steps of knowledge."""
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the patients who fit a target after so many steps of knowledge."""
         cell = int(self.cell_of[target])
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
         for column, held in enumerate(self.columns):
@@ -111,7 +111,7 @@ class Histories:
             for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
                 has = held.having(int(value), int(times)) if value != ABSENT else alive[:0]
                 alive = alive[np.isin(alive, has, assume_unique=True)]
-        return match_of(alive, self.sizes, int(self.own[target]))
+        return alive
 
 
 def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
@@ -128,9 +128,8 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     patients, claims = (_read(folder, manifest, table) for table in (PATIENTS, CLAIMS))
     all_ids = patient_ids(source.patients[name], source.n_patients)
     ids = all_ids.gather(prepared.patients[PATIENT])
-    rows = np.full(truth.patients.height, NOT_KNOWN, dtype=np.int64)
-    if original.crosswalk is not None:
-        rows = released_of(original.crosswalk, ids, patients[promise.form.names(PATIENTS)[0]])
+    released_ids = patients[promise.form.names(PATIENTS)[0]]
+    rows = released_of(original.crosswalk, ids, released_ids, truth.patients.height)
     adversary = _adversary(promise, truth, patients, claims, rows, seed)
     return OpenedRelease(
         shape="claims",
@@ -148,7 +147,7 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
 def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) -> dict[str, pl.Series]:
     """What is released as recorded of each patient: columns of patients, and of all of the patient's claims."""
     (patient_id,), (claim_id,) = (form.names(table)[:1] for table in (PATIENTS, CLAIMS))
-    found = {name: patients.select(pl.concat_list(name)).to_series() for name in form.names(PATIENTS, KEPT)}
+    found = as_lists(patients.select(form.names(PATIENTS, KEPT)))
     for name in form.names(CLAIMS, KEPT):
         lists = claims.group_by(claim_id).agg(pl.col(name).alias("texts"))
         found[name] = patients.join(lists, left_on=patient_id, right_on=claim_id, how="left", maintain_order="left")[

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,16 +21,16 @@ from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, KnowledgeStep, Match, order_of
+from .adversary import NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep, order_of
 from .figures import Inference
-from .labelled import match_of
-from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
+from .labelled import postings
+from .simulation import OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TermRecords:
+class TermRecords(GroupedRecords):
     """Records that hold sets of terms."""
 
     postings: Sequence[Integers]  # for each term, the records that hold it, ascending
@@ -48,10 +47,6 @@ class TermRecords:
             return np.arange(self.sizes.size)
         wanted = sorted((self.postings[term] for term in terms), key=len)
         return reduce(_both, wanted[1:], wanted[0])
-
-    def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows some codes of a target."""
-        return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
 
 
 def _both(few: Integers, many: Integers) -> Integers:
@@ -75,15 +70,7 @@ def as_recorded(codes: CodeSets) -> TermRecords:
     )
 
 
-def postings(items: Any, owners: Integers, n_items: int) -> list[Integers]:
-    """Return the owners of each item, ascending; owners ascend already."""
-    order = np.argsort(items, kind="stable")
-    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
-    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
-
-
-A_FURTHER_CODE = "a further code"
-"""What is guessed, in place of the name of a column."""
+A_FURTHER_CODE = "a further code"  # What is guessed, in place of the name of a column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,8 +129,7 @@ class FurtherCode:
         return 1 / int(sizes[guess]) if guess == hidden and worth[guess] > 0 else 0.0
 
 
-USUAL_NUMBERS = (1, 2, 3, 5)
-"""Codes that adversaries know, besides as many as are promised to be safe, and all."""
+USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
 def open_codes(
@@ -158,9 +144,7 @@ def open_codes(
     cells = read_cells(folder, manifest)
     is_numbered = ID in manifest["columns"]
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
-    rows = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
-    if original.crosswalk is not None:
-        rows = released_of(original.crosswalk, record_ids(original), numbers)
+    rows = released_of(original.crosswalk, record_ids(original), numbers, codes.n_records)
     released = found_by_terms(cells, codes, rows)
     adversary = Adversary(
         steps=code_steps(asked.m),

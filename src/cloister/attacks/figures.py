@@ -9,8 +9,7 @@ import numpy as np
 
 from .adversary import ELSEWHERE, UNKNOWN, Matches
 
-STANDARD_ERRORS = 4.0
-"""By which a share may be above its bound by chance, where the bound is on an average."""
+STANDARD_ERRORS = 4.0  # By which a share may be above its bound by chance, where the bound is on an average
 
 
 @dataclass(frozen=True)

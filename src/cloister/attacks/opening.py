@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from cloister.trajectories.sequences import Trajectories
 from .chunks import open_chunks
 from .claims import open_claims
 from .codes import open_codes
-from .parts import Link, PartsAttack, link_parts, links_between
+from .parts import Link, PartsAttack, links_between
 from .simulation import BUDGET, OpenedRelease, simulate
 from .table import open_table
 from .table_with_codes import open_table_with_codes
@@ -196,8 +197,11 @@ def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0)
     """
     check_targets(targets, seed)
     opened = _opened(parts, seed)
-    found = [simulate(each, budget=targets, seed=seed) for _, each in opened]
-    return link_parts(opened, found, budget=targets, seed=seed)
+    links = links_between(opened, budget=targets, seed=seed)
+    found = tuple((name, simulate(each, budget=targets, seed=seed)) for name, each in opened)
+    linked = {(link.first, link.second) for link in links}
+    left = tuple(pair for pair in combinations((part.name for part in parts), 2) if pair not in linked)
+    return PartsAttack(found, links, left)
 
 
 def links_of_parts(parts: Sequence[Part], *, seed: int = 0) -> tuple[Link, ...]:

@@ -101,34 +101,16 @@ class PartsAttack:
         }
 
 
-def link_parts(
-    opened: Sequence[tuple[str, OpenedRelease]], attacks: Sequence[Attack], *, budget: int, seed: int
-) -> PartsAttack:
-    """Look for links between every two parts.
+def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
+    """Return what leads from one part to another, of every two that have records and ids.
 
-    Parameters
-    ----------
-    opened : the parts, by name
-    attacks : what was found in each
-    budget : patients looked for in each pair of parts; a random sample where there are more
+    ``budget``: patients looked for in each pair of parts; a random sample where there are more
     """
     names = [name for name, _ in opened]
     if len(set(names)) != len(names):
         raise InputError("Two parts have the same name. Give each its own.")
-    left = [(one[0], two[0]) for one, two in combinations(opened, 2) if not _can_be_compared(one[1], two[1])]
-    links = links_between(opened, budget=budget, seed=seed)
-    return PartsAttack(tuple(zip(names, attacks, strict=True)), links, tuple(left))
-
-
-def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
-    """Return what leads from one part to another, of every two that can be compared; see `link_parts`."""
-    return tuple(
-        _link(one, two, budget, seed) for one, two in combinations(opened, 2) if _can_be_compared(one[1], two[1])
-    )
-
-
-def _can_be_compared(first: OpenedRelease, second: OpenedRelease) -> bool:
-    return all(part.traces is not None and part.ids is not None for part in (first, second))
+    usable = [part for part in opened if part[1].traces is not None and part[1].ids is not None]
+    return tuple(_link(one, two, budget, seed) for one, two in combinations(usable, 2))
 
 
 def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], budget: int, seed: int) -> Link:
@@ -151,8 +133,10 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         if found[0] is not None and found[1] is not None:
             left.append(_fewest_with_partners(found[0], found[1]))
     fewer = sum(any(0 < count < least for count, least in zip(counts, k, strict=True)) for counts in left)
-    numbers = _same_numbers(one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]])
-    share = None if numbers is None else numbers[0] / max(1, numbers[1])
+    rows = one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]]
+    known = (rows[0] >= 0) & (rows[1] >= 0)
+    n_known = int(known.sum())
+    share = int(np.sum(rows[0][known] == rows[1][known])) / n_known if n_known else None
     return Link(
         name,
         other,
@@ -162,7 +146,7 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         min((count for counts in left for count in counts if count), default=0),
         sum(_joined(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
         share,
-        numbers is not None and is_above(share or 0.0, numbers[1], 1 / max(1, *k)),
+        share is not None and is_above(share, n_known, 1 / max(1, *k)),
     )
 
 
@@ -177,12 +161,6 @@ def _comparable(one: Traces, two: Traces) -> list[tuple[str, str]]:
         if (name == other and name in named)
         or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
     ]
-
-
-def _same_numbers(one: Integers, two: Integers) -> tuple[int, int] | None:
-    """How many patients have records with the same number, of how many; None where it is not known whose they are."""
-    known = (one >= 0) & (two >= 0)
-    return (int(np.sum(one[known] == two[known])), int(known.sum())) if known.any() else None
 
 
 class _PartRecords:

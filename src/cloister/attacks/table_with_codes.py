@@ -19,15 +19,14 @@ from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, Match
+from .adversary import NOT_KNOWN, Adversary, Integers, Match, match_of
 from .chunks import InChunks, numbers_in
 from .codes import TermRecords, as_recorded, code_steps
-from .labelled import Labelled, match_of, numbered
-from .simulation import NOT_KNOWN, OpenedRelease
-from .table import labels_of, open_table
+from .labelled import Labelled, labels_of, numbered
+from .simulation import OpenedRelease
+from .table import open_table
 
-NO_TARGET = -1
-"""In place of a number of items: the patient is not looked for."""
+NO_TARGET = -1  # In place of a number of items: the patient is not looked for
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -11,21 +12,18 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, ID_NAMES, Header, as_text, not_released, taken_as, text_of_codes
-from cloister.io.csv import line_of_record
+from cloister.io.csv import Source, line_of_record
 from cloister.io.query import Query
-from cloister.io.read import Source, read_table
+from cloister.io.read import read_table
 from cloister.io.text import load_text
 
-FIRST = "first"
-"""Stands for the first date of each patient where a column with the date to count from may be named."""
-
+FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named
 AgeUnit = Literal["years", "days"]
 
 NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
 DATE = "%Y-%m-%d"
 TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
-WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"
-"""A date, with or without a time of the day."""
+WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"  # A date, with or without a time of the day
 
 Refused = Callable[[str, int, str | None], InputError]
 """Makes the error about a record: message with ``{place}``, record from 1, column."""
@@ -89,10 +87,7 @@ class EventSource:
 
     def refusal(self, message: str, record: int, column: str | None) -> InputError:
         """Return an error about a record, counted from 1, whose place stands in the message as ``{place}``."""
-        return refused_at(message, record, column, self.name, self._line(record))
-
-    def _line(self, record: int) -> int | None:
-        return _line(self.path, self.encoding, self.delimiter, record)
+        return _refusal(self, self.path, message, record, column)
 
 
 def read_code_events(
@@ -135,9 +130,7 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
     used += [found.anchor] if found.anchor != FIRST else []
     names = [name for name in used if name is not None]
 
-    def refused(message: str, record: int, column: str | None) -> InputError:
-        return refused_at(message, record, column, file, _line(path, source.encoding, source.delimiter, record))
-
+    refused = partial(_refusal, source, path)
     kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
     for name, what in zip(names, kinds, strict=False):
         absent = frame[name].is_null()
@@ -179,16 +172,13 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
     )
 
 
-def refused_at(message: str, record: int, column: str | None, file: str, line: int | None) -> InputError:
-    """Return an error about a record of a file, whose place stands in the message as ``{place}``."""
-    place = f"record {record}" if line is None else f"record {record}, line {line}"
-    return InputError(message.replace("{place}", place), file=file, row=record, line=line, column=column)
-
-
-def _line(path: Path | None, encoding: str | None, delimiter: str | None, record: int) -> int | None:
-    if path is None or delimiter is None:
-        return None
-    return line_of_record(load_text(path, encoding).data, delimiter, record)
+def _refusal(of: Source | EventSource, path: Path | None, message: str, record: int, column: str | None) -> InputError:
+    """An error about a record, counted from 1, whose place stands in the message as ``{place}``."""
+    line, place = None, f"record {record}"
+    if path is not None and of.delimiter is not None:
+        line = line_of_record(load_text(path, of.encoding).data, of.delimiter, record)
+        place += f", line {line}"
+    return InputError(message.replace("{place}", place), file=of.name, row=record, line=line, column=column)
 
 
 def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:

@@ -18,8 +18,9 @@ from cloister.io.columns import (
     taken_as,
     text_of_codes,
 )
+from cloister.io.csv import Source
 from cloister.io.query import Query
-from cloister.io.read import Source, read_table
+from cloister.io.read import read_table
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,7 @@ def _not_plain(series: pl.Series, found: str, file: str | None) -> InputError:
     return InputError(message, file=file, column=series.name)
 
 
-MOST_LISTED = 50
-"""Columns that a message lists."""
+MOST_LISTED = 50  # Columns that a message lists
 
 _VALUE = re.compile(
     r"[\d\W_]*"  # a number, a date, a telephone number
@@ -140,9 +139,7 @@ ADVICE = "the first line of a file must name its columns"
 ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
 CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
 CODES_NAMES = ("codes",)
-AGE_NAMES = ("age", "age_years")
-"""Names that a column is looked for by, the likeliest first."""
-
+AGE_NAMES = ("age", "age_years")  # Names that a column is looked for by, the likeliest first
 WHITE_SPACE = re.compile(r"\s")
 
 

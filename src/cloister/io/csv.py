@@ -7,6 +7,7 @@ reads. The grammar is RFC 4180's: a cell is quoted as a whole, with its quotes d
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -17,9 +18,7 @@ from cloister.io.text import load_bytes, text_of
 
 _FIRST_RECORD = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 
-CANDIDATES = (",", ";", "\t", "|")
-"""What is tried, the likeliest first."""
-
+CANDIDATES = (",", ";", "\t", "|")  # What is tried, the likeliest first
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 _SAMPLE_BYTES = 1 << 20
@@ -28,18 +27,20 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 
 @dataclass(frozen=True)
-class CsvTable:
-    """What a text file holds."""
+class Source:
+    """A table as it was read."""
 
-    frame: pl.DataFrame  # every column as text, as written; an empty cell, quoted or not, is null
-    delimiter: str
-    encoding: str
-    notes: tuple[str, ...]
+    frame: pl.DataFrame  # from CSV all columns are text, as written; null is the only missing value
+    format: Literal["csv", "parquet"]
+    delimiter: str | None  # what separates the cells of a CSV file
+    encoding: str | None  # what a CSV file was decoded from, in Python's name
+    name: str
+    notes: tuple[str, ...] = ()
 
 
 def read_csv(
     path: Path, *, encoding: str | None = None, delimiter: str | None = None, usual_delimiter: str | None = None
-) -> CsvTable:
+) -> Source:
     """The table in the text file ``path``, which may be gzip'd."""
     return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
 
@@ -58,7 +59,7 @@ def csv_of(
     delimiter: str | None = None,
     usual_delimiter: str | None = None,
     may_be_empty: bool = False,
-) -> CsvTable:
+) -> Source:
     """The table in the content of a text file, which may be gzip'd."""
     text = text_of(content, file, encoding)
     if delimiter is None:
@@ -75,10 +76,10 @@ def csv_of(
     names = ["" if name is None else name for name in cells.row(0)]
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    notes = text.notes
+    notes: tuple[str, ...] = ()
     if cells.width == 1 and (n_blank := cells.to_series().null_count()):
-        notes += (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
-    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, notes)
+        notes = (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
+    return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes)
 
 
 def _cells(data: bytes, delimiter: str, n_records: int, file: str) -> pl.DataFrame:

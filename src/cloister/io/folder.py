@@ -199,10 +199,6 @@ def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
     What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
     included, it is removed and all places are as they were. They appear in the order given, while requests to stop
     wait: none is left alone there. What a run that was killed left beside a place is removed first.
-
-    Raises
-    ------
-    InputError : a target is there, its folder is not, the disk does not take it, or another run was faster
     """
     moves: list[_Move] = []
     try:
@@ -257,22 +253,17 @@ def _finish(moves: list[_Move]) -> None:
         except OSError as error:
             raise cannot_write(move.place.target.name, error) from None
     with stops_wait():  # a stop between two renames would leave one of them alone
-        _put_all(moves)
+        for number, move in enumerate(moves):
+            try:
+                _put(move)
+            except BaseException as error:  # rename everything, or nothing
+                for done in reversed(moves[: number + 1]):
+                    _undo(done)
+                if isinstance(error, OSError):
+                    raise cannot_write(move.place.target.name, error) from None
+                raise
         for move in moves:
             move.partial.remove()
-
-
-def _put_all(moves: list[_Move]) -> None:
-    """Rename everything, or nothing: what was renamed is undone if something that follows fails."""
-    for number, move in enumerate(moves):
-        try:
-            _put(move)
-        except BaseException as error:
-            for done in reversed(moves[: number + 1]):
-                _undo(done)
-            if isinstance(error, OSError):
-                raise cannot_write(move.place.target.name, error) from None
-            raise
 
 
 def _put(move: _Move) -> None:

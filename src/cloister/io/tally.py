@@ -29,17 +29,10 @@ from cloister.io.read import is_parquet, without_texts
 from cloister.io.text import head_of
 from cloister.io.write import csv_pieces, write_parquet_of
 
-RECORDS = "\0tally\0records"
-"""Column of a tally that says how many records each row stands for."""
-
-ROWS_AT_ONCE = 1 << 20
-"""Records that are held while a file is written or read."""
-
-LARGE = 3_000_000
-"""Records from which a file is not read whole."""
-
-LARGE_BYTES = 1 << 28
-"""The same of CSV, whose records are not counted for that."""
+RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
+ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
+LARGE = 3_000_000  # Records from which a file is not read whole
+LARGE_BYTES = 1 << 28  # The same of CSV, whose records are not counted for that
 
 
 def is_tally(frame: pl.DataFrame) -> bool:

@@ -24,7 +24,6 @@ class Text:
 
     data: bytes  # the text in UTF-8, without byte order mark and without NUL
     encoding: str
-    notes: tuple[str, ...]
 
 
 def load_bytes(path: Path) -> bytes:
@@ -57,7 +56,9 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
     data = unpacked(data, file)
     if data.startswith(_ZIP):
         raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
-    text = _decoded(data, file, encoding)
+    if encoding is None:
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
+    text = Text(_transcoded(data, file, encoding), encoding)
     if not text.data.strip():
         raise InputError(f"{file} is empty.", file=file)
     if b"\0" in text.data:
@@ -110,19 +111,13 @@ def unpacked(data: bytes, file: str) -> bytes:
     return call_foreign(lambda: gzip.decompress(data), refusal)
 
 
-def _decoded(data: bytes, file: str, encoding: str | None) -> Text:
-    if encoding is not None:
-        return Text(_transcoded(data, file, encoding), encoding, ())
-    for mark, marked in _BYTE_ORDER_MARKS.items():
-        if data.startswith(mark):
-            return Text(_transcoded(data, file, marked), marked, ())
-    return Text(_transcoded(data, file, "utf-8"), "utf-8", ())
-
-
 def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
     """``data`` as UTF-8, without a byte order mark."""
+    position = None
     try:
-        position = _first_undecodable(data, encoding)
+        data.decode(encoding).encode()
+    except UnicodeError as error:
+        position = error.start if isinstance(error, UnicodeDecodeError) else 0
     except (LookupError, ValueError):  # ValueError: a name with a NUL in it
         raise InputError(f"There is no text encoding of the given name; {file} was not read.", file=file) from None
     if position is not None:
@@ -137,12 +132,10 @@ def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
     return data.removeprefix(codecs.BOM_UTF8)
 
 
-def _first_undecodable(data: bytes, encoding: str) -> int | None:
-    """Position of the first byte that ``encoding`` does not define there, None if there is none."""
+def is_text(word: str) -> bool:
+    """Whether a word can be written: JSON may name half a character, and a command line bytes that are not UTF-8."""
     try:
-        data.decode(encoding).encode()
-    except UnicodeDecodeError as error:
-        return error.start
-    except UnicodeError:
-        return 0
-    return None
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

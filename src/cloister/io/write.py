@@ -23,13 +23,10 @@ from cloister.io.disk import private_file
 from cloister.io.foreign import call_foreign
 
 _ROWS_AT_ONCE = 1 << 18
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""How Polars says that the system refused, as on a full disk."""
-
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")  # How Polars says that the system refused, as on a full disk
 _FORMULA = r"^[=+\-@\t\r]"
 _SIGNED_NUMBER = r"^[+-][0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?$"
-QUOTE = "'"
-"""Before a cell it makes spreadsheets take the rest as text."""
+QUOTE = "'"  # Before a cell it makes spreadsheets take the rest as text
 
 
 def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:

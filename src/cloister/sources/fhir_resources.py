@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.text import text_of, unpacked
+from cloister.io.text import is_text, text_of, unpacked
 
 from .records import FILE, ROW, Files, Member, SourceRecords
 
@@ -77,16 +77,7 @@ def at(value: Any, *path: str | int) -> Any:
 def text_at(value: Any, *path: str | int) -> str | None:
     """The text at a path, without spaces around; None where there is none, or something else."""
     found = at(value, *path)
-    return (found.strip() or None) if isinstance(found, str) and _is_text(found) else None
-
-
-def _is_text(found: str) -> bool:
-    """Whether this can be written: JSON may name half a character."""
-    try:
-        found.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return (found.strip() or None) if isinstance(found, str) and is_text(found) else None
 
 
 def all_at(value: Any, *path: str | int) -> list[Any]:

@@ -146,9 +146,7 @@ PROFILES: Mapping[str, Profile] = {
     "synpuf": synpuf.PROFILE,
 }
 
-NAMES = tuple(PROFILES)
-"""Words before the colon."""
-
+NAMES = tuple(PROFILES)  # Words before the colon
 WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 

@@ -26,9 +26,7 @@ from cloister.io.text import load_bytes, text_of, unpacked
 FILE, ROW = "\0file", "\0row"
 """Columns that say in which file a record stands, and where; no column read has such a name."""
 
-AGE = "\0age"
-"""The column of ages in completed years, where a system tells one in place of a date."""
-
+AGE = "\0age"  # The column of ages in completed years, where a system tells one in place of a date
 ID, BIRTH, SEX, CODE, DATE, END = "patient_id", "birth_date", "sex", "code", "date", "end_date"
 
 RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
@@ -163,8 +161,7 @@ def listed(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
 
 TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
 _ZIP = b"PK\x03\x04"
-ENCRYPTED = 1
-"""The flag of a file in an archive that is encrypted."""
+ENCRYPTED = 1  # The flag of a file in an archive that is encrypted
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,6 @@ class FoundClusters:
     position: Numbers  # (n_pairs,) int32, where each pair of the original went, -1: suppressed
     gained: Integers  # (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
 
-    def __repr__(self) -> str:
-        return f"FoundClusters({self.size.size})"
-
     def cluster_of(self) -> Numbers:
         """Return the cluster of each patient, (n_patients,) int32."""
         found = np.empty(self.patient.size, dtype=np.int32)

@@ -25,8 +25,7 @@ WEIGHT = re.compile(
 )
 """A weight as it may be typed, or as Python writes a small number."""
 
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
+LARGEST = 2**31 - 1  # The largest number that a request may state
 
 
 class Method(StrEnum):
@@ -159,9 +158,6 @@ class Attributes:
     # (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     sensitive: Numbers | None = None
 
-    def __repr__(self) -> str:
-        return f"Attributes({self.rank.size} patients)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnonymizedTrajectories:
@@ -213,9 +209,6 @@ class Alignment:
     # ascend within a patient
     position: Numbers
 
-    def __repr__(self) -> str:
-        return f"Alignment({self.cluster_of.size} patients)"
-
 
 @dataclass(frozen=True)
 class ConstraintOutcome:
@@ -258,9 +251,6 @@ class ProtectedTrajectories:
     blocks: int = 1
     outcomes: tuple[ConstraintOutcome, ...] = field(default=(), repr=False)
 
-    def __repr__(self) -> str:
-        return f"ProtectedTrajectories({self.released!r})"
-
 
 ID, CODE, AGE = "id", "code", "age"
 COLUMNS = (ID, CODE, AGE)
@@ -273,6 +263,3 @@ class WrittenTrajectories:
     # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
     frame: pl.DataFrame
     attributes: pl.DataFrame | None = None  # ``id`` and the auxiliary columns (text); None where there are none
-
-    def __repr__(self) -> str:
-        return f"WrittenTrajectories({self.frame.height} rows)"

@@ -106,9 +106,6 @@ class FittedTrajectories:
     ages: Hierarchy
     dropped: int = 0
 
-    def __repr__(self) -> str:
-        return f"FittedTrajectories({self.trajectories!r})"
-
 
 def usual_codes(trajectories: Trajectories) -> Hierarchy:
     """Return ICD-9-CM or ICD-10-CM, whichever knows more of the codes."""

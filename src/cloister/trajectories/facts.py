@@ -25,9 +25,7 @@ from .manifest import (
     TrajectoryRisk,
 )
 
-RISK_THRESHOLD = 0.2
-"""Risk above which a patient counts as at high risk."""
-
+RISK_THRESHOLD = 0.2  # Risk above which a patient counts as at high risk
 Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 
 
@@ -137,8 +135,7 @@ MEANINGS_OF_AGES = (
 )
 GROUP = "a group of ages of the hierarchy"
 AGE_BELOW = "this age, or any below it in the hierarchy"
-AS_RECORDED_UNDER = ("interval", "suppress")
-"""Kinds of hierarchies under which a number stands for itself alone."""
+AS_RECORDED_UNDER = ("interval", "suppress")  # Kinds of hierarchies under which a number stands for itself alone
 
 
 def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:

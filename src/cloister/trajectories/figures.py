@@ -70,11 +70,8 @@ def crosswalk(given: GivenTrajectories, order: Integers) -> pl.DataFrame:
     return pl.DataFrame([pl.Series("released", np.arange(1, order.size + 1)), original.gather(order).alias("original")])
 
 
-Query = tuple[tuple[int, int], ...]
-"""Distinct (code, age) pairs, as positions in the vocabulary and the ages."""
-
-MOST_PAIRS = 12
-"""Pairs of a query, at most: the work doubles with each."""
+Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions in the vocabulary and the ages
+MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,9 +80,6 @@ class Workload:
 
     queries: tuple[Query, ...]
     counts: Integers  # (n_queries,) int64, patients of the original who have all pairs of each
-
-    def __repr__(self) -> str:
-        return f"Workload({len(self.queries)} queries)"
 
 
 def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_PAIRS) -> Workload:

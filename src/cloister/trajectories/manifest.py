@@ -13,8 +13,7 @@ from .data import LARGEST, Cost, Diversity, Method, TrajectoriesRequest
 from .domain import Unknown
 from .request import GWAS_SETS, WORKLOAD, GivenTrajectories, ReleaseSettings, is_made_of_data
 
-DECIMALS = 3
-"""Of published losses."""
+DECIMALS = 3  # Of published losses
 
 MOST_ACCUMULATED = 2
 """No accumulated loss is higher: a pair of a cluster, and one of a patient that joins, add one whole loss at most. A

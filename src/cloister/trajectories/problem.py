@@ -22,8 +22,7 @@ from cloister.kernels.nearest import Sequences
 from .data import Attributes, Constraint, Cost, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .tree import ValueTree
 
-LARGEST_LOSS = 2**60
-"""No sum of losses reaches this."""
+LARGEST_LOSS = 2**60  # No sum of losses reaches this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,9 +40,6 @@ class Problem:
     order: Integers  # (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
     first: Integers  # (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
     value: Numbers  # (n_patients,) int32, the sensitive value of each patient, -1 for none
-
-    def __repr__(self) -> str:
-        return f"Problem({self.order.size} patients, {self.first.size} distinct)"
 
     def sequences(self, chosen: Integers) -> Sequences:
         """Return distinct contents, by their numbers in ascending order, for the compiled search."""
@@ -171,8 +167,7 @@ def _by_content(
     return np.concatenate(orders), np.concatenate(firsts)
 
 
-UNBLOCKED = 32_768
-"""Up to so many distinct trajectories are all compared with each other, if nothing else is asked."""
+UNBLOCKED = 32_768  # Up to so many distinct trajectories are all compared with each other, if nothing else is asked
 
 USUAL_BLOCK = 4_096
 """Distinct trajectories of a block, at most, if nothing else is asked.
@@ -180,15 +175,9 @@ USUAL_BLOCK = 4_096
 With twice as many, 100,000 patients took half as long again, and lost 1 % less by the exact measure.
 """
 
-BEST_SIZE = 3
-"""A block has so many times k patients at least, so that clusters can be formed around two extremes."""
-
-MOST_GROUPS = 64
-"""Groups of codes, and of ages, that are counted for cutting."""
-
-HIGHEST_COUNT = 255
-"""Where counting stops."""
-
+BEST_SIZE = 3  # A block has so many times k patients at least, so that clusters can be formed around two extremes
+MOST_GROUPS = 64  # Groups of codes, and of ages, that are counted for cutting
+HIGHEST_COUNT = 255  # Where counting stops
 T = TypeVar("T")
 Counts = NDArray[np.uint8]
 

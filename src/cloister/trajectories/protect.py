@@ -19,8 +19,7 @@ from .losses import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
 from .tree import ValueTree
 
-MOST_PRICES = 2**30
-"""What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each."""
+MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
 
 
 ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]

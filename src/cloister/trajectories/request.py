@@ -19,11 +19,8 @@ from .data import Attributes, Trajectories
 from .domain import Unknown, unknown_codes
 from .sequences import encode
 
-WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")
-"""How a workload is written."""
-
-GWAS_SETS = 18
-"""Sets of the policy ``gwas``, whatever the data."""
+WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
+GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
 
 def is_made_of_data(policy: str) -> bool:
@@ -38,9 +35,6 @@ class AttributesTable:
     frame: pl.DataFrame = field(repr=False)  # (n_patients,) rows of text, null where missing; without the id
     name: str
     id: str
-
-    def __repr__(self) -> str:
-        return f"AttributesTable({self.frame.height} patients, {self.frame.width} columns)"
 
 
 @dataclass(frozen=True)

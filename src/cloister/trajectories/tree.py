@@ -46,9 +46,6 @@ class ValueTree:
     high: Nodes
     released: Nodes  # (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
 
-    def __repr__(self) -> str:
-        return f"ValueTree({self.n_values} leaves, {self.n_nodes} nodes)"
-
     @classmethod
     def of(cls, ladder: BoundHierarchy, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
         """Return the tree of a ladder."""

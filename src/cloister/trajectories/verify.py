@@ -17,8 +17,7 @@ from .verify_original import Secret, check_original, labels_of
 BETWEEN = "\0"
 """Stands between the cells of a trajectory written in one text. No cell holds it, and it comes before all else."""
 
-KEY, SIZE = "trajectory\0", "rows\0"
-"""Columns beside those of a release, whose names are none of theirs."""
+KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
 
 
 COUNTED = "equal trajectories were counted anew in the released text"

@@ -193,8 +193,7 @@ def _covered_in_order(
     )
 
 
-ROUNDED = 0.0005 + 1e-9
-"""How far a loss told to three decimals may be from the true one."""
+ROUNDED = 0.0005 + 1e-9  # How far a loss told to three decimals may be from the true one
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
