@@ -249,10 +249,7 @@ def placed(resource: Resource, row: Row) -> Row:
 def once(found: Sequence[Resource]) -> dict[str, Resource]:
     """Resources of one kind by their ids, of those that have one."""
     frame = frame_of((placed(one, {"id": id_of(one)}) for one in found), ("id",))
-    again = frame["id"].is_not_null() & ~frame["id"].is_first_distinct()
-    SourceRecords(frame, "line").refuse(
-        again, "the id of a resource of that kind that is there already", "Leave one of each there"
-    )
+    SourceRecords(frame, "line").refuse_repeated(frame["id"], "a resource of that kind")
     return {name: one for one in found if (name := id_of(one)) is not None}
 
 

@@ -6,7 +6,7 @@ They are read from a folder, a zip archive or one file: names, bytes, and the ta
 import io
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -61,6 +61,11 @@ class SourceRecords:
         dates = parsed(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
+
+    def refuse_repeated(self, ids: pl.Series, what: str) -> None:
+        """Refuse records whose id another one has; a missing id is none."""
+        again = ids.is_not_null() & ~ids.is_first_distinct()
+        self.refuse(again, f"the id of {what} that is there already", "Leave one of each there")
 
     def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
         """The records that are not to be left out, with a note on how many are."""
@@ -135,6 +140,15 @@ def parsed(text: pl.Series) -> pl.DataFrame:
     )
 
 
+Columns = Mapping[str, str | pl.Expr]
+
+
+def as_records(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+    """The columns by these names, each a column or an expression of the frame, and where each record stands."""
+    found = [(pl.col(one) if isinstance(one, str) else one).alias(name) for name, one in columns.items()]
+    return frame.select(*found, FILE, ROW)
+
+
 def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: str) -> pl.DataFrame:
     """One row a key: the first of its codes, and the others separated by spaces; null where there are none.
 
@@ -183,18 +197,14 @@ def members_at(path: Path, name: str) -> tuple[Member, ...]:
     if not path.exists():
         raise InputError(f"There is no file or folder {name}.", file=name)
     if path.is_dir():
-        own = [file for file in _listed(path, name) if not file.name.startswith(".")]
+        try:
+            own = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        except OSError:
+            raise InputError(f"The folder {name} may not be read: ask its owner for permission.", file=name) from None
         found = [member for file in own for member in _members_at(file)]
     else:
         found = _members_at(path)
     return tuple(sorted(found, key=lambda member: member.name))
-
-
-def _listed(path: Path, name: str) -> list[Path]:
-    try:
-        return sorted(file for file in path.iterdir() if file.is_file())
-    except OSError:
-        raise InputError(f"The folder {name} may not be read: ask its owner for permission.", file=name) from None
 
 
 def _members_at(path: Path) -> list[Member]:
@@ -254,23 +264,22 @@ class Files:
         """The tables whose names, in small letters and without endings, are as the pattern ``wanted`` says."""
         return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
 
-    def table(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
-        """The one table of that name, as `frame_of`."""
-        found = self.table_if_there(name, needed, optional)
-        if found is None:
-            raise InputError(
-                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.", file=self.name
-            )
-        return found
-
-    def table_if_there(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame | None:
-        """The same; None where there is no such table."""
+    def table(
+        self, name: str, needed: Sequence[str], optional: Sequence[str] = (), *, may_lack: bool = False
+    ) -> pl.DataFrame:
+        """The one table of that name, as `frame_of`; without records where there is none and it ``may_lack``."""
         members = self.tables(re.escape(name.lower()))
         if len(members) > 1:
             raise InputError(
                 f"{self.name} has the table {name} {len(members)} times. Leave one of them there.", file=self.name
             )
-        return self.frame_of(members[0], needed, optional) if members else None
+        if members:
+            return self.frame_of(members[0], needed, optional)
+        if not may_lack:
+            raise InputError(
+                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.", file=self.name
+            )
+        return pl.DataFrame(schema={**dict.fromkeys((*needed, *optional), pl.String), ROW: pl.Int64, FILE: pl.String})
 
     def frame_of(self, member: Member, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
         """The columns of a table as text without spaces around, null where empty; where each record stands beside them.
@@ -278,7 +287,12 @@ class Files:
         ``needed, optional``: names of columns, as they are returned, in small letters; a column that is optional and
         not there is null throughout
         """
-        frame = _by_small_names(without_texts(self._read(member), self.reading.missing), member.name)
+        frame = without_texts(self._read(member), self.reading.missing)
+        names = [name.strip().lower() for name in frame.columns]
+        if len(set(names)) < len(names):
+            message = f"{member.name} has columns whose names differ in capitals alone. Rename one."
+            raise InputError(message, file=member.name)
+        frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
         lacking = next((column for column in needed if column not in frame.columns), None)
         if lacking is not None:
             raise InputError(
@@ -287,7 +301,12 @@ class Files:
                 column=lacking,
             )
         columns = [*needed, *(name for name in optional if name not in needed)]
-        taken = [_column(frame, name) for name in columns]
+        taken = []
+        for name in columns:
+            text = pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
+            if name in frame.columns:
+                text = as_text(frame[name]).str.strip_chars()
+            taken.append(text.set(text == "", None))
         rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
         places = pl.Series(FILE, [shown_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
         return pl.DataFrame([*taken, rows, places.alias(FILE)])
@@ -316,18 +335,3 @@ class Files:
             usual_delimiter=",",
             may_be_empty=True,
         ).frame
-
-
-def _by_small_names(frame: pl.DataFrame, file: str) -> pl.DataFrame:
-    names = [name.strip().lower() for name in frame.columns]
-    if len(set(names)) < len(names):
-        raise InputError(f"{file} has columns whose names differ in capitals alone. Rename one.", file=file)
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
-
-
-def _column(frame: pl.DataFrame, name: str) -> pl.Series:
-    """A column as text without spaces around, null where empty; all null where there is none."""
-    if name not in frame.columns:
-        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
-    text = as_text(frame[name]).str.strip_chars()
-    return text.set(text == "", None)
