@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from .columns import AGE, BIRTH, CODE, DATE, END, ID, SEX
 from .fhir_resources import (
     ICD,
     PROCEDURES,
@@ -43,7 +44,7 @@ from .fhir_resources import (
     without_left,
     years_in,
 )
-from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, Files, People, Profile, SourceRecords
+from .records import Files, People, Profile, SourceRecords
 
 ICD_CODE = "icd_code"
 OWNER = "\0owner"

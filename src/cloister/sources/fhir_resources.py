@@ -12,7 +12,8 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.text import is_text, text_of, unpacked
 
-from .records import FILE, ROW, Files, Member, SourceRecords
+from .columns import FILE, ROW
+from .records import Files, Member, SourceRecords
 
 LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')

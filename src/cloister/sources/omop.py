@@ -11,23 +11,8 @@ OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm5
 
 import polars as pl
 
-from .records import (
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    Columns,
-    Files,
-    People,
-    Profile,
-    SourceRecords,
-    as_records,
-    first_and_rest,
-)
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, first_and_rest
+from .records import Files, People, Profile, SourceRecords
 
 SOURCE_CODE = "source_code"
 NO_CONCEPT = "0"

@@ -18,23 +18,8 @@ from cloister.io.code_events import completed_years
 from cloister.io.disk import shown_name
 
 from . import fhir, omop, synpuf, synthea
-from .records import (
-    AGE,
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    CollectionReading,
-    Files,
-    People,
-    Profile,
-    SourceRecords,
-    parsed,
-)
+from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parsed
+from .records import CollectionReading, Files, People, Profile, SourceRecords
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""

@@ -8,25 +8,8 @@ https://www.cms.gov/data-research/statistics-trends-and-reports/medicare-claims-
 
 import polars as pl
 
-from .records import (
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    Columns,
-    Files,
-    Member,
-    People,
-    Profile,
-    SourceRecords,
-    as_records,
-    listed,
-    parted,
-)
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, listed, parted
+from .records import Files, Member, People, Profile, SourceRecords
 
 SEXES = {"1": "M", "2": "F"}
 RACES = {"1": "White", "2": "Black", "3": "Other", "5": "Hispanic"}

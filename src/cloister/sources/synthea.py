@@ -7,25 +7,8 @@ Walonoski et al. (2018), JAMIA 25(3), 230-238; https://github.com/synthetichealt
 
 import polars as pl
 
-from .records import (
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    Columns,
-    Files,
-    People,
-    Profile,
-    SourceRecords,
-    as_records,
-    first_and_rest,
-    listed,
-    parted,
-)
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, first_and_rest, listed, parted
+from .records import Files, People, Profile, SourceRecords
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
 PLACES = {
