@@ -100,26 +100,21 @@ def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, s
 
 
 def _table(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:
-    frame = _frame(original, manifest, known.words)
-    if WITH_CODES in manifest:
-        missing = known.words.missing
-        both = TableWithCodesManifest.of(manifest)
-        return open_table_with_codes(folder, both, frame, known.hierarchies, known.secret(), missing)
-    return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
-
-
-def _frame(original: Any, manifest: Manifest, words: ReadingWords) -> pl.DataFrame:
     if isinstance(original, str | Path):
         frame = read_table(
             original,
-            missing=words.missing,
-            encoding=words.encoding,
-            delimiter=words.delimiter,
+            missing=known.words.missing,
+            encoding=known.words.encoding,
+            delimiter=known.words.delimiter,
             usual_delimiter=delimiter_told(manifest),
         ).frame
     else:
         frame = from_native(original).frame
-    return without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
+    frame = without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
+    if WITH_CODES in manifest:
+        both, missing = TableWithCodesManifest.of(manifest), known.words.missing
+        return open_table_with_codes(folder, both, frame, known.hierarchies, known.secret(), missing)
+    return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
 
 
 def _codes(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:

@@ -124,7 +124,19 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
     ]
     joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
     both: Integers = joined.select("one", "two").to_numpy().astype(np.int64)  # places in both originals
-    columns = _comparable(one.traces, two.traces)
+    values = [
+        {name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()}
+        for each in (one.traces, two.traces)
+    ]
+    # Pairs of columns with values in common: those of one name, and of those without such, all with most values.
+    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
+    columns = [
+        (name, other)
+        for name, texts in sorted(values[0].items())
+        for other, others in sorted(values[1].items())
+        if (name == other and name in named)
+        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
+    ]
     views = (_PartRecords(one.traces, [a for a, _ in columns]), _PartRecords(two.traces, [b for _, b in columns]))
     k = (one.k, two.k)
     left = []
@@ -148,19 +160,6 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         share,
         share is not None and is_above(share, n_known, 1 / max(1, *k)),
     )
-
-
-def _comparable(one: Traces, two: Traces) -> list[tuple[str, str]]:
-    """Pairs of columns with values in common: those of one name, and of those without such, all with most values."""
-    values = [{name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()} for each in (one, two)]
-    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
-    return [
-        (name, other)
-        for name, texts in sorted(values[0].items())
-        for other, others in sorted(values[1].items())
-        if (name == other and name in named)
-        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
-    ]
 
 
 class _PartRecords:

@@ -126,7 +126,10 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     rows = released_of(original.crosswalk, ids, released_ids, theirs.n_patients)
     ladders = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
     released, groups = _released(frame, ladders, theirs, rows)
-    recorded = _as_recorded(theirs)
+    # The original sequences, each known to be its patient's.
+    labels = tuple([(number,) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values))
+    codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
+    recorded = _sequences(theirs.offsets, codes, ages, (labels[0], labels[1]), theirs, lambda groups: groups)[0]
     distinct = [np.unique(own).astype(np.int64) for own in np.split(theirs.codes, theirs.offsets[1:-1])]
     by_pairs = Adversary(_steps("pair", ""), np.diff(theirs.offsets), released, recorded, _always)
     by_codes = Adversary(
@@ -189,13 +192,6 @@ def _released(
     return _sequences(
         offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: np.where(rows >= 0, groups[rows], rows)
     )
-
-
-def _as_recorded(theirs: Trajectories) -> LabelSequences:
-    """The original sequences, each known to be its patient's."""
-    labels = tuple([(number,) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values))
-    codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
-    return _sequences(theirs.offsets, codes, ages, (labels[0], labels[1]), theirs, lambda groups: groups)[0]
 
 
 def _sequences(

@@ -72,7 +72,13 @@ def csv_of(
     n_records = count_records(data, delimiter, file)
     if not n_records and not may_be_empty:
         raise InputError(f"{file} has a header but no records.", file=file)
-    cells = _cells(data, delimiter, n_records, file)
+    # Every cell, the header as the first row; null where nothing is written, an empty text where ``""`` is.
+    refusal = InputError(f"{file} cannot be read as CSV.", file=file)
+    cells = call_foreign(
+        lambda: pl.read_csv(data, has_header=False, separator=delimiter, quote_char='"', infer_schema=False), refusal
+    )
+    if cells.height != n_records + 1:
+        raise refusal
     names = ["" if name is None else name for name in cells.row(0)]
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
@@ -80,17 +86,6 @@ def csv_of(
     if cells.width == 1 and (n_blank := cells.to_series().null_count()):
         notes = (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
     return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes)
-
-
-def _cells(data: bytes, delimiter: str, n_records: int, file: str) -> pl.DataFrame:
-    """Every cell, the header as the first row; null where nothing is written, an empty text where ``""`` is."""
-    refusal = InputError(f"{file} cannot be read as CSV.", file=file)
-    cells = call_foreign(
-        lambda: pl.read_csv(data, has_header=False, separator=delimiter, quote_char='"', infer_schema=False), refusal
-    )
-    if cells.height != n_records + 1:
-        raise refusal
-    return cells
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:

@@ -73,7 +73,14 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
     path.mkdir(mode=0o700)
     try:
         path.chmod(0o700)
-        lock = _locked(path / _RECORD, _record(target.name))
+        # The record is written once it is locked, as it counts from then on.
+        record, flags = _record(target.name), os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS
+        lock = os.fdopen(os.open(path / _RECORD, flags, 0o600), "wb", buffering=0)
+        os.fchmod(lock.fileno(), 0o600)
+        with suppress(OSError):  # a file system without locks: nobody ever takes this run for dead
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock.write(record) < len(record):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except BaseException:
         remove_folder(path)
         raise
@@ -86,17 +93,6 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
             partial.remove()
             raise
     return partial
-
-
-def _locked(path: Path, record: bytes) -> BinaryIO:
-    """Write a record, and return it open and locked; it is written once it is locked, as it counts from then on."""
-    lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb", buffering=0)
-    os.fchmod(lock.fileno(), 0o600)
-    with suppress(OSError):  # a file system without locks: nobody ever takes this run for dead
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    if lock.write(record) < len(record):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    return lock
 
 
 def remove_dead_partials(folder: Path) -> list[str]:

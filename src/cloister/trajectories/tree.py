@@ -76,7 +76,13 @@ class ValueTree:
         number = {node: at for at, node in enumerate(order)}
         over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
         leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
-        low, high = _intervals(over, np.maximum(leaves, 1))
+        # First and last leaf rank of each node, from the root down: a node takes what is free of the one above.
+        width, low, free = np.maximum(leaves, 1), np.zeros(over.size, dtype=np.int32), np.zeros(over.size, np.int64)
+        for node in range(over.size - 2, -1, -1):
+            low[node] = free[over[node]]
+            free[node] = low[node]
+            free[over[node]] += width[node]
+        high = (low + width).astype(np.int32)
         names = tuple(labels[node] for node in order)
         plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
         return replace(plain, released=_told_apart(plain, others))
@@ -131,17 +137,6 @@ def _join(
         labels.append(label)
         parent.append(-1)
     return others
-
-
-def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
-    """First and last leaf rank of each node, from the root down."""
-    low = np.zeros(parent.size, dtype=np.int32)
-    free = np.zeros(parent.size, dtype=np.int64)
-    for node in range(parent.size - 2, -1, -1):
-        low[node] = free[parent[node]]
-        free[node] = low[node]
-        free[parent[node]] += width[node]
-    return low, (low + width).astype(np.int32)
 
 
 def _told_apart(tree: ValueTree, others: Sequence[Other]) -> Nodes:
