@@ -188,11 +188,7 @@ def _adversary(
     cells = [_labels(truth.patients, form, PATIENTS, name, truth.hierarchies[PATIENTS]) for name in names]
     shown = claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
     released = _histories(
-        _texts(cells, names),
-        patients.select(names),
-        (labels, [claims[column] for column in quasi], shown),
-        drawn,
-        rows,
+        _texts(cells, names), patients.select(names), (labels, [claims[column] for column in quasi], shown), drawn, rows
     )
     raw = _texts([as_text(truth.patients[name]) for name in names], names)
     everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))

@@ -160,12 +160,7 @@ def _claims(folder: Path, manifest: Manifest, original: Any, known: Known, seed:
 
 
 Opened = Callable[[Path, Manifest, Any, Known, int], OpenedRelease]
-OPENED: dict[str, Opened] = {
-    "table": _table,
-    "codes": _codes,
-    "trajectories": _trajectories,
-    "claims": _claims,
-}
+OPENED: dict[str, Opened] = {"table": _table, "codes": _codes, "trajectories": _trajectories, "claims": _claims}
 """How a release of each shape and its original are opened, from folder, manifest, original, what is known, and seed."""
 
 

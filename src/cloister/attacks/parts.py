@@ -32,31 +32,24 @@ Combination = tuple[frozenset[str], ...]
 
 @dataclass(frozen=True)
 class Link:
-    """What leads from the records of one part to those of another.
+    """What leads from the records of one part to those of another."""
 
-    Attributes
-    ----------
-    first, second : names of the parts
-    columns : pairs of columns that are released as recorded in both and hold values in common
-    targets : patients looked for in both; none where one part is of claims, whose guarantee is about the mean
-    fewer : of these, patients of whom fewer than k records are left, in the first part or the second, where only
-        records count that have a partner in the other part by some of these columns
-    least : fewest records left, where any are
-    joined : records, of those looked at in both parts, that agree by some of these columns with at least one record of
-        the other part but fewer than k, whoever they are
-    same_numbers : share of the patients whose records have the same number in both; None where that is not known
-    has_same_numbers : whether that is more than one in k, by more than chance
-    """
-
+    # first, second: names of the parts
     first: str
     second: str
+    # pairs of columns that are released as recorded in both and hold values in common
     columns: tuple[tuple[str, str], ...]
-    targets: int
+    targets: int  # patients looked for in both; none where one part is of claims, whose guarantee is about the mean
+    # of these, patients of whom fewer than k records are left, in the first part or the second, where only records
+    # count that have a partner in the other part by some of these columns
     fewer: int
-    least: int
+    least: int  # fewest records left, where any are
+    # records, of those looked at in both parts, that agree by some of these columns with at least one record of the
+    # other part but fewer than k, whoever they are
     joined: int
+    # share of the patients whose records have the same number in both; None where that is not known
     same_numbers: float | None
-    has_same_numbers: bool
+    has_same_numbers: bool  # whether that is more than one in k, by more than chance
 
     @property
     def holds(self) -> bool:
@@ -66,18 +59,11 @@ class Link:
 
 @dataclass(frozen=True)
 class PartsAttack:
-    """Several parts under attack, each by itself and two by two.
+    """Several parts under attack, each by itself and two by two."""
 
-    Attributes
-    ----------
-    parts : names of the parts, and what was found in each
-    links : between every two parts that have records and ids
-    not_compared : pairs of parts that have none, by name
-    """
-
-    parts: tuple[tuple[str, Attack], ...]
-    links: tuple[Link, ...]
-    not_compared: tuple[tuple[str, str], ...] = ()
+    parts: tuple[tuple[str, Attack], ...]  # names of the parts, and what was found in each
+    links: tuple[Link, ...]  # between every two parts that have records and ids
+    not_compared: tuple[tuple[str, str], ...] = ()  # pairs of parts that have none, by name
 
     @property
     def broken(self) -> int:

@@ -76,13 +76,7 @@ def open_table(
         adversaries=(adversary,),
         sensitive=tuple(sensitive),
         ids=None if ids is None else patient_ids(ids, n_patients),
-        traces=Traces(
-            released,
-            adversary,
-            groups,
-            as_lists(pl.DataFrame(list(recorded.values()))),
-            rows,
-        ),
+        traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
     )
 
 

@@ -152,16 +152,11 @@ __all__ = ["Place", "appearing", "release_folder"]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a folder, or a single file, is to appear.
+    """Where a folder, or a single file, is to appear."""
 
-    Attributes
-    ----------
-    target : must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
-    is_earlier_release : whether a folder is a release, called only with ``overwrite``
-    """
-
-    target: Path
+    target: Path  # must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
     overwrite: bool = False
+    # whether a folder is a release, called only with ``overwrite``
     is_earlier_release: Callable[[Path], bool] = lambda _: False
     is_file: bool = False
 

@@ -44,33 +44,21 @@ class Cost(StrEnum):
 
 @dataclass(frozen=True)
 class Constraint:
-    """A set of codes that must not be generalized with others.
+    """A set of codes that must not be generalized with others."""
 
-    Attributes
-    ----------
-    name : of the set
-    codes : the codes; those that do not occur change nothing
-    """
-
-    name: str
-    codes: frozenset[str]
+    name: str  # of the set
+    codes: frozenset[str]  # the codes; those that do not occur change nothing
 
 
 @dataclass(frozen=True)
 class Diversity:
-    """What is asked against learning something sensitive of the patients of a cluster.
+    """What is asked against learning something sensitive of the patients of a cluster."""
 
-    Attributes
-    ----------
-    l : at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
-        more than one in l patients of a cluster may have a sensitive code behind a released one
-    codes : the sensitive codes; or
-    column : the sensitive column of the attributes table; missing values never count as sensitive
-    """
-
+    # at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
+    # more than one in l patients of a cluster may have a sensitive code behind a released one
     l: int  # noqa: E741  (as the model is called)
-    codes: frozenset[str] = frozenset()
-    column: str | None = None
+    codes: frozenset[str] = frozenset()  # the sensitive codes; or
+    column: str | None = None  # the sensitive column of the attributes table; missing values never count as sensitive
 
     def __post_init__(self) -> None:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or not 2 <= self.l <= LARGEST:
@@ -83,31 +71,21 @@ class Diversity:
 
 @dataclass(frozen=True)
 class TrajectoriesRequest:
-    """What is asked of an anonymization of trajectories.
+    """What is asked of an anonymization of trajectories."""
 
-    Attributes
-    ----------
-    k : patients that share every released trajectory, at least 1
-    code_hierarchy, age_hierarchy : what codes and ages are generalized to
-    method : how two trajectories are aligned
-    weights : of codes and of ages in the loss, each from 0 on, together 1
-    cost : whether a merged pair loses once or for each patient that it stands for
-    block : most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
-    drop_empty : leave out pairs of which neither code nor age is told (`*`, `*`)
-    diversity : what is asked of sensitive codes or a sensitive auxiliary column
-    constraints : disjoint sets of codes that must not be generalized with others
-    """
-
-    k: int
+    k: int  # patients that share every released trajectory, at least 1
+    # code_hierarchy, age_hierarchy: what codes and ages are generalized to
     code_hierarchy: Hierarchy
     age_hierarchy: Hierarchy
-    method: Method = Method.A_GS
+    method: Method = Method.A_GS  # how two trajectories are aligned
+    # of codes and of ages in the loss, each from 0 on, together 1
     weights: tuple[Fraction, Fraction] = (Fraction(1, 2), Fraction(1, 2))
-    cost: Cost = Cost.PAPER
+    cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
+    # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
-    drop_empty: bool = False
-    diversity: Diversity | None = None
-    constraints: tuple[Constraint, ...] = ()
+    drop_empty: bool = False  # leave out pairs of which neither code nor age is told (`*`, `*`)
+    diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
+    constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:

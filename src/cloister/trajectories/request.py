@@ -117,13 +117,9 @@ def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown
     vocabulary = given.trajectories.vocabulary
     outside = hierarchy.outside(vocabulary) if unknown is Unknown.ERROR else []
     if outside and given.source is not None:
-        lines = given.source.codes.is_in(outside).arg_true()
         message = unknown_codes(len(outside), len(vocabulary), hierarchy)
-        raise given.source.refusal(
-            message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1),
-            int(lines[0]) + 1,
-            given.columns.code,
-        )
+        message = message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1)
+        given.source.refuse(given.source.codes.is_in(outside), message, given.columns.code)
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
@@ -137,11 +133,10 @@ def check_trajectories(trajectories: Trajectories) -> Trajectories:
 
 def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
     """Return the auxiliary columns in the order of the patients."""
-    found = id if id in frame.columns else next((usual for usual in ID_NAMES if usual in frame.columns), None)
-    if found is None:
+    column = id if id in frame.columns else next((usual for usual in ID_NAMES if usual in frame.columns), None)
+    if column is None:
         usual = ", ".join(ID_NAMES if id is None else (id, *ID_NAMES))
         raise InputError(f"{name} has no column of patients: none is called {usual}. Call it so.", file=name)
-    column = found
     keys = as_text(frame[column]).str.strip_chars()
     _check_keys(keys, column, name)
     absent, unknown = int((~ids.is_in(keys.implode())).sum()), int((~keys.is_in(ids.implode())).sum())
