@@ -81,7 +81,7 @@ Coverage = Callable[[int, Sequence[int]], bool]
 class KnowledgeStep:
     """One step of what is known."""
 
-    words: str  # what is known
+    words: str
     items: int | None  # how many items; `ALL` for as many as there are
     limit: float | None = None  # where the guarantee is about the average patient, its bound
 
@@ -90,10 +90,9 @@ class KnowledgeStep:
 class Adversary:
     """Somebody whose knowledge grows, and the records that are looked through."""
 
-    steps: tuple[KnowledgeStep, ...]  # of knowledge
+    steps: tuple[KnowledgeStep, ...]
     # (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
     n_items: Integers
-    # released, original: records
     released: RecordSet
     original: RecordSet
     covers: Coverage  # whether the guarantee is about somebody who knows these items

@@ -82,7 +82,7 @@ class _Tally:
 class InChunks:
     """Clusters of chunks, among whose subrecords that of a patient is looked for."""
 
-    released: Disassociation  # the clusters
+    released: Disassociation
     codes: CodeSets  # what is known of patients
     number: Integers  # for each code of the original its number in the release, -1 where it has none
     own: Integers  # (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`

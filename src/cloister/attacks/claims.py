@@ -77,7 +77,7 @@ class Drawn:
     starts: Integers
     is_there: Sequence[Flags]  # by column, (n_claims,) whether a value was recorded
     power: Integers  # (n_patients, n_columns) values that the adversary of the plan knows
-    seed: int  # of the order
+    seed: int
 
     def claims(self, target: int, column: int, step: int) -> Integers:
         """Return the claims of a target whose value of a column is known."""

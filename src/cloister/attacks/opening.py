@@ -168,7 +168,7 @@ OPENED: dict[str, Opened] = {"table": _table, "codes": _codes, "trajectories": _
 class Part:
     """One release of several that are handed over together, and what it was made from."""
 
-    name: str  # of the part
+    name: str
     release: Release | str | Path  # a release, or its folder
     original: Any  # as of `attack`
     known: Known = Known()  # what else is given of the original

@@ -38,7 +38,7 @@ class Sensitive:
     groups: Integers  # (n_records,) group of each released record
     told: pl.Series  # (n_records,) text
     released: GroupedRecords  # which groups fit whom
-    adversary: Adversary  # what is known
+    adversary: Adversary
 
     def infer(self, targets: Integers, seed: int) -> Inference:
         """Guess the most frequent value among the matches of each target, and beside it that of the whole release.

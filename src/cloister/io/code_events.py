@@ -127,12 +127,11 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
         if what in ("patient", "code"):
             text = _ids(frame[name]) if what == "patient" else _codes(frame[name], file)
             absent = text.is_null() | (text == "")
-        is_one = int(absent.sum()) == 1
+        have, first = ("1 line has", "") if absent.sum() == 1 else (f"{absent.sum()} lines have", " is the first")
         refuse(
             absent,
-            f"{'1 line has' if is_one else '{count} lines have'} no {what} in column {name!r} of {file} ({{place}}"
-            f"{'' if is_one else ' is the first'}). Every line needs a patient, a code and an age: complete or remove "
-            "such lines.",
+            f"{have} no {what} in column {name!r} of {file} ({{place}}{first}). Every line needs a patient, a code and "
+            "an age: complete or remove such lines.",
             name,
         )
     ids = _ids(frame[names[0]])
@@ -208,11 +207,11 @@ def plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
     odd = [age for age, plain in written.items() if plain is None]
     bad = text.is_in(odd) if odd else pl.zeros(0, pl.Boolean, eager=True)
-    is_one = int(bad.sum()) == 1
+    ages, are, first = ("1 age", "is", "") if bad.sum() == 1 else (f"{bad.sum()} ages", "are", " is the first")
     refuse(
         bad,
-        f"{'1 age' if is_one else '{count} ages'} in column {column.name!r} of {file} {'is' if is_one else 'are'} no "
-        f"number from 0 on ({{place}}{'' if is_one else ' is the first'}). Correct or remove such lines.",
+        f"{ages} in column {column.name!r} of {file} {are} no number from 0 on ({{place}}{first}). Correct or remove "
+        "such lines.",
         column.name,
     )
     return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)

@@ -46,7 +46,7 @@ class Cost(StrEnum):
 class Constraint:
     """A set of codes that must not be generalized with others."""
 
-    name: str  # of the set
+    name: str
     codes: frozenset[str]  # the codes; those that do not occur change nothing
 
 
@@ -192,7 +192,7 @@ class Alignment:
 class ConstraintOutcome:
     """What became of one set of the utility policy."""
 
-    name: str  # of the set
+    name: str
     pairs: int  # pairs of the original with one of its codes
     suppressed: int  # those of them that are suppressed
     kept: bool  # whether no released code covers one of its codes and one beyond it
