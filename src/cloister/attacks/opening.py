@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from cloister.trajectories.sequences import Trajectories
 from .chunks import open_chunks
 from .claims import open_claims
 from .codes import open_codes
-from .parts import Link, PartsAttack, link_parts, links_between
+from .parts import Link, PartsAttack, links_between
 from .simulation import BUDGET, OpenedRelease, simulate
 from .table import open_table
 from .table_with_codes import open_table_with_codes
@@ -43,22 +44,17 @@ FOLDER = "release"
 
 @dataclass(frozen=True)
 class Known:
-    """What is given of an original beside the data.
+    """What is given of an original beside the data."""
 
-    Attributes
-    ----------
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
-    crosswalk : a table, or the file of one
-    plan, attributes, privacy, visit : as of `attack`
-    words : how files are read
-    """
-
+    # by column (of trajectories ``code`` and ``age``), those that came from files
     hierarchies: Mapping[str, Hierarchy] | None = None
-    crosswalk: Any = None
+    crosswalk: Any = None  # a table, or the file of one
+    # plan, attributes, privacy, visit: as of `attack`
     plan: str | Path | None = None
     attributes: str | Path | None = None
     privacy: Any = None
     visit: str | None = None
+    # how files are read
     words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     def secret(self) -> pl.DataFrame | None:
@@ -92,9 +88,7 @@ def open_release(release: Release | str | Path, original: Any, known: Known, see
 def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
-    Parameters
-    ----------
-    manifest : of the release; it need not be in the folder yet
+    ``manifest``: of the release; it need not be in the folder yet
     """
     shape = manifest.get("shape")
     opened = OPENED.get(shape) if isinstance(shape, str) else None
@@ -106,26 +100,21 @@ def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, s
 
 
 def _table(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:
-    frame = _frame(original, manifest, known.words)
-    if WITH_CODES in manifest:
-        missing = known.words.missing
-        both = TableWithCodesManifest.of(manifest)
-        return open_table_with_codes(folder, both, frame, known.hierarchies, known.secret(), missing)
-    return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
-
-
-def _frame(original: Any, manifest: Manifest, words: ReadingWords) -> pl.DataFrame:
     if isinstance(original, str | Path):
         frame = read_table(
             original,
-            missing=words.missing,
-            encoding=words.encoding,
-            delimiter=words.delimiter,
+            missing=known.words.missing,
+            encoding=known.words.encoding,
+            delimiter=known.words.delimiter,
             usual_delimiter=delimiter_told(manifest),
         ).frame
     else:
         frame = from_native(original).frame
-    return without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
+    frame = without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
+    if WITH_CODES in manifest:
+        both, missing = TableWithCodesManifest.of(manifest), known.words.missing
+        return open_table_with_codes(folder, both, frame, known.hierarchies, known.secret(), missing)
+    return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
 
 
 def _codes(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:
@@ -171,49 +160,38 @@ def _claims(folder: Path, manifest: Manifest, original: Any, known: Known, seed:
 
 
 Opened = Callable[[Path, Manifest, Any, Known, int], OpenedRelease]
-OPENED: dict[str, Opened] = {
-    "table": _table,
-    "codes": _codes,
-    "trajectories": _trajectories,
-    "claims": _claims,
-}
+OPENED: dict[str, Opened] = {"table": _table, "codes": _codes, "trajectories": _trajectories, "claims": _claims}
 """How a release of each shape and its original are opened, from folder, manifest, original, what is known, and seed."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One release of several that are handed over together, and what it was made from.
-
-    Attributes
-    ----------
-    name : of the part
-    release : a release, or its folder
-    original : as of `attack`
-    known : what else is given of the original
-    """
+    """One release of several that are handed over together, and what it was made from."""
 
     name: str
-    release: Release | str | Path
-    original: Any
-    known: Known = Known()
+    release: Release | str | Path  # a release, or its folder
+    original: Any  # as of `attack`
+    known: Known = Known()  # what else is given of the original
 
 
 def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
     """Attack several releases as somebody who knows the same patient in all of them.
 
-    Parameters
-    ----------
-    parts : the releases; originals name their patients by the same ids
-    targets, seed : as of `attack`
+    ``parts``: the releases; originals name their patients by the same ids
+    ``targets, seed``: as of `attack`
 
     Returns
     -------
     PartsAttack
-        What was found in each part, and what leads from one to another."""
+        What was found in each part, and what leads from one to another.
+    """
     check_targets(targets, seed)
     opened = _opened(parts, seed)
-    found = [simulate(each, budget=targets, seed=seed) for _, each in opened]
-    return link_parts(opened, found, budget=targets, seed=seed)
+    links = links_between(opened, budget=targets, seed=seed)
+    found = tuple((name, simulate(each, budget=targets, seed=seed)) for name, each in opened)
+    linked = {(link.first, link.second) for link in links}
+    left = tuple(pair for pair in combinations((part.name for part in parts), 2) if pair not in linked)
+    return PartsAttack(found, links, left)
 
 
 def links_of_parts(parts: Sequence[Part], *, seed: int = 0) -> tuple[Link, ...]:

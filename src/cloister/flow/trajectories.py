@@ -81,7 +81,7 @@ def protect_trajectories(
         files = written(protected.released, protected.alignment, given.attributes, order)
         beside = None if given.attributes is None else given.attributes.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
-        promise = ExpectedGuarantee.of(request.k, diversity, drop_empty=request.drop_empty)
+        promise = ExpectedGuarantee(request.k, request.drop_empty, diversity)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, settings, domain, protected)

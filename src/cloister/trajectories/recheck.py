@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
 from cloister.release_folder import ATTRIBUTES, CODEBOOK, check_files, data_file, read_data
@@ -15,7 +15,7 @@ from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
 from .data import COLUMNS, ID, WrittenTrajectories
-from .domain import fitted
+from .domain import FittedTrajectories, fitted
 from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories
@@ -41,6 +41,13 @@ class TrajectoriesOriginal:
     code_hierarchy: Hierarchy | None = None
     age_hierarchy: Hierarchy | None = None
 
+    def fitted_as(self, stated: TrajectoriesManifest) -> FittedTrajectories:
+        """Return trajectories and hierarchies as they were protected."""
+        asked, columns = stated.settings, stated.columns
+        codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
+        ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
+        return fitted(self.given.trajectories, codes, ages, asked.on_unknown_code)
+
 
 def recheck_trajectories(
     folder: Path, manifest: Manifest, k: int | None = None, original: TrajectoriesOriginal | None = None
@@ -52,19 +59,20 @@ def recheck_trajectories(
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
         stated = TrajectoriesManifest.of(manifest)
-        released = _read(folder, name, stated)
+        released = read_files(folder, name, stated)
     except InputError as error:
-        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
+        return Verdict(False, "the files were read", (), (error.text.rstrip("."),))
     settings = stated.settings
     secret = None if original is None else _secret(original, stated, released)
-    promise = ExpectedGuarantee.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
+    promise = ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_asked())
     verdict = verify(released, promise, secret)
     failures = list(verdict.failures)
     if verdict.holds:
         differing = facts_of(released, settings).differing(stated)
         failures += [f"{part} in release.json does not follow from the files" for part in differing]
         failures += [] if losses_agree(stated.utility, released, secret, settings.k) else [NO_LOSSES]
-        failures += [] if _codebook_agrees(folder, stated, released) else [NO_CODEBOOK]
+        book = codebook(released, stated.columns.code.hierarchy, stated.columns.age.hierarchy)
+        failures += [] if _is_codebook(folder / CODEBOOK, book) else [NO_CODEBOOK]
         failures += report_failures(folder, manifest, shown_of(released, settings.k))
     if k is not None and k > settings.k:
         more = verify(released, replace(promise, k=k))
@@ -72,23 +80,19 @@ def recheck_trajectories(
     return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
 
-def _read(folder: Path, name: str, stated: TrajectoriesManifest) -> WrittenTrajectories:
-    """The data file and the attributes file, with the columns that there must be."""
+def read_files(folder: Path, name: str, stated: TrajectoriesManifest) -> WrittenTrajectories:
+    """Return the data file and the attributes file, with the columns that there must be."""
     delimiter = stated.settings.delimiter
-    frame = _table(folder / name, delimiter)
+    frame = read_data(folder / name, delimiter).cast(pl.String)
     if tuple(frame.columns) != COLUMNS:
         raise InputError(f"{name} does not have the columns id, code and age.")
     attributes = None
     if stated.attributes is not None:
-        attributes = _table(folder / ATTRIBUTES, delimiter)
+        attributes = read_data(folder / ATTRIBUTES, delimiter).cast(pl.String)
         if attributes.columns[:1] != [ID]:
             raise InputError(f"{ATTRIBUTES} does not begin with the column id.")
         attributes = attributes.with_columns(_numbers(attributes[ID], ATTRIBUTES))
     return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), attributes)
-
-
-def _table(path: Path, delimiter: str) -> pl.DataFrame:
-    return read_data(path, delimiter).cast(pl.String)
 
 
 def _numbers(column: pl.Series, name: str) -> pl.Series:
@@ -98,33 +102,31 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _codebook_agrees(folder: Path, stated: TrajectoriesManifest, released: WrittenTrajectories) -> bool:
+def _is_codebook(path: Path, expected: pl.DataFrame) -> bool:
     try:
-        listed = read_data(folder / CODEBOOK, ",")
+        return read_data(path, ",").equals(expected)
     except InputError:
         return False
-    return listed.equals(codebook(released, stated.columns.code.hierarchy, stated.columns.age.hierarchy))
 
 
 def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
-    """The original, as it was protected, and who is who if the crosswalk is given."""
-    given, asked, columns = original.given, stated.settings, stated.columns
-    codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
-    ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
-    domain = fitted(given.trajectories, codes, ages, asked.on_unknown_code)
-    attributes = None if given.attributes is None else given.attributes.frame
+    domain = original.fitted_as(stated)
+    attributes = None if original.given.attributes is None else original.given.attributes.frame
     if attributes is None and released.attributes is not None:
         raise InputError(
-            "The release has auxiliary columns. Give the file that they come from with --attributes, to compare."
+            "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
+            f"{setting('attributes')}."
         )
     return Secret(domain.trajectories, domain.codes, domain.ages, attributes, _origin(original, released))
 
 
-def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:
+def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:
     if kind != "file":
         return parse_hierarchy(spec)
     if given is None:
-        raise InputError(f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {option}.")
+        raise InputError(
+            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {setting(name)}."
+        )
     return given
 
 

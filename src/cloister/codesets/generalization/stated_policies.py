@@ -22,10 +22,9 @@ from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse
 from cloister.codesets.policy_words import GIVEN, one_record, policy_words
 from cloister.codesets.request import CodesExpectation, VisitsFile
 from cloister.errors import InputError
-from cloister.io import as_text
+from cloister.io import Source, as_text, read_table
 from cloister.io.code_lists import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
-from cloister.io.read import Source, read_table
 
 from .data import ALL, RECORDS, VISITS, Generalization, PrivacySets, Sets
 from .manifest import GeneralizationManifest, GeneralizationSettings

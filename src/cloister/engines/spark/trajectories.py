@@ -11,9 +11,9 @@ from typing import Any
 
 from cloister.errors import InternalError
 from cloister.kernels.alignment import Domain
-from cloister.kernels.grouping import Groups
+from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
-from cloister.trajectories.protect import ClusterBlocks, cluster_block
+from cloister.trajectories.protect import ClusterBlocks, check_groups
 
 from .tasks import DATA, PIECE, Row, call_spark, computed, in_pieces, on_workers, pack, rows_of, unpack
 
@@ -38,7 +38,10 @@ def _cluster(
         for number, content in _joined(batches).items():
             if before is not None:
                 before(number)
-            yield from in_pieces(number, b"", pack(cluster_block(domain, unpack(content), k, diversity)))
+            sequences: Sequences = unpack(content)
+            found = group(domain, sequences, k, diversity)
+            check_groups(sequences, found, k)
+            yield from in_pieces(number, b"", pack(found))
 
     frame = _frame(session, blocks).repartition(min(len(blocks), TASKS), "part")
     pieces: dict[int, list[bytes]] = {}
