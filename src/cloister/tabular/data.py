@@ -118,7 +118,6 @@ class EncodedTable:
     Attributes
     ----------
     frame : the records as read
-    roles : role of every column, in the file's order
     ladders : by quasi-identifier, in the file's order
     problem : lattice and costs, for the search
     coded : labels of the quasi-identifiers as numbers, in the order of the problem

@@ -1,6 +1,6 @@
 """Which classes of a policy are released: those that satisfy all rules, the smallest left out until the table does."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache
 
@@ -50,7 +50,12 @@ class Judge:
             for rule in self._class_rules
             if rule.column is not None
         }
-        self._populations = {id(rule): self._population(rule) for rule in self._class_rules if has_population(rule)}
+        self._populations = {}
+        for rule in self._class_rules:
+            if has_population(rule):  # the distinct rows of the population, in the codes of the table
+                texts = population_texts(rule, list(coded))
+                codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
+                self._populations[id(rule)] = distinct_rows(codes, task.ladders).rows
 
     @property
     def has_table_rules(self) -> bool:
@@ -64,33 +69,32 @@ class Judge:
         ----------
         grouping : the classes of the task's rows at these levels
         """
-        classes = PolicyClasses(grouping, levels, self)
+        classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         for rule in (*self._size_rules, *self._class_rules):
             is_kept &= rule.holds(classes)
         if self._table_rules:
-            ordered = self._smallest_first(grouping, levels, np.flatnonzero(is_kept))
+            kept = np.flatnonzero(is_kept)
+            # By size; classes of one size by their released values, columns in the order of their names.
+            keys = [self._rank(j, levels[j], grouping.first[kept]) for j in reversed(range(len(self._coded)))]
+            ordered = kept[np.lexsort([*keys, grouping.sizes[kept]])]
             is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
         if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
             is_kept[:] = False
         return is_kept
 
-    def _smallest_first(
-        self, grouping: Grouping, levels: Sequence[int], classes: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Classes by their size; those of one size by their released values, columns in the order of their names."""
-        rows = grouping.first[classes]
-        keys = [self._rank(j, levels[j], rows) for j in reversed(range(len(self._coded)))]
-        return classes[np.lexsort([*keys, grouping.sizes[classes]])]
-
     def _rank(self, j: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of each row's label among the labels of its column at its level, by UTF-8 bytes, missing first."""
         coded = list(self._coded.values())[j]
-        labels = [label or "" for label in coded.labels[level]]
+        labels = [(label or "").encode() for label in coded.labels[level]]
         rank = np.empty(len(labels), dtype=np.int64)
-        rank[sorted(range(len(labels)), key=lambda code: labels[code].encode())] = np.arange(len(labels))
+        rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         ranks: NDArray[np.int64] = rank[coded.rise(0, level)[self._task.rows.codes[j, rows]]]
         return ranks
+
+    def values_of(self, rule: ClassRule) -> SensitiveValues:
+        """Return the values of the column that a rule looks at."""
+        return self._values[id(rule)]
 
     def holds(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.bool_]:
         """Return whether each of these classes satisfies all rules about classes, shape (n_classes,).
@@ -102,7 +106,7 @@ class Judge:
         rows : (n,) distinct rows
         labels : (n,) class of each, none of them empty; a class may be made of rows at different levels
         """
-        classes = RowClasses(rows, labels, n_classes, self)
+        classes = ClassView(self, self.records(rows, labels, n_classes), labels, rows)
         holds = np.ones(n_classes, dtype=np.bool_)
         for rule in (*self._size_rules, *self._class_rules):
             if not holds.any():
@@ -147,20 +151,6 @@ class Judge:
         part._values = {rule: values.restricted(rows) for rule, values in self._values.items()}
         return part
 
-    def of_rows(self, rule: ClassRule, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> Histogram:
-        """Return the sensitive values of a rule's column in each class of some rows."""
-        return self._values[id(rule)].of_rows(rows, labels, n_classes)
-
-    def _population(self, rule: ClassRule) -> Rows:
-        """The distinct rows of a population, in the codes of the table."""
-        texts = population_texts(rule, list(self._coded))
-        codes = np.stack([c.rows(texts[name]).astype(CODE) for name, c in self._coded.items()])
-        return distinct_rows(codes, self._task.ladders).rows
-
-    def histogram(self, rule: ClassRule, grouping: Grouping) -> Histogram:
-        """Return the sensitive values of a rule's column in each class."""
-        return self._values[id(rule)].by_class(grouping)
-
     def population(self, rule: ClassRule, levels: Sequence[int], n_classes: int) -> NDArray[np.int64]:
         """Return the records of a rule's population by class, and at the end those that are in no class.
 
@@ -176,23 +166,36 @@ class Judge:
         return counts.astype(np.int64)
 
 
-class PolicyClasses:
-    """The classes of one policy, as rules may see them."""
+class ClassView:
+    """Classes of distinct rows, as rules may see them.
 
-    def __init__(self, grouping: Grouping, levels: Sequence[int], judge: Judge) -> None:
-        self._grouping = grouping
+    Parameters
+    ----------
+    sizes : (n_classes,) records of each
+    labels : (n,) class of each row
+    rows : (n,) the distinct rows; None for all of the table
+    levels : of the transformation that made the classes; None where levels differ between classes: records of a
+        population have no such class
+    """
+
+    def __init__(
+        self,
+        checker: "Judge",
+        sizes: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int64] | None = None,
+        levels: Sequence[int] | None = None,
+    ) -> None:
+        self.sizes = sizes
+        self._labels = labels
+        self._rows = rows
         self._levels = levels
-        self._judge = judge
+        self._checker = checker
         self._counts: dict[int, NDArray[np.int64]] = {}
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Records of each class, shape (n_classes,)."""
-        return self._grouping.sizes
 
     def histogram(self, rule: ClassRule) -> Histogram:
         """Return the values of the column of a rule in each class."""
-        return self._judge.histogram(rule, self._grouping)
+        return self._checker.values_of(rule).by_class(self._labels, self.sizes.size, self._rows)
 
     def population(self, rule: ClassRule) -> NDArray[np.int64]:
         """Return the records of the rule's population table in each class, shape (n_classes,), from 0 on."""
@@ -203,31 +206,11 @@ class PolicyClasses:
         return int(self._by_class(rule)[-1]) == 0
 
     def _by_class(self, rule: ClassRule) -> NDArray[np.int64]:
+        if self._levels is None:
+            raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
         if id(rule) not in self._counts:
-            self._counts[id(rule)] = self._judge.population(rule, self._levels, self.sizes.size)
+            self._counts[id(rule)] = self._checker.population(rule, self._levels, self.sizes.size)
         return self._counts[id(rule)]
-
-
-class RowClasses:
-    """Classes of some of the rows, as rules may see them. They have no population: its records have no such class."""
-
-    def __init__(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int, judge: Judge) -> None:
-        self._rows = rows
-        self._labels = labels
-        self._judge = judge
-        self.sizes = judge.records(rows, labels, n_classes)
-
-    def histogram(self, rule: ClassRule) -> Histogram:
-        """Return the values of the column of a rule in each class."""
-        return self._judge.of_rows(rule, self._rows, self._labels, self.sizes.size)
-
-    def population(self, rule: ClassRule) -> NDArray[np.int64]:
-        """Refuse: rules that compare with a population are not used where levels differ between classes."""
-        raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
-
-    def is_covering(self, rule: ClassRule) -> bool:
-        """Refuse as well."""
-        raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
 
 
 class PolicyEvaluator:
@@ -296,23 +279,23 @@ class PolicyEvaluator:
             is_kept_row=is_kept[grouping.labels],
             domains=np.array([c.ladder.n_leaves for c in self._coded], dtype=np.int64),
             weights=self._weights,
-            log_leaves=lambda: self._of_rows(self._log_leaves, levels),
-            log_label_records=lambda: self._of_rows(self._log_records, levels),
-            log_value_records=lambda: self._of_rows(self._log_records, [0] * len(levels)),
+            log_leaves=lambda: self._log_leaves(levels),
+            log_label_records=lambda: self._log_sharing(levels),
+            log_value_records=lambda: self._log_sharing([0] * len(levels)),
         )
 
-    def _of_rows(self, of_codes: Callable[[int, int], Logarithms], levels: Sequence[int]) -> Logarithms:
-        """What each attribute's code at level 0 stands for, by row."""
-        codes = self._task.rows.codes
-        return np.stack([of_codes(j, level)[codes[j]] for j, level in enumerate(levels)])
+    def _log_leaves(self, levels: Sequence[int]) -> Logarithms:
+        """Logarithm of the leaves that each row's label covers, by attribute."""
+        leaves = [
+            np.log(coded.leaves[level])[coded.rise(0, level)] for coded, level in zip(self._coded, levels, strict=True)
+        ]
+        return np.stack([of_code[codes] for of_code, codes in zip(leaves, self._task.rows.codes, strict=True)])
+
+    def _log_sharing(self, levels: Sequence[int]) -> Logarithms:
+        """Logarithm of the records that share the label of each row, by attribute."""
+        return np.stack([self._log_records(j, level)[self._task.rows.codes[j]] for j, level in enumerate(levels)])
 
     @cache  # noqa: B019  (lives as long as the search)
-    def _log_leaves(self, attribute: int, level: int) -> Logarithms:
-        """Logarithm of the leaves that the label of each code at level 0 covers."""
-        coded = self._coded[attribute]
-        return np.log(coded.leaves[level])[coded.rise(0, level)]
-
-    @cache  # noqa: B019
     def _log_records(self, attribute: int, level: int) -> Logarithms:
         """Logarithm of the records that share the label of each code at level 0; 0 where there are none."""
         rows, up = self._task.rows, self._coded[attribute].rise(0, level)

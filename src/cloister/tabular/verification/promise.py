@@ -19,12 +19,9 @@ class Promise:
 
     Attributes
     ----------
-    columns : released columns, in order
     levels : level of each quasi-identifier; the highest that occurs where levels differ between classes
     k : counts of fewer records are kept back
-    released, suppressed : records; None where the manifest keeps the number back
     rules : privacy rules as the manifest describes them, all of which must hold
-    id : the id column, if released
     numbered : whether it holds numbers; else it holds keyed hashes
     stars : whether suppressed records are written as rows of ``*``
     limit : records that may be suppressed at most, if known

@@ -4,7 +4,7 @@ Where it is known which record is whose, record by record; otherwise by what lab
 by their place, c0, c1 and so on.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -56,37 +56,25 @@ def record_by_record(texts: pl.DataFrame, promise: Promise, original: Original) 
     if not is_whose:
         return
     released, own = texts.filter(records.is_not_null()), original.frame[known]
-    yield from _labels_areancestors(released, own, promise, original.ladders)
-    yield from _others_are_as_recorded(released, own, promise)
-    yield from _averages_are_right(released, own, promise)
-
-
-def _labels_areancestors(
-    released: pl.DataFrame, own: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
-) -> Iterator[Finding]:
     wrong = 0
     for column in _labelled(promise):
         fits = pl.Series([False]).new_from_index(0, released.height)
         for level in _levels(promise, column):
-            fits |= ancestors(own[column], ladders[column], level).eq_missing(released[column])
+            fits |= ancestors(own[column], original.ladders[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
     yield Finding(
         wrong == 0,
         "every label is that of its record's own value, at a level stated for its column",
         f"{wrong} labels are not those of the value of their record at any level stated for the column",
     )
-
-
-def _others_are_as_recorded(released: pl.DataFrame, own: pl.DataFrame, promise: Promise) -> Iterator[Finding]:
-    others = _others(promise)
-    if not others:
-        return
-    moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
-    yield Finding(
-        moved == 0,
-        "columns that were not generalized are as in the original",
-        f"{moved} values differ from the original in columns that were not generalized",
-    )
+    if others := _others(promise):
+        moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
+        yield Finding(
+            moved == 0,
+            "columns that were not generalized are as in the original",
+            f"{moved} values differ from the original in columns that were not generalized",
+        )
+    yield from _averages_are_right(released, own, promise)
 
 
 def _averages_are_right(released: pl.DataFrame, own: pl.DataFrame, promise: Promise) -> Iterator[Finding]:
@@ -98,23 +86,20 @@ def _averages_are_right(released: pl.DataFrame, own: pl.DataFrame, promise: Prom
         values = released.select(columns).with_columns(own[column].alias("recorded"), released[column].alias("shown"))
         groups = values.group_by(columns).agg(pl.col("recorded"), pl.col("shown").first())
         for recorded, shown in groups.select("recorded", "shown").iter_rows():
-            wrong += not _is_average(recorded, shown, how)
+            if shown is None or None in recorded:
+                wrong += not (shown is None and None in recorded)
+                continue
+            numbers = [Fraction(value) for value in recorded]
+            exact = median(numbers) if how == "median" else sum(numbers, Fraction(0)) / len(numbers)
+            try:
+                wrong += abs(Fraction(shown) - exact) > ROUNDING
+            except ValueError:
+                wrong += 1
     yield Finding(
         wrong == 0,
         "averages are those of the recorded values of each class",
         f"{wrong} averages are not those of the recorded values of their class",
     )
-
-
-def _is_average(recorded: Sequence[str | None], shown: str | None, how: str) -> bool:
-    if any(value is None for value in recorded) or shown is None:
-        return shown is None and any(value is None for value in recorded)
-    numbers = [Fraction(value) for value in recorded if value is not None]
-    exact = median(numbers) if how == "median" else sum(numbers, Fraction(0)) / len(numbers)
-    try:
-        return bool(abs(Fraction(shown) - exact) <= ROUNDING)
-    except ValueError:
-        return False
 
 
 def by_labels(classes: Classes, promise: Promise, original: Original) -> Iterator[Finding]:
@@ -146,7 +131,15 @@ def by_labels(classes: Classes, promise: Promise, original: Original) -> Iterato
             "every class has at least as many records of the original beneath its labels",
             f"{short} classes have more records than the original has beneath their labels",
         )
-    yield from _others_occur(classes, promise, original)
+    if others := _others(promise):
+        found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
+        both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
+        more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
+        yield Finding(
+            more == 0,
+            "values of columns that were not generalized occur in the original, as often at least",
+            f"{more} combinations of values occur less often in the original, in columns that were not generalized",
+        )
 
 
 def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:
@@ -166,20 +159,6 @@ def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str
     return masks
 
 
-def _others_occur(classes: Classes, promise: Promise, original: Original) -> Iterator[Finding]:
-    others = _others(promise)
-    if not others:
-        return
-    found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
-    both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
-    more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
-    yield Finding(
-        more == 0,
-        "values of columns that were not generalized occur in the original, as often at least",
-        f"{more} combinations of values occur less often in the original, in columns that were not generalized",
-    )
-
-
 def not_compared(promise: Promise) -> list[str]:
     """Return in sentences what a comparison without knowing whose record is whose leaves open."""
     said = ["which record is whose was not checked: the release does not tell"]
@@ -189,7 +168,6 @@ def not_compared(promise: Promise) -> list[str]:
 
 
 def _labelled(promise: Promise) -> list[str]:
-    """Quasi-identifiers that hold labels."""
     return [column for column in promise.levels if column not in promise.averaged]
 
 

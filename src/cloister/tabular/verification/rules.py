@@ -41,11 +41,6 @@ def is_about_table(rule: Description) -> bool:
     return rule["model"] in TABLE_RULES
 
 
-def is_known(rule: Description) -> bool:
-    """Whether there is a definition to judge a rule by."""
-    return rule["model"] in CLASS_RULES or is_about_table(rule)
-
-
 def table_holds(rule: Description, sizes: Sequence[int]) -> bool:
     """Return whether a rule about the table holds for classes of these sizes."""
     return not sizes or TABLE_RULES[rule["model"]](rule, Counter(sizes), 1)
@@ -98,10 +93,6 @@ def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: in
 def _forbids_suppression(rule: Description) -> bool:
     """Whether a suppressed class violates a rule: its people would be in the release less likely than asked."""
     return bool(rule["model"] == "delta-presence" and rule["lower"] > 0)
-
-
-def _k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    return classes.sizes[COUNT] >= int(rule["k"])
 
 
 def _k_map(rule: Description, classes: Classes, reference: Reference) -> Judgement:
@@ -177,23 +168,15 @@ def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) ->
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
 
 
-def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    most = classes.by_class(classes.told(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
-    return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
-
-
-def _average_risk(rule: Description, sizes: Counter[int], _: int) -> bool:
-    return bool(sizes.total() / _records(sizes) <= rule["risk"] + TOLERANCE)
-
-
-def _sample_uniqueness(rule: Description, sizes: Counter[int], _: int) -> bool:
-    return bool(sizes[1] / _records(sizes) <= rule["share"] + TOLERANCE)
-
-
 def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -> bool:
     """Whether the estimate is within the share; a doubt of -1 judges it strictly, of 1 mildly."""
     estimate = population_uniqueness(sizes, rule["population_size"], rule["estimator"])
     return bool(estimate <= rule["share"] * (1 + doubt * ESTIMATED) + doubt * TOLERANCE)
+
+
+def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    most = classes.by_class(classes.told(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
+    return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
 
 
 def _records(sizes: Counter[int]) -> int:
@@ -201,17 +184,14 @@ def _records(sizes: Counter[int]) -> int:
 
 
 TABLE_RULES: dict[str, Callable[[Description, Counter[int], int], bool]] = {
-    "average-risk": _average_risk,
-    "sample-uniqueness": _sample_uniqueness,
+    "average-risk": lambda rule, sizes, _: sizes.total() / _records(sizes) <= rule["risk"] + TOLERANCE,
+    "sample-uniqueness": lambda rule, sizes, _: sizes[1] / _records(sizes) <= rule["share"] + TOLERANCE,
     "population-uniqueness": _population_uniqueness,
 }
 """Whether the classes of each size satisfy a rule; the last argument says which way to doubt an estimate."""
 
 
-INFINITE = float("inf")
-
-
-def t_closeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _t_closeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
     """Whether each class is within a distance of t of the whole; missing is a value of its own."""
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
@@ -222,24 +202,13 @@ def t_closeness(rule: Description, classes: Classes, reference: Reference) -> Ju
     elif rule["distance"] == "hierarchical":
         found = _hierarchical_distance(column, classes, whole, reference.groups[column, rule["hierarchy"]])
     else:
-        found = _equal_distance(column, classes, whole)
+        # Half the sum of all differences; those of values that a class lacks are what is left of the whole.
+        differences = (pl.col("q") - pl.col("p")).abs().sum() + 1 - pl.col("p").sum()
+        found = classes.by_class(_shares(classes.cells(column), whole), differences / 2, math.inf)
     return found <= float(rule["t"]) + TOLERANCE
 
 
-def beta_likeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
-    """Whether each class has recorded values, and none exceeds its share in the whole by more than beta of that.
-
-    Both among all records and among those that have a value.
-    """
-    return _gain_within(rule, classes, reference, pl.lit(float(rule["beta"])))
-
-
-def enhanced_beta_likeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
-    """Whether the same holds with the lesser of beta and -ln p."""
-    return _gain_within(rule, classes, reference, pl.min_horizontal(pl.lit(float(rule["beta"])), -pl.col("p").log()))
-
-
-def delta_disclosure(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _delta_disclosure(rule: Description, classes: Classes, reference: Reference) -> Judgement:
     """Whether each class has each value of the whole, missing included, and ln(q / p) is between -delta and delta."""
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
@@ -249,6 +218,10 @@ def delta_disclosure(rule: Description, classes: Classes, reference: Reference) 
 
 
 def _gain_within(rule: Description, classes: Classes, reference: Reference, bound: pl.Expr) -> Judgement:
+    """Whether each class has recorded values, and none exceeds its share in the whole by more than a bound of that.
+
+    Both among all records and among those that have a value. The bound is beta, or the lesser of beta and -ln p.
+    """
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
         return whole
@@ -274,12 +247,6 @@ def _shares(cells: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns((pl.col("count") / pl.col("size")).alias("q"), p.alias("p"))
 
 
-def _equal_distance(column: str, classes: Classes, whole: pl.DataFrame) -> pl.Series:
-    """Return half the sum of all differences; those of values that a class lacks are what is left of the whole."""
-    differences = (pl.col("q") - pl.col("p")).abs().sum() + 1 - pl.col("p").sum()
-    return classes.by_class(_shares(classes.cells(column), whole), differences / 2, INFINITE)
-
-
 def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, ladder: BoundHierarchy) -> pl.Series:
     """Return the work done at all groups, level by level, as the paper adds it up.
 
@@ -292,7 +259,7 @@ def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, l
             {"value": ladder.values, "child": ladder.labels[height - 1], "parent": ladder.labels[height]},
             schema=dict.fromkeys(("value", "child", "parent"), pl.String),
         )
-        total += classes.by_class(_work(classes.cells(column), whole, rungs), pl.col("work").sum(), INFINITE) * height
+        total += classes.by_class(_work(classes.cells(column), whole, rungs), pl.col("work").sum(), math.inf) * height
     return total / max(1, ladder.n_levels - 1)
 
 
@@ -346,20 +313,22 @@ def _areas(told: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
     split = steps.with_columns(meets).select(pl.max_horizontal("rank", pl.min_horizontal("meets", "next"))).to_series()
     area = level * (2 * split - start - end)
     area += size * (sums.gather(start) * (1 + steps["is_first"]) + sums.gather(end) - 2 * sums.gather(split))
-    return steps.with_columns((area / size / n).fill_null(INFINITE).alias("area"))
+    return steps.with_columns((area / size / n).fill_null(math.inf).alias("area"))
 
 
 CLASS_RULES: dict[str, Callable[[Description, Classes, Reference], Judgement]] = {
-    "k-anonymity": _k_anonymity,
+    "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
     "k-map": _k_map,
     "l-diversity": _l_diversity,
     "entropy-l-diversity": _entropy_l_diversity,
     "recursive-l-diversity": _recursive_l_diversity,
-    "t-closeness": t_closeness,
+    "t-closeness": _t_closeness,
     "delta-presence": _delta_presence,
     "alpha-k-anonymity": _alpha_k_anonymity,
-    "beta-likeness": beta_likeness,
-    "enhanced-beta-likeness": enhanced_beta_likeness,
-    "delta-disclosure": delta_disclosure,
+    "beta-likeness": lambda rule, *of: _gain_within(rule, of[0], of[1], pl.lit(float(rule["beta"]))),
+    "enhanced-beta-likeness": lambda rule, *of: _gain_within(
+        rule, of[0], of[1], pl.min_horizontal(pl.lit(float(rule["beta"])), -pl.col("p").log())
+    ),
+    "delta-disclosure": _delta_disclosure,
 }
 """Whether each class satisfies a rule, by its model."""
