@@ -13,7 +13,7 @@ from cloister.release_folder import data_file
 from cloister.utility import LOSSES
 
 from .data import is_withheld
-from .options import FULL_DOMAIN
+from .options import FULL_DOMAIN, TableSettings
 from .verification.promise import Promise
 
 AGREEMENT = 1e-9
@@ -344,6 +344,13 @@ def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     else:
         told = {"in": released + suppressed, "released": released, "suppressed": suppressed}
     return RecordCounts.model_validate(told)
+
+
+def published_method(request: TableSettings) -> Any:
+    """Return the name of the method of a request."""
+    if request.local_recoding:
+        return LOCAL_RECODING
+    return MERGED if request.method == FULL_DOMAIN and request.merge_bound is not None else request.method
 
 
 def promise_of(manifest: TableSections) -> Promise:
