@@ -298,7 +298,8 @@ def _counted(labels: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
     """Mean loss of labels that so many records have, of which each covers some leaves, and of suppressed records."""
-    found = counts.join(sets, on="label", how="left", nulls_equal=True)
+    # A label without a set stands in a release that was changed only, which is found out by itself.
+    found = counts.join(sets, on="label", how="inner", nulls_equal=True)
     # Whole numbers of Python: sums of large domains do not fit into 64 bits.
     lost = sum(records * (leaves - 1) for records, leaves in found.select("records", "leaves").iter_rows())
     domain = max(1, n_leaves - 1)
