@@ -135,11 +135,6 @@ def is_named_birth_year(name: str) -> bool:
     return bool({"yob", "birthyear"} & words) or ("year" in words and bool({"birth", "born"} & words))
 
 
-def is_named_part_of_a_date(name: str) -> bool:
-    """Whether the name of a column speaks of a day or a month, which may stand as a number."""
-    return bool({"day", "month"} & set(words_of(name)))
-
-
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 
 _NOT_A_NUMBER = r"[^0-9.+\- ]"

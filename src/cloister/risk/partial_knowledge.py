@@ -132,22 +132,18 @@ def _ratio(found: Integers, below: int) -> Estimate:
 
 def _supports_of_draws(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
     """Records that hold a set of ``m`` items, or all, drawn from each of some records."""
-    parts = [
-        _some_supports(sets, postings, records[start : start + AT_ONCE], m, random)
-        for start in range(0, records.size, AT_ONCE)
-    ]
+    parts = []
+    for begin in range(0, records.size, AT_ONCE):
+        some = records[begin : begin + AT_ONCE]
+        sizes = sets.offsets[some + 1] - sets.offsets[some]
+        order = random.random((some.size, int(sizes.max())))
+        order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
+        taken = np.argsort(order, axis=1)[:, :m]
+        there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
+        wanted = sets.items[np.where(there, taken + sets.offsets[some][:, None], 0)][there]
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
+        parts.append(supports(sets, postings, offsets, wanted))
     return np.concatenate(parts)
-
-
-def _some_supports(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
-    sizes = sets.offsets[records + 1] - sets.offsets[records]
-    order = random.random((records.size, int(sizes.max())))
-    order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
-    taken = np.argsort(order, axis=1)[:, :m]
-    there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
-    wanted = sets.items[np.where(there, taken + sets.offsets[records][:, None], 0)][there]
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
-    return supports(sets, postings, offsets, wanted)
 
 
 MOST_KNOWN = 20
@@ -193,10 +189,8 @@ class PartialKnowledge:
 
     Attributes
     ----------
-    n_records, n_items : records, and items that occur
     k : records that a set of items should at least have
     seed : of what was sampled
-    risks : one for each m asked for, ascending
     """
 
     n_records: int
@@ -247,23 +241,20 @@ def partial_knowledge(
         raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
     postings = holders_of(sets, n_items)
+    records_by_size = list(zip(*np.unique(sizes, return_counts=True), strict=True))
     levels: list[_CountedSets] = []
     risks: dict[int, KnowledgeRisk] = {}
     for m in range(1, max(known) + 1):
-        counted = m <= LARGEST and len(levels) == m - 1 and (m == 1 or _is_countable(sizes, m, n_items))
+        counted = m <= LARGEST and len(levels) == m - 1
+        if counted and m > 1:
+            every = sum(comb(int(size), m) * int(count) for size, count in records_by_size)
+            counted = every <= MOST_COUNTED and n_items <= WIDEST
         if counted:
             levels.append(_counted(sets, postings, sizes, m, k, levels))
         if m in known:
             risks[m] = _exact(levels[-1], k) if counted else _sampled(sets, postings, m, k, levels[-1], seed)
     occurring = int(np.count_nonzero(np.diff(postings.offsets)))
     return PartialKnowledge(sizes.size, occurring, k, seed, tuple(risks[m] for m in sorted(risks)))
-
-
-def _is_countable(sizes: Integers, m: int, n_items: int) -> bool:
-    every = sum(
-        comb(int(size), m) * int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)
-    )
-    return every <= MOST_COUNTED and n_items <= WIDEST
 
 
 def _counted(
