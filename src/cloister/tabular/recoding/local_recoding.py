@@ -39,7 +39,6 @@ def recode_locally(
 
     Parameters
     ----------
-    first : the policy found for the whole table
     time_limit : seconds for all passes together
     """
     levels = [first.levels[name] for name in recoding.problem.names]
@@ -66,20 +65,15 @@ def _pass(recoding: Recoding, partition: Partition, choose: Search, time_limit: 
     is_kept = np.zeros(recoding.n_rows, dtype=np.bool_)
     is_kept[rest] = problem.kept_rows(levels)
     saved = recoding.full_domain(levels, is_kept)
-    return settled(recoding, _together(recoding, partition, saved))
-
-
-def _together(recoding: Recoding, partition: Partition, saved: Partition) -> Partition:
-    """Both partitions as one; what is saved stays suppressed where it would break the class that it looks like."""
     rows = np.flatnonzero(saved.is_released)
     both = partition.joined(rows, saved.class_of_row[rows], saved.levels)
-    while True:
+    while True:  # what is saved stays suppressed where it would break the class that it looks like
         released = recoding.released(both)
         holds = recoding.judge.holds(released.rows, released.classes, released.n_classes)
         broken = np.zeros(recoding.n_rows, dtype=np.bool_)
         broken[released.rows[~holds[released.classes]]] = True
         if not np.any(broken & ~partition.is_released):
-            return both
+            return settled(recoding, both)
         both = both.without(broken & ~partition.is_released)
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from statistics import median
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 
 LEAST_LOST = 0.01
 """The least share of variance that is told to be lost."""
@@ -24,12 +25,7 @@ def _mean(numbers: Sequence[Fraction]) -> Fraction:
     return sum(numbers, Fraction(0)) / len(numbers)
 
 
-def _median(numbers: Sequence[Fraction]) -> Fraction:
-    ordered, middle = sorted(numbers), len(numbers) // 2
-    return ordered[middle] if len(numbers) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": _mean, "median": _median}
+AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": _mean, "median": median}
 
 
 def check_numbers(text: pl.Series) -> None:
@@ -38,7 +34,8 @@ def check_numbers(text: pl.Series) -> None:
     if wrong:
         raise InputError(
             f"Column {text.name!r} was to be averaged within classes, but {wrong} of {len(text)} records hold "
-            "something else than a number there. Correct them, read them as missing (--missing), or do not average it.",
+            f"something else than a number there. Correct them, read them as missing ({setting('missing')}), or do not "
+            "average it.",
             column=text.name,
         )
 
@@ -68,19 +65,18 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
     members: list[list[Fraction | None]] = [[] for _ in range(int(classes.max(initial=-1)) + 1)]
     for value, one in zip(values, classes.tolist(), strict=True):
         members[one].append(value)
-    shown = [_shown(group, AGGREGATES[aggregate]) for group in members]
-    return pl.Series(text.name, [shown[one] for one in classes.tolist()], dtype=pl.String)
+    averages: list[str | None] = []
+    for group in members:
+        numbers = [number for number in group if number is not None]
+        is_known = bool(numbers) and len(numbers) == len(group)
+        averages.append(written(AGGREGATES[aggregate](numbers)) if is_known else None)
+    return pl.Series(text.name, [averages[one] for one in classes.tolist()], dtype=pl.String)
 
 
 def numbers_of(text: pl.Series) -> list[Fraction | None]:
     """Return the numbers exactly; missing ones are None."""
     known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
     return [None if value is None else known[value] for value in text.to_list()]
-
-
-def _shown(group: Sequence[Fraction | None], aggregate: Callable[[Sequence[Fraction]], Fraction]) -> str | None:
-    numbers = [number for number in group if number is not None]
-    return None if len(numbers) < len(group) or not numbers else written(aggregate(numbers))
 
 
 def written(number: Fraction) -> str:

@@ -53,7 +53,10 @@ def mondrian(recoding: Recoding) -> Partition:
     free = list(_Tree(recoding, is_ruled=False).grown())
     # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
     parts = free if tree.is_allowed([part.rows for part in free], instead_of=tree.begin) else list(tree.grown())
-    return _as_partition(recoding, parts)
+    class_of_row = np.empty(recoding.n_rows, dtype=np.int64)
+    for number, part in enumerate(parts):
+        class_of_row[part.rows] = number
+    return Partition(class_of_row, np.stack([part.levels for part in parts]))
 
 
 def blocks(recoding: Recoding, most_rows: int) -> list[NDArray[np.int64]]:
@@ -64,13 +67,6 @@ def blocks(recoding: Recoding, most_rows: int) -> list[NDArray[np.int64]]:
     """
     parts = _Tree(recoding, most_rows, is_ruled=False).grown()
     return [part.rows[at : at + most_rows] for part in parts for at in range(0, part.rows.size, most_rows)]
-
-
-def _as_partition(recoding: Recoding, parts: list[Part]) -> Partition:
-    class_of_row = np.empty(recoding.n_rows, dtype=np.int64)
-    for number, part in enumerate(parts):
-        class_of_row[part.rows] = number
-    return Partition(class_of_row, np.stack([part.levels for part in parts]))
 
 
 class _Tree:
@@ -90,17 +86,13 @@ class _Tree:
         self._smallest = recoding.problem.task.threshold.k
         self._place = np.empty(recoding.n_rows, dtype=np.int64)
         self._place[recoding.canonical] = np.arange(recoding.n_rows)
-        self.begin = list(self._coarsest())
+        # The classes at the highest levels allowed: one, unless levels are bounded.
+        groups, heights = [recoding.canonical], recoding.problem.task.ladders.heights
+        for j, level in enumerate(recoding.problem.highest.tolist()):
+            if level < int(heights[j]) - 1:
+                groups = [part for group in groups for part in _divided(group, recoding.at(j, level, group))]
+        self.begin = self._parts(groups)
         self._sizes = Counter(self._records(part.rows) for part in self.begin)
-
-    def _coarsest(self) -> Iterator[Part]:
-        """The classes at the highest levels allowed: one, unless levels are bounded."""
-        task, rows = self._recoding.problem.task, self._recoding.canonical
-        groups = [rows]
-        for j, level in enumerate(self._recoding.problem.highest.tolist()):
-            if level < int(task.ladders.heights[j]) - 1:
-                groups = [part for group in groups for part in _divided(group, self._recoding.at(j, level, group))]
-        yield from self._parts(groups)
 
     def _parts(self, groups: list[NDArray[np.int64]]) -> list[Part]:
         return [Part(rows, levels) for rows, levels in zip(groups, self._recoding.common_levels(groups), strict=True)]
@@ -142,7 +134,9 @@ class _Tree:
             if part.levels[j] > self._recoding.problem.lowest[j]:
                 groups = self._divided(part, j)
                 if len(groups) > 1 and self.is_allowed(groups, instead_of=[part]):
-                    self._count(groups, part)
+                    if self._is_ruled:
+                        self._sizes.update(map(self._records, groups))
+                        self._sizes -= Counter([self._records(part.rows)])
                     return self._parts(groups)
         return []
 
@@ -173,11 +167,6 @@ class _Tree:
         sizes -= Counter(self._records(part.rows) for part in instead_of)
         values = np.array(sorted(sizes), dtype=np.int64)
         return self._judge.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
-
-    def _count(self, groups: list[NDArray[np.int64]], instead_of: Part) -> None:
-        if self._is_ruled:
-            self._sizes.update(map(self._records, groups))
-            self._sizes -= Counter([self._records(instead_of.rows)])
 
     def _records(self, rows: NDArray[np.int64]) -> int:
         return int(self._recoding.problem.task.rows.records[rows].sum())
