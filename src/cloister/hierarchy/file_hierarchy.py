@@ -34,7 +34,6 @@ class HierarchyProblem:
     Attributes
     ----------
     kind : `empty`, `ragged`, `duplicate`, `no-root`, `two-roots` or `not-nested`
-    message : what was found, on which lines, and what to do; never a label
     rows : the lines concerned, counted from 1
     """
 
@@ -64,7 +63,6 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
 
     Parameters
     ----------
-    rows : (n_values,) rows of labels
     lines : (n_values,) line of each row in its file; counted from 1 if not given
 
     Examples
@@ -176,7 +174,6 @@ class FileHierarchy:
 
     Parameters
     ----------
-    rows : (n_values,) rows of labels, from the value to the root
     lines : (n_values,) line of each row in the file; counted from 1 if empty
     missing_as : text under which missing is listed, or None for an empty cell
     """
@@ -265,7 +262,6 @@ def read_hierarchy_file(
     ----------
     path : the file; UTF-8, or else Windows-1252
     delimiter : one character; detected if None: `;` if the file has one, else a tab, else `,`
-    missing_as : text under which missing is listed, or None for an empty cell
     """
     name = os.fsencode(Path(path).name).decode("utf-8", "replace")
     rows, lines = _read_rows(Path(path), delimiter)
@@ -279,7 +275,6 @@ def check_file(path: str | Path, delimiter: str | None = None) -> HierarchyRepor
 
 
 def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
-    """Return the rows that are not blank, and the line on which each begins."""
     try:
         content: bytes | None = path.read_bytes()
     except OSError:

@@ -132,7 +132,6 @@ def assess_table(
     Parameters
     ----------
     frame, texts : the table in its types and as text; at least one record
-    threshold : risk taken as acceptable, above 0 and at most 1
     """
     findings = look_for_identifiers(frame, texts, census=census)
     if not quasi_identifiers:

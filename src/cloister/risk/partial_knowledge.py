@@ -157,7 +157,6 @@ class KnowledgeRisk:
 
     Attributes
     ----------
-    m : items known
     exact : whether every set was counted; else shares are estimates with an interval of 95 %
     records_unique, records_below_k : share of the records with a set of items that nobody else has, or fewer than k
         records have: what the attacker finds who knows the most telling items
@@ -185,13 +184,7 @@ class KnowledgeRisk:
 
 @dataclass(frozen=True)
 class PartialKnowledge:
-    """Risk from attackers who know more and more.
-
-    Attributes
-    ----------
-    k : records that a set of items should at least have
-    seed : of what was sampled
-    """
+    """Risk from attackers who know more and more."""
 
     n_records: int
     n_items: int
@@ -298,7 +291,6 @@ def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
 
 
 def _sampled(sets: ItemSets, postings: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
-    """Sample what sets of ``m`` items tell, beyond what sets of fewer told."""
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m
     worst, given_up = [], 0

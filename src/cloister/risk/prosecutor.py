@@ -78,12 +78,7 @@ AGREEMENT = 1e-9
 
 
 def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
-    """Prosecutor risk of records that stand in classes of these sizes.
-
-    Parameters
-    ----------
-    threshold : risk taken as acceptable, in (0, 1]
-    """
+    """Prosecutor risk of records that stand in classes of these sizes."""
     records = int(sizes.sum())
     ordered = sizes.sort()
     bands = [("1", sizes == 1)]
@@ -230,7 +225,6 @@ class PopulationRisk:
 
     Attributes
     ----------
-    share_above_threshold : share of the records with 1 / F above the threshold
     marketer : (1 / n) sum of f / F over the classes, the expected share of records linked rightly when all are linked
     uniques : share of the records whose person is alone in the population: by name of the estimator, or ``counted``
     chosen : which of ``uniques`` to report: ``counted``, or the estimator that the rule of Dankar et al. picks
@@ -311,5 +305,4 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
 
 
 def _share_above(records: NDArray[np.int64], risks: NDArray[np.float64], threshold: float) -> float:
-    """Share of the records whose risk is above the threshold."""
     return float(records[risks > threshold * (1 + AGREEMENT)].sum() / records.sum())

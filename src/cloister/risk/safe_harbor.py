@@ -145,7 +145,6 @@ def look_for_identifiers(
 
 
 def _from_values(series: pl.Series, values: Values) -> Iterator[IdentifierSign]:
-    """What the type of a column and the form of its values say."""
     column, n = series.name, values.n_records
     if series.dtype in (pl.Date, pl.Datetime):
         yield IdentifierSign(column, "C", "dates finer than a year", n, "certain")
@@ -182,7 +181,6 @@ def _how_sure(alike: int, n: int) -> Confidence:
 
 
 def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[IdentifierSign]:
-    """ZIP codes of more than three digits, and three digits of areas too small."""
     n = values.n_records
     fine = values.n_like(ZIP)
     if not is_named_zip(column):
@@ -208,7 +206,6 @@ def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Identif
 
 
 def _old(column: str, values: Values, year: int) -> Iterator[IdentifierSign]:
-    """Ages over 89, and years of birth that tell of them."""
     if is_named_age(column):
         numbers = values.texts.str.extract(r"^\D{0,3}(\d{1,3})(?:\.\d+)?(?:\D+(\d{1,3}))?\D?$", 1).cast(pl.Int64)
         upper = values.texts.str.extract(r"^\D{0,3}\d{1,3}\D+(\d{1,3})\D?$", 1).cast(pl.Int64)

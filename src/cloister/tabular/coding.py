@@ -20,7 +20,6 @@ class Coded:
 
     Parameters
     ----------
-    ladder : bound to the values of the table
     wider : bound to these values and those of population tables; ``ladder`` itself if there are none
     """
 

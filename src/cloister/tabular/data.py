@@ -117,11 +117,8 @@ class EncodedTable:
 
     Attributes
     ----------
-    frame : the records as read
     ladders : by quasi-identifier, in the file's order
-    problem : lattice and costs, for the search
     coded : labels of the quasi-identifiers as numbers, in the order of the problem
-    judge : the rules, with what they need to know of the table
     """
 
     frame: pl.DataFrame
@@ -146,7 +143,6 @@ class ProtectedTable:
     labels : labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``,
         unless it was averaged
     levels : levels that occur in each quasi-identifier, ascending, in the file's order
-    loss : loss that the method computed
     """
 
     frame: pl.DataFrame

@@ -43,10 +43,6 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
     A number of suppressed records below k is masked; so is the number of records of the input, because each would give
     the other away. For the same reason losses are then computed from the released records alone and rounded up, and
     bound and gap are left out.
-
-    Parameters
-    ----------
-    source : name of what was read, without its path
     """
     settings = _settings(request, table.roles, source)
     facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
@@ -87,7 +83,6 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
-    """What was asked of a table; the delimiter is set where a file is written."""
     search = "fixed" if request.levels is not None else request.search_name
     quasi = request.quasi_identifiers
     found: dict[str, Any] = {

@@ -30,7 +30,6 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     Parameters
     ----------
     frame : one row a patient; or their tally
-    file : name of the source, for messages
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
@@ -116,13 +115,7 @@ def _problem(
 
 
 def check_ids(column: str, file: str, *, records: int, missing: int, distinct: int) -> None:
-    """Refuse a table that has several rows of a patient, or some of nobody.
-
-    Parameters
-    ----------
-    missing : records without an id
-    distinct : different ids
-    """
+    """Refuse a table that has several rows of a patient, or some of nobody."""
     if missing:
         raise InputError(
             f"Column {column!r} identifies patients, but {missing} records of {file} have none.",
@@ -147,7 +140,6 @@ def suppression_limit(share: Decimal, n_records: int) -> int:
 def _coded(
     ladder: BoundHierarchy, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]
 ) -> Coded:
-    """Number the labels of a column; those of population tables as well."""
     if not populations:
         return Coded(ladder, ladder)
     hierarchy = request.quasi_identifiers[ladder.column].hierarchy

@@ -25,12 +25,7 @@ DATA = "data"
 
 @dataclass(frozen=True)
 class TableFacts:
-    """The parts of a manifest that follow from the released records and the settings.
-
-    Attributes
-    ----------
-    labels : distinct labels of each quasi-identifier
-    """
+    """The parts of a manifest that follow from the released records and the settings."""
 
     released: int
     risk: TableRisk
@@ -137,10 +132,6 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
 
     A column that was averaged has one row. How many values a label covers is not published: where the domain is the
     values present, that counts suppressed ones.
-
-    Parameters
-    ----------
-    released : the columns that the manifest describes
     """
     rows: list[tuple[str, str, str | None, str | None, str | None, str]] = []
     for name, column in manifest.columns.items():

@@ -47,7 +47,6 @@ def measure_utility(
     Parameters
     ----------
     labels : of released records, before anything was averaged; or their tally
-    levels : levels that occur in each quasi-identifier
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
     columns = tuple(_column_loss(labels, ladder, levels[column], suppressed) for column, ladder in ladders.items())
@@ -291,7 +290,6 @@ def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.S
 
 
 def _counted(labels: pl.DataFrame, column: str) -> pl.DataFrame:
-    """How many records have each label of a column."""
     one = with_records_of(labels[column].alias("label").to_frame(), labels)
     return one.group_by("label").agg(counted(one).alias("records"))
 

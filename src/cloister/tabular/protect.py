@@ -65,7 +65,6 @@ def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[st
 
     Parameters
     ----------
-    records : as read
     labels : quasi-identifiers of the same records; equal ones are a class
     """
     if not aggregates:
@@ -77,7 +76,6 @@ def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[st
 def _finished(
     frame: pl.DataFrame, labels: pl.DataFrame, originals: pl.Series, choice: Choice, request: TableRequest
 ) -> ProtectedTable:
-    """Add suppressed rows where wanted, renew the ids, and sort by released values."""
     place = pl.Series(np.arange(len(originals)), dtype=pl.Int64)
     if request.keep_suppressed and choice.suppressed:
         row, n = pl.DataFrame({column: [ROOT] for column in table_columns(frame)}), choice.suppressed

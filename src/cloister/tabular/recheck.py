@@ -239,7 +239,6 @@ def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Po
 def _ladders(
     frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> dict[str, BoundHierarchy]:
-    """Ladders of the quasi-identifiers, bound to the values of a table."""
     chosen = {}
     for name, column in stated.quasi_identifiers.items():
         # The words of the manifest may name a builder, but no file of this machine.

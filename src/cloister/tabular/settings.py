@@ -46,12 +46,7 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
 
 
 def requested(settings: Mapping[str, Any]) -> TableRequest:
-    """Return the request that settings state by their names; what is no setting of a table is passed over.
-
-    Parameters
-    ----------
-    settings : as Python or a job has them, quasi-identifiers and rules looked up
-    """
+    """Return the request that settings state by their names; what is no setting of a table is passed over."""
     given = {one.name: settings[one.name] for one in fields(TableRequest) if one.name in settings}
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep")}
     given |= {

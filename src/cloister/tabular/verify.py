@@ -25,8 +25,6 @@ KEYED = "^[0-9a-f]{64}$"
 
 
 class _Checks:
-    """Collects what was checked and what failed."""
-
     def __init__(self) -> None:
         self.passed: list[str] = []
         self.failures: list[str] = []
@@ -55,7 +53,6 @@ def verify(
     Parameters
     ----------
     frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
-    populations : population tables by the name that rules call them
     every_rule : whether a rule that cannot be recomputed is a failure
     """
     checks = _Checks()
@@ -100,12 +97,7 @@ def verify(
 
 
 def released_texts(frame: pl.DataFrame, promise: Promise) -> pl.DataFrame:
-    """Return the released records as text, or their tally; rows of suppressed ones are set aside.
-
-    Parameters
-    ----------
-    frame : the released table, with the columns that were promised
-    """
+    """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
     places = _places(promise)
     released = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
     texts = pl.DataFrame([released[place].alias(column) for column, place in places.items()])
@@ -296,7 +288,6 @@ def _check_original(
 
 
 def _check_suppressed(suppressed: int, promise: Promise, checks: _Checks) -> None:
-    """Compare the number of records that had to be suppressed with what was declared and allowed."""
     if promise.limit is not None:
         checks.expect(
             suppressed <= promise.limit,
@@ -318,7 +309,6 @@ def _check_suppressed(suppressed: int, promise: Promise, checks: _Checks) -> Non
 
 
 def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[str]) -> int:
-    """Number of combinations of values that do not occur equally often."""
     both = expected.join(found, on=columns, how="full", nulls_equal=True, coalesce=True, suffix="_released")
     return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 

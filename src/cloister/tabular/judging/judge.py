@@ -25,10 +25,7 @@ class Judge:
 
     Parameters
     ----------
-    task : the rows and ladders of the problem
     coded : ladders of the attributes, in the order of the problem, which is that of their names
-    numbering : which distinct row each record is
-    sensitive : the sensitive columns
     """
 
     def __init__(
@@ -63,12 +60,7 @@ class Judge:
         return bool(self._table_rules)
 
     def keeps(self, grouping: Grouping, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each class is released, shape (n_classes,).
-
-        Parameters
-        ----------
-        grouping : the classes of the task's rows at these levels
-        """
+        """Return whether each class is released, shape (n_classes,)."""
         classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         for rule in (*self._size_rules, *self._class_rules):
@@ -103,7 +95,6 @@ class Judge:
 
         Parameters
         ----------
-        rows : (n,) distinct rows
         labels : (n,) class of each, none of them empty; a class may be made of rows at different levels
         """
         classes = ClassView(self, self.records(rows, labels, n_classes), labels, rows)
@@ -138,13 +129,7 @@ class Judge:
         return left_out
 
     def restricted(self, task: Task, rows: NDArray[np.int64]) -> "Judge":
-        """Return the rules about classes for some of the rows; the distribution of the whole input stays.
-
-        Parameters
-        ----------
-        task : these rows
-        rows : (n,) which distinct rows they are
-        """
+        """Return the rules about classes for some of the rows; the distribution of the whole input stays."""
         part = copy(self)
         part._task, part._table_rules = task, []
         part.is_monotone = all(rule.is_monotone for rule in (*self._size_rules, *self._class_rules))
@@ -172,7 +157,6 @@ class ClassView:
     Parameters
     ----------
     sizes : (n_classes,) records of each
-    labels : (n,) class of each row
     rows : (n,) the distinct rows; None for all of the table
     levels : of the transformation that made the classes; None where levels differ between classes: records of a
         population have no such class
@@ -218,11 +202,7 @@ class PolicyEvaluator:
 
     Parameters
     ----------
-    coded : ladders of the attributes, in the order of the problem
-    judge : tells which classes are kept
-    loss : what is minimized
     aggregate : loss of a release from the losses of its attributes
-    weights : (n_attributes,) of the attributes
     """
 
     def __init__(

@@ -31,9 +31,7 @@ class SensitiveValues:
 
     Parameters
     ----------
-    column : the column as read
     rule : says whether values need an order or groups
-    numbering : which distinct row each record is
     """
 
     def __init__(self, column: pl.Series, rule: ClassRule, numbering: Numbering) -> None:
@@ -64,7 +62,6 @@ class SensitiveValues:
 
         Parameters
         ----------
-        labels : (n,) class of each row
         rows : (n,) the distinct rows; None for all of them
         """
         if rows is None:
@@ -73,7 +70,6 @@ class SensitiveValues:
         return self._counted(np.repeat(labels, n_cells), cells, n_classes)
 
     def _cells_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many cells each of some rows has, and the places of these cells."""
         n_cells = self._start[rows + 1] - self._start[rows]
         before = np.concatenate([[0], np.cumsum(n_cells)])
         return n_cells, np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
@@ -88,7 +84,6 @@ class SensitiveValues:
         return part
 
     def _counted(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
-        """Add up the records of some cells by class and value."""
         n_values, weights = self.whole.size, self._records[cells]
         key = classes * n_values + self._numbers[cells]
         if n_classes * n_values <= min(MOST_CELLS, MOST_EMPTY * key.size):

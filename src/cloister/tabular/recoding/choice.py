@@ -51,10 +51,6 @@ def choose(
     recoding (`recode_locally`) continues from there. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
     Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
 
-    Parameters
-    ----------
-    codes : of all records, where classes are to be merged
-
     References
     ----------
     Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
@@ -109,7 +105,6 @@ def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, resu
 
 
 def _within_limit(recoding: Recoding, partition: Partition) -> Partition:
-    """Refuse to suppress more than allowed, or everything."""
     suppressed, problem = recoding.suppressed(partition), recoding.problem
     if not partition.is_released.any():
         raise NoSafeRelease(
@@ -142,7 +137,6 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
     Parameters
     ----------
     shown : quasi-identifiers of released records; records with the same recorded values are shown alike
-    originals : position in the table of each
     """
     judge = table.judge
     rows, first = np.unique(table.problem.row_of_record[originals.to_numpy()], return_index=True)

@@ -64,8 +64,6 @@ def prices_of(recoding: Recoding) -> Prices:
 
 
 class _Block:
-    """Grows the clusters of one block."""
-
     def __init__(self, recoding: Recoding, prices: Prices, rows: NDArray[np.int64]) -> None:
         task = recoding.problem.task
         self._judge = recoding.judge
@@ -106,8 +104,6 @@ class _Block:
 
 
 class _Clustering:
-    """Complete clusters of the whole table, and what is done about the rest."""
-
     def __init__(self, recoding: Recoding, prices: Prices, complete: list[NDArray[np.int64]]) -> None:
         task = recoding.problem.task
         self._recoding = recoding

@@ -52,9 +52,7 @@ def merge_classes(recoding: Recoding, partition: Partition, codes: RecordCodes, 
     Parameters
     ----------
     recoding : its loss is a mean of losses of columns
-    codes : of all records of the table
     bound : the loss may not pass it; nothing is merged where it does so already
-    k : occurrences that a code needs in a class to be counted
 
     References
     ----------
@@ -185,7 +183,6 @@ class _Merger:
         return gain
 
     def after(self, merges: list[Merge]) -> Partition:
-        """Return the partition after the first of the merges."""
         number, levels = np.arange(self.n), self.at_first.copy()
         for merge in reversed(merges):
             number[merge.gone] = merge.kept

@@ -52,9 +52,7 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
 
     Parameters
     ----------
-    text : numbers as recorded
     classes : (n_records,) class of each record, numbered from 0
-    aggregate : ``mean`` or ``median``
 
     References
     ----------
@@ -91,11 +89,6 @@ def variance_lost(text: pl.Series, shown: pl.Series) -> float:
 
     Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
     below one: 0 would tell that every patient has just the value shown.
-
-    Parameters
-    ----------
-    text : values as recorded, of released records
-    shown : what is released in their place
     """
     pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
     if not pairs:

@@ -98,7 +98,6 @@ class _Tree:
         return [Part(rows, levels) for rows, levels in zip(groups, self._recoding.common_levels(groups), strict=True)]
 
     def grown(self) -> Iterator[Part]:
-        """Split until nothing can be split; yields what is left."""
         waiting = [self._entry(part) for part in self.begin]
         heapq.heapify(waiting)
         while waiting:
@@ -114,7 +113,6 @@ class _Tree:
         return -float(self._prices(part).sum()) * self._records(part.rows), int(self._place[part.rows[0]]), part
 
     def _prices(self, part: Part) -> NDArray[np.float64]:
-        """Weighted loss of a record in each attribute."""
         costs, first = self._recoding.problem.task.costs, part.rows[:1]
         levels = part.levels.tolist()
         lost = [

@@ -46,13 +46,7 @@ class Partition:
         return Partition(np.where(suppressed, SUPPRESSED, self.class_of_row), self.levels)
 
     def joined(self, rows: NDArray[np.int64], classes: NDArray[np.int64], levels: NDArray[np.int64]) -> "Partition":
-        """Return the same with some suppressed rows in classes of their own.
-
-        Parameters
-        ----------
-        rows : (n,) distinct rows that are suppressed here
-        classes : (n,) class of each, numbered from 0
-        """
+        """Return the same with some suppressed rows in classes of their own."""
         class_of_row = self.class_of_row.copy()
         class_of_row[rows] = len(self.levels) + classes
         return Partition(class_of_row, np.concatenate([self.levels, levels]))

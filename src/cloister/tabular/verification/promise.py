@@ -20,11 +20,8 @@ class Promise:
     Attributes
     ----------
     levels : level of each quasi-identifier; the highest that occurs where levels differ between classes
-    k : counts of fewer records are kept back
-    rules : privacy rules as the manifest describes them, all of which must hold
     numbered : whether it holds numbers; else it holds keyed hashes
     stars : whether suppressed records are written as rows of ``*``
-    limit : records that may be suppressed at most, if known
     recoded : where levels differ between classes, those that occur in each quasi-identifier, ascending; else empty
     averaged : quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
     """
@@ -55,7 +52,6 @@ class Original:
     Attributes
     ----------
     frame : the table; sensitive columns with the types they were read with, which say how values are ordered
-    ladders : by quasi-identifier
     groups : ladders of sensitive columns, by the column and the words for the hierarchy, for rules that need one
     records : position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is
         not known
@@ -99,10 +95,8 @@ class Reference:
 
     Attributes
     ----------
-    n_least, n_most : records of the input, at least and at most
     whole : sensitive columns of the input as text, by place
     order : values of a column in their natural order, missing left out, by place; for rules that need it
-    groups : ladder of a sensitive column by its name and the words for its hierarchy
     populations : quasi-identifiers of each population table, generalized to the stated levels, by the table's name
     """
 
