@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 
-ROOT = "*"
-"""The label of the top level when a builder makes it; also how a suppressed record is written."""
-
+ROOT = "*"  # the label of the top level when a builder makes it; also how a suppressed record is written
 Leaves = NDArray[np.int64]
 
 

@@ -17,9 +17,7 @@ from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
 
-LONGEST_SHOWN = 100
-"""A longer text is a mistake that need not be repeated in a message."""
-
+LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 
 
@@ -196,8 +194,7 @@ class DateHierarchy(BuiltHierarchy[date]):
         return of_values_present([[UNITS[unit](day) for day in read] for unit in self.units], len(texts))
 
 
-LONGEST = 64
-"""Longest code that a prefix hierarchy takes, in characters."""
+LONGEST = 64  # longest code that a prefix hierarchy takes, in characters
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,8 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import BoundHierarchy, Hierarchy, require_cover, texts_in_order
 
 Rows = Sequence[Sequence[str]]
-LINES_SHOWN = 5
-"""How many line numbers a message lists."""
-
-LABELS_SHOWN = 3
-"""How many labels a preview shows of a level."""
+LINES_SHOWN = 5  # how many line numbers a message lists
+LABELS_SHOWN = 3  # how many labels a preview shows of a level
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ from cloister.errors import InputError
 from cloister.hierarchy.bound import BuiltHierarchy, Levels
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
-LARGEST = 10**15
-"""Bounds and widths stay below this, so that the grid fits 64-bit integers."""
-
+LARGEST = 10**15  # bounds and widths stay below this, so that the grid fits 64-bit integers
 Integers = NDArray[np.int64]
 
 BELOW, ABOVE = np.iinfo(np.int64).min, np.iinfo(np.int64).max

@@ -20,8 +20,7 @@ from .prosecutor import PopulationRisk, counted_risk, estimated_risk, group, mea
 from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
-RISKIEST = 5
-"""Records that are named, by their number, as those that stand out most."""
+RISKIEST = 5  # records that are named, by their number, as those that stand out most
 
 
 @dataclass(frozen=True)
@@ -166,9 +165,7 @@ def load_kernels() -> None:
     partial_knowledge(np.array([0, 4, 8]), np.array([0, 1, 2, 3] * 2, dtype=np.int32), known=[2, 3, 4], k=2)
 
 
-PATIENT = "\0patient"
-"""Column of events: the number of the patient. No column read has such a name."""
-
+PATIENT = "\0patient"  # column of events: the number of the patient. No column read has such a name
 _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 

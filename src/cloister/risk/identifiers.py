@@ -186,11 +186,8 @@ DATE = (
 )
 """A day or a month: by figures, year first or last, in one number, or with the month's name."""
 
-ZIP = r"^\d{5}(?:-?\d{4})?$|^\d{4}[*xX]$"
-"""More than three digits of a ZIP code."""
-
-ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"
-"""A ZIP code, whole or cut: its first three digits."""
+ZIP = r"^\d{5}(?:-?\d{4})?$|^\d{4}[*xX]$"  # more than three digits of a ZIP code
+ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"  # A ZIP code, whole or cut: its first three digits
 
 
 @dataclass(frozen=True)

@@ -27,18 +27,11 @@ from cloister.kernels.itemset_support import (
 Integers = NDArray[np.int64]
 Random = np.random.Generator
 
-DRAWS = 10_000
-"""Sets that are drawn for a mean."""
-
-SEARCHED = 1_000
-"""Records that are searched for a telling set."""
-
-WORK = 3_000_000
-"""Records that are looked at in the search for one record's most telling set before it is given up."""
-
+DRAWS = 10_000  # sets that are drawn for a mean
+SEARCHED = 1_000  # records that are searched for a telling set
+WORK = 3_000_000  # records that are looked at in the search for one record's most telling set before it is given up
 AT_ONCE = 1_000
-NORMAL = 1.959963984540054
-"""Of a normal variable, 95 % lie within so many standard deviations."""
+NORMAL = 1.959963984540054  # of a normal variable, 95 % lie within so many standard deviations
 
 
 @dataclass(frozen=True)
@@ -147,8 +140,7 @@ def _supports_of_draws(sets: ItemSets, postings: Holders, records: Integers, m: 
 
 
 MOST_KNOWN = 20
-MOST_COUNTED = 500_000_000
-"""Sets of one size that are counted all, at most: some minute."""
+MOST_COUNTED = 500_000_000  # sets of one size that are counted all, at most: some minute
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,8 @@ def group(texts: pl.DataFrame, columns: Sequence[str]) -> GroupedRecords:
     return GroupedRecords(tuple(columns), distinct, found.labels, found.first)
 
 
-BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
-"""Lower ends of the class sizes that the histogram puts together."""
-
-AGREEMENT = 1e-9
-"""How far a risk may lie above the threshold by rounding alone."""
+BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)  # lower ends of the class sizes that the histogram puts together
+AGREEMENT = 1e-9  # how far a risk may lie above the threshold by rounding alone
 
 
 def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
@@ -126,11 +123,8 @@ def parse_threshold(text: str | float) -> float:
 
 Numbers = NDArray[np.float64]
 
-SUMMED = 100_000
-"""People of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond."""
-
-LARGE = 50
-"""From so many records on, 1 / F is worked out from mean and variance of F."""
+SUMMED = 100_000  # people of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond
+LARGE = 50  # from so many records on, 1 / F is worked out from mean and variance of F
 
 
 def expected_reciprocals(sample: Sample, model: str) -> Numbers:

@@ -79,15 +79,12 @@ def small_areas(census: str = EVERY) -> frozenset[str]:
 Confidence = Literal["certain", "likely", "possible"]
 RANK = {"certain": 0, "likely": 1, "possible": 2}
 
-MOSTLY = 0.9
-"""A form is that of a column if so many of its values have it."""
-
+MOSTLY = 0.9  # a form is that of a column if so many of its values have it
 NEARLY_UNIQUE = 0.95
 OLDEST = 89
 WORDS_OF_TEXT = 4
 LENGTH_OF_TEXT = 200
-FEW = 20
-"""A column of fewer values is not called unique: in so few any column may be."""
+FEW = 20  # a column of fewer values is not called unique: in so few any column may be
 
 
 @dataclass(frozen=True)

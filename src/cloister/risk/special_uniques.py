@@ -17,17 +17,12 @@ from .prosecutor import GroupedRecords
 Combination = tuple[int, ...]
 
 USUAL_LARGEST = 3
-MOST_SETS = 200_000
-"""Sets of columns that are looked at, at most."""
-
+MOST_SETS = 200_000  # sets of columns that are looked at, at most
 MOST_CELLS = 1_000_000_000
 """Classes times sets of columns up to which the usual size is looked at unasked: some half a minute."""
 
-MOST_BYTES = 4 * 2**30
-"""Memory for what is known of sets of columns of one size, at most."""
-
-SHOWN = 10
-"""Sets of columns of each size that are told, those that tell most apart."""
+MOST_BYTES = 4 * 2**30  # memory for what is known of sets of columns of one size, at most
+SHOWN = 10  # sets of columns of each size that are told, those that tell most apart
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,7 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
         guarantee=TableGuarantee(
-            rules=request.rules,
-            verified=True,
-            one_row_per_patient=UNIQUE if request.id is not None else ASSUMED,
+            rules=request.rules, verified=True, one_row_per_patient=UNIQUE if request.id is not None else ASSUMED
         ),
         utility=TableUtility(
             loss=published(utility.loss),

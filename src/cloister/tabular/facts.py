@@ -14,12 +14,8 @@ from .data import EncodedTable, ProtectedTable
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
 from .verification.promise import Promise
 
-RISK_THRESHOLD = 0.2
-"""Risk above which a record counts as at high risk."""
-
-AGREEMENT = 1e-9
-"""How far a risk may be above the threshold by rounding alone."""
-
+RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
+AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
 DATA = "data"
 
 
@@ -121,10 +117,7 @@ def _counts(frame: pl.DataFrame, column: str) -> Counts:
 CODEBOOK_COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 AS_RECORDED = "as recorded"
 MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
-MEANING_OF_IDS = {
-    "number": "number of the record within this release",
-    "hmac": "keyed hash of the original id",
-}
+MEANING_OF_IDS = {"number": "number of the record within this release", "hmac": "keyed hash of the original id"}
 
 
 def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:

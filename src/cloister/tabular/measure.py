@@ -28,8 +28,7 @@ from .manifest import TableManifest
 from .recoding.microaggregation import variance_lost
 from .verification.promise import Promise
 
-AGREEMENT = 1e-9
-"""How far the loss measured on the release may be from the loss that the search computed."""
+AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
 
 
 def measure_utility(
@@ -182,10 +181,7 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
 
 
 def _loss_of_released(
-    originals: pl.DataFrame,
-    ladders: Mapping[str, BoundHierarchy],
-    protected: ProtectedTable,
-    request: TableRequest,
+    originals: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
 ) -> float:
     """The same if the released records were all there are, and their values spread evenly under each label."""
     alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
@@ -284,8 +280,7 @@ def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.S
     values = pl.DataFrame([text.alias("value"), records.alias("n")])
     joined = values.join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(
-        pl.col("n").sum().over("label").alias("label_records"),
-        pl.col("n").sum().over("value").alias("value_records"),
+        pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("value").alias("value_records")
     )
 
 
@@ -296,7 +291,7 @@ def _counted(labels: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
     """Mean loss of labels that so many records have, of which each covers some leaves, and of suppressed records."""
-    # A label without a set stands in a release that was changed only, which is found out by itself.
+    # a label without a set stands in a release that was changed only, which is found out by itself.
     found = counts.join(sets, on="label", how="inner", nulls_equal=True)
     # Whole numbers of Python: sums of large domains do not fit into 64 bits.
     lost = sum(records * (leaves - 1) for records, leaves in found.select("records", "leaves").iter_rows())

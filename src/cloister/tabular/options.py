@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from cloister.privacy import PrivacyRule
     from cloister.utility import Loss
 
-OPTIMAL = "optimal"
-"""The search that is made unless another is asked for."""
-
+OPTIMAL = "optimal"  # the search that is made unless another is asked for
 FULL_DOMAIN = "full-domain"
 METHODS = (FULL_DOMAIN, "mondrian", "cluster")
 AVERAGES = ("mean", "median")
@@ -80,9 +78,7 @@ class TableSettings:
     merge_bound: Annotated[
         float | None,
         Help(
-            "Merge classes, so that more codes can be counted, up to this loss of the table.",
-            "LOSS",
-            "--merge-classes",
+            "Merge classes, so that more codes can be counted, up to this loss of the table.", "LOSS", "--merge-classes"
         ),
         Key("a loss from 0 to 1", "merge_classes"),
     ] = None
@@ -103,9 +99,7 @@ class TableSettings:
     sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
     keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
     default_role: Annotated[
-        str,
-        Help("What to do with columns that have no role.", "drop|keep"),
-        Key("error, drop or keep", one_of=REST),
+        str, Help("What to do with columns that have no role.", "drop|keep"), Key("error, drop or keep", one_of=REST)
     ] = "error"
     ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
         "number"
@@ -166,8 +160,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     codes: Annotated[
         str | None,
         Help(
-            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.",
-            "COLUMN",
+            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.", "COLUMN"
         ),
         Key("the name of a column with codes, or of a section [sources.NAME] that has them"),
     ] = None

@@ -11,8 +11,7 @@ UNIQUE_SHARE = 0.05
 """A column taken along by ``default_role="keep"`` must not be unique in more than this share of the records."""
 
 
-UniqueShare = Callable[[str], float]
-"""Share of the records whose value in a column no other record has."""
+UniqueShare = Callable[[str], float]  # share of the records whose value in a column no other record has
 
 
 def resolve_roles(
@@ -36,7 +35,7 @@ def resolve_roles(
     named += [] if request.id is None else [(request.id, Role.IDENTIFIER)]
     names = [column for column, _ in named]
     check_columns(names, columns, file)
-    # A column that a rule looks at is sensitive unless somebody said otherwise.
+    # a column that a rule looks at is sensitive unless somebody said otherwise.
     wanted = [column for rule in request.rules if (column := getattr(rule, "column", None)) is not None]
     check_columns(wanted, columns, file)
     for column in wanted:

@@ -17,11 +17,8 @@ from cloister.utility import AttributeLoss, parse_loss
 from .data import Ids, TableRequest
 from .options import AVERAGES, METHODS, REST, TableSettings
 
-LEAST_WEIGHT = 1e-6
-"""Smaller weights, and larger than its inverse, would drown in rounding."""
-
-MOST_DIGITS = 30
-"""Digits, and decimal places, of a share; exact arithmetic with a million of them would not end."""
+LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
+MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
 
 
 def available_cores() -> int:

@@ -20,8 +20,7 @@ from .verification.rules import is_about_table, judge, name_of, releasable, tabl
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 
-KEYED = "^[0-9a-f]{64}$"
-"""A keyed hash of an id: HMAC-SHA256 in hexadecimal."""
+KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
 
 
 class _Checks:
@@ -176,7 +175,7 @@ def _without_stars(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> pl
         "suppressed records are rows of *",
         f"{promise.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
     )
-    # A released record can be all roots as well; what is beyond the declared number is counted as released.
+    # a released record can be all roots as well; what is beyond the declared number is counted as released.
     return pl.concat([texts.filter(~star), first_records(stars, n_stars - promise.suppressed)])
 
 

@@ -14,8 +14,7 @@ from cloister.privacy import ClassRule, Histogram
 MOST_CELLS = 4_000_000
 """Cells of classes by values that are counted in a full table; where there are more, they are sorted."""
 
-MOST_EMPTY = 16
-"""Cells of that table for each one that is filled."""
+MOST_EMPTY = 16  # cells of that table for each one that is filled
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,8 @@ from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, joi
 from .mondrian import blocks
 from .table_recoding import SUPPRESSED, Partition, Recoding, classes_of
 
-BLOCK = 2000
-"""Distinct rows that are clustered together: the work grows with its square, the loss falls little beyond."""
-
-FREE = -1
-"""Owner of a row that is in no cluster yet."""
+BLOCK = 2000  # distinct rows that are clustered together: the work grows with its square, the loss falls little beyond
+FREE = -1  # owner of a row that is in no cluster yet
 
 
 def cluster(recoding: Recoding, block: int = BLOCK) -> Partition:

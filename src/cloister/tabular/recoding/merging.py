@@ -15,11 +15,8 @@ from .table_recoding import SUPPRESSED, Partition, Recoding
 Integers = NDArray[np.int64]
 Counts = Counter[int]
 
-NEAREST = 32
-"""Classes, nearest by the loss of merging, among which the one is chosen whose codes gain most."""
-
-TINY = 1e-12
-"""Losses that differ by less are equal."""
+NEAREST = 32  # classes, nearest by the loss of merging, among which the one is chosen whose codes gain most
+TINY = 1e-12  # losses that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -79,14 +79,9 @@ def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> 
     }
 
 
-Judgement = pl.Series | str
-"""Whether each class satisfies a rule; or why that cannot be told."""
-
-COUNT = "records"
-"""Name of the counting column; the columns of the table are called c0, c1 and so on."""
-
-TOLERANCE = 1e-12
-"""A measure this little beyond its threshold is rounding: thresholds may be reached."""
+Judgement = pl.Series | str  # whether each class satisfies a rule; or why that cannot be told
+COUNT = "records"  # name of the counting column; the columns of the table are called c0, c1 and so on
+TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thresholds may be reached
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,8 @@ from cloister.hierarchy import BoundHierarchy
 
 from .promise import COUNT, Classes, Original, Promise
 
-ROUNDING = Fraction(1, 200)
-"""How far an average may be from the exact one: half of a hundredth."""
-
-Bits = NDArray[np.uint8]
-"""One bit for each record of the original."""
+ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
+Bits = NDArray[np.uint8]  # one bit for each record of the original
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,7 @@ from cloister.io import counted
 from .promise import COUNT, TOLERANCE, Classes, Description, Judgement, Reference
 from .uniqueness import population_uniqueness
 
-LEAST_ESTIMATED = 2
-"""Records that k-map by the size of the population asks of a class at least."""
-
+LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least
 ESTIMATED = 1e-4
 """How far an estimate may be beyond its threshold, as a share of that: in large populations estimators lose digits."""
 
