@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.promise import Classes, Original, Population, Promise, Reference, bound_ladders
+from cloister.tabular.verification.promise import Classes, Original, Promise, Reference, bound_ladders
 from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
 
@@ -103,7 +103,7 @@ def original_of(records):
 
 
 CENSUS = pl.DataFrame({"qi": PEOPLE}, schema={"qi": pl.String})
-POPULATIONS = {"census": Population(CENSUS, bound_ladders(CENSUS, {"qi": suppress()}))}
+POPULATIONS = {"census": Original(CENSUS, bound_ladders(CENSUS, {"qi": suppress()}))}
 
 
 def in_order(frame):

@@ -28,20 +28,6 @@ class CodePath(NamedTuple):
     chapter: str
 
 
-class Range(NamedTuple):
-    """Categories from ``first`` to ``last``, compared as text, under one title."""
-
-    first: str
-    last: str
-    title: str
-
-    @property
-    def label(self) -> str:
-        """The range and its title: `001-009 Intestinal infectious diseases`."""
-        span = self.first if self.first == self.last else f"{self.first}-{self.last}"
-        return f"{span} {self.title}"
-
-
 @dataclass(frozen=True)
 class Classification:
     """The tables of one classification."""
@@ -70,11 +56,12 @@ def load_classification(kind: str) -> Classification:
     ranges = list(_read(f"{kind}_ranges.csv"))
     by_level: dict[str, dict[str, str]] = {}
     for level in ("section", "chapter"):
-        found = [Range(row["first"], row["last"], row["title"]) for row in ranges if row["level"] == level]
-        # The range that starts last holds a category: the innermost where they overlap.
-        by_level[level] = {
-            category: max(one for one in found if one.first <= category <= one.last).label for category in categories
-        }
+        found = [(row["first"], row["last"], row["title"]) for row in ranges if row["level"] == level]
+        by_level[level] = {}
+        for category in categories:
+            # The range that starts last holds a category: the innermost where they overlap.
+            first, last, title = max(one for one in found if one[0] <= category <= one[1])
+            by_level[level][category] = f"{first if first == last else f'{first}-{last}'} {title}"
     return Classification(spelling, by_level["section"], by_level["chapter"], codes)
 
 

@@ -48,13 +48,6 @@ def exactly(value: float) -> Estimate:
     return Estimate(value, value, value)
 
 
-def sample_chances(sets: ItemSets, postings: Holders, m: int, k: int, random: Random) -> tuple[Estimate, Estimate]:
-    """Return the mean share of records' sets of ``m`` items, or of all items if fewer, in one record or below k."""
-    records = random.integers(0, sets.offsets.size - 1, DRAWS)
-    found = _supports_of_draws(sets, postings, records, m, random)
-    return share_of(int((found == 1).sum()), DRAWS), share_of(int((found < k).sum()), DRAWS)
-
-
 def sample_distinct(
     sets: ItemSets, postings: Holders, m: int, k: int, random: Random
 ) -> tuple[Estimate, Estimate] | None:
@@ -269,16 +262,16 @@ def _counted(
 
 def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     every = int(level.distinct[0])
-    shares = [exactly(int(count) / every) if every else None for count in level.distinct[1:]]
+    alone, few = (exactly(int(count) / every) if every else None for count in level.distinct[1:])
     return KnowledgeRisk(
-        m=level.m,
-        exact=True,
-        records_unique=exactly(float((level.least == 1).mean())),
-        records_below_k=exactly(float((level.least < k).mean())),
-        chance_unique=exactly(float(level.alone.mean())),
-        chance_below_k=exactly(float(level.few.mean())),
-        sets_unique=shares[0],
-        sets_below_k=shares[1],
+        level.m,
+        True,
+        exactly(float((level.least == 1).mean())),
+        exactly(float((level.least < k).mean())),
+        exactly(float(level.alone.mean())),
+        exactly(float(level.few.mean())),
+        alone,
+        few,
     )
 
 
@@ -294,16 +287,8 @@ def _sampled(sets: ItemSets, postings: Holders, m: int, k: int, level: _CountedS
         shares = (found.value, found.low, found.high)
         worst.append(Estimate(*((settled + open_records.size * share) / level.least.size for share in shares)))
         given_up += undecided
-    chances = sample_chances(sets, postings, m, k, random)
-    distinct = sample_distinct(sets, postings, m, k, random)
-    return KnowledgeRisk(
-        m=m,
-        exact=False,
-        records_unique=worst[0],
-        records_below_k=worst[1],
-        chance_unique=chances[0],
-        chance_below_k=chances[1],
-        sets_unique=None if distinct is None else distinct[0],
-        sets_below_k=None if distinct is None else distinct[1],
-        undecided=given_up,
-    )
+    records = random.integers(0, sets.offsets.size - 1, DRAWS)
+    supported = _supports_of_draws(sets, postings, records, m, random)
+    chances = [share_of(int((supported < below).sum()), DRAWS) for below in (2, k)]
+    distinct = sample_distinct(sets, postings, m, k, random) or (None, None)
+    return KnowledgeRisk(m, False, worst[0], worst[1], chances[0], chances[1], distinct[0], distinct[1], given_up)

@@ -26,12 +26,11 @@ from .manifest import (
     TableSearch,
     TableSections,
     TableUtility,
-    published_method,
     record_counts,
 )
 from .measure import public_utility
 from .options import FULL_DOMAIN
-from .verification.promise import Original, Population, bound_ladders
+from .verification.promise import Original, bound_ladders
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
@@ -62,7 +61,7 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         search["search"] = _search(protected.search, table.roles, request, utility, is_masked=is_masked)
     return TableSections(
         shape="table",
-        method=published_method(request),
+        method=request.published_method,  # type: ignore[arg-type]
         settings=settings,
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
@@ -175,15 +174,15 @@ def original_of(table: EncodedTable, request: TableRequest) -> Original:
     return Original(table.frame, table.ladders, groups)
 
 
-def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Population]:
+def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Original]:
     """Return the population tables that rules compare with, by the name that the rules call them."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.ladders}
-    found: dict[str, Population] = {}
+    found: dict[str, Original] = {}
     for rule in request.rules:
         if has_population(rule):
             frame, name = population_frame(rule), str(rule.describe()["population"])
             if name not in found:
-                found[name] = Population(frame, bound_ladders(frame, hierarchies))
+                found[name] = Original(frame, bound_ladders(frame, hierarchies))
             elif not found[name].frame.equals(frame):
                 raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found

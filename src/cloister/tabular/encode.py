@@ -20,7 +20,6 @@ from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
 from .judging.judge import Judge, PolicyEvaluator
 from .judging.rule_sources import has_population, in_sample, population_texts
-from .judging.sensitive import Numbering
 from .roles import resolve_roles
 
 
@@ -73,7 +72,7 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     }
     records = records_of(frame).to_numpy()
     problem = _problem(texts, records, coded, request)
-    judge = Judge(request.rules, problem.task, coded, Numbering(problem.row_of_record, records), sensitive)
+    judge = Judge(request.rules, problem.task, coded, problem.row_of_record, records, sensitive)
     if not request.is_plain:
         weights = np.array(request.weights_of(problem.names))
         evaluator = PolicyEvaluator(problem.task, list(coded.values()), judge, request.loss, problem.aggregate, weights)

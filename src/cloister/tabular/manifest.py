@@ -13,7 +13,7 @@ from cloister.release_folder import data_file
 from cloister.utility import LOSSES
 
 from .data import is_withheld
-from .options import FULL_DOMAIN, TableSettings
+from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 from .verification.promise import Promise
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
@@ -22,9 +22,6 @@ ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_s
 
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
-
-LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
-MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)  # methods that begin with a search
 MOST_RECORDS = 2**62  # no table has more
 ASSUMED: Literal["assumed"] = "assumed"
@@ -334,13 +331,6 @@ def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     else:
         told = {"in": released + suppressed, "released": released, "suppressed": suppressed}
     return RecordCounts.model_validate(told)
-
-
-def published_method(request: TableSettings) -> Any:
-    """Return the name of the method of a request."""
-    if request.local_recoding:
-        return LOCAL_RECODING
-    return MERGED if request.method == FULL_DOMAIN and request.merge_bound is not None else request.method
 
 
 def promise_of(manifest: TableSections) -> Promise:

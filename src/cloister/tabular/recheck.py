@@ -20,7 +20,7 @@ from .facts import class_sizes, codebook, facts_of, report_data
 from .manifest import TableManifest, promise_of
 from .measure import differing_losses
 from .roles import check_columns
-from .verification.promise import Original, Population, bound_ladders
+from .verification.promise import Original, bound_ladders
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 
@@ -220,7 +220,7 @@ def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[s
     return Original(frame, _ladders(frame, stated, hierarchies), groups)
 
 
-def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Population]:
+def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Original]:
     asked = {str(rule["population"]) for rule in promise_of(stated).rules if "population" in rule}
     strange = sorted(original.populations.keys() - asked)
     if strange:
@@ -232,7 +232,7 @@ def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Po
     people = {}
     for name, frame in original.populations.items():
         check_columns(list(stated.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = Population(frame, _ladders(frame, stated, original.hierarchies))
+        people[name] = Original(frame, _ladders(frame, stated, original.hierarchies))
     return people
 
 

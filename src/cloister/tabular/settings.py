@@ -15,7 +15,7 @@ from cloister.settings import settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
-from .options import AVERAGES, METHODS, REST, TableSettings
+from .options import AVERAGES, FULL_DOMAIN, LOCAL_RECODING, METHODS, REST, TableSettings
 
 LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
 MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
@@ -104,7 +104,7 @@ def _check_method(request: TableRequest) -> None:
                 f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {' or '.join(AVERAGES)}.",
                 column=column,
             )
-    request.check_method()
+    _check_search(request)
     if request.levels is not None and not request.has_one_policy:
         raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
     if not request.has_one_policy and request.loss.ignores_suppression:
@@ -118,6 +118,22 @@ def _check_method(request: TableRequest) -> None:
             f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "
             "nothing averaged. Leave out the rule or the method."
         )
+
+
+def _check_search(request: TableRequest) -> None:
+    """Refuse settings that the method does not look at."""
+    if request.published_method == LOCAL_RECODING and request.method != FULL_DOMAIN:
+        raise InputError(f"Local recoding follows full-domain generalization, but the method is {request.method}.")
+    if request.search is not None and request.method != FULL_DOMAIN:
+        raise InputError(
+            f"The search {request.search} was asked for, but the method {request.method} makes none. Leave it out."
+        )
+    if request.search is not None and request.levels is not None:
+        raise InputError(
+            f"The search {request.search} was asked for, but the levels are fixed. Leave out one of the two."
+        )
+    if request.time_limit is not None and request.method != FULL_DOMAIN:
+        raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
 
 
 def parse_ids(text: str) -> Ids:

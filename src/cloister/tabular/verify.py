@@ -14,8 +14,8 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
-from .verification.promise import COUNT, Classes, Original, Population, Promise, Reference, natural_order
-from .verification.recodings import ancestors, by_labels, not_compared, record_by_record
+from .verification.promise import COUNT, Classes, FoundChecks, Original, Promise, Reference, natural_order
+from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
@@ -23,24 +23,11 @@ OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
 
 
-class _Checks:
-    def __init__(self) -> None:
-        self.passed: list[str] = []
-        self.failures: list[str] = []
-        self.n_unjudged = 0
-
-    def expect(self, holds: bool, check: str, failure: str) -> None:
-        if holds:
-            self.passed.append(check)
-        else:
-            self.failures.append(failure)
-
-
 def verify(
     frame: pl.DataFrame,
     promise: Promise,
     original: Original | None = None,
-    populations: Mapping[str, Population] | None = None,
+    populations: Mapping[str, Original] | None = None,
     *,
     every_rule: bool = False,
 ) -> Verdict:
@@ -54,7 +41,7 @@ def verify(
     frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
     every_rule : whether a rule that cannot be recomputed is a failure
     """
-    checks = _Checks()
+    checks = FoundChecks()
     _check_columns(frame, promise, checks)
     if checks.failures:
         return _verdict(checks, original)
@@ -81,12 +68,9 @@ def verify(
             _check_original(classes, promise, source, reference, checks)
         else:
             if source.records is not None:
-                findings = record_by_record(texts, promise, source)
+                check_record_by_record(texts, promise, source, checks)
             else:
-                findings = by_labels(classes, promise, source)
-                checks.passed += not_compared(promise)
-            for found in findings:
-                checks.expect(found.holds, found.check, found.failure)
+                check_by_labels(classes, promise, source, checks)
             _check_suppressed(n_records(source.frame) - n, promise, checks)
         # No keyed id is an original one. Numbers may be: released in order, they say nothing.
         if promise.id is not None and not promise.numbered and promise.id in source.frame.columns:
@@ -98,7 +82,7 @@ def verify(
 def released_texts(frame: pl.DataFrame, promise: Promise) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
     places = _places(promise)
-    released = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
+    released = _without_stars(_placed(frame, places), _promise_by_place(promise, places), FoundChecks())
     texts = pl.DataFrame([released[place].alias(column) for column, place in places.items()])
     return with_records_of(texts, released)
 
@@ -135,7 +119,7 @@ def _reference(
     places: Mapping[str, str],
     original: Original | None,
     source: Original | None,
-    populations: Mapping[str, Population],
+    populations: Mapping[str, Original],
 ) -> Reference:
     """What rules compare with; ``source`` is the original by place, where the order of values is lost."""
     people = {}
@@ -152,7 +136,7 @@ def _reference(
     return Reference(n, n, source.frame, order, source.groups, people)
 
 
-def _verdict(checks: _Checks, original: Original | None) -> Verdict:
+def _verdict(checks: FoundChecks, original: Original | None) -> Verdict:
     how = "recounted with Polars from the released file, independently of the search"
     if original is not None:
         how += "; compared with the original, generalized again by table look-up"
@@ -161,7 +145,7 @@ def _verdict(checks: _Checks, original: Original | None) -> Verdict:
     return Verdict(not checks.failures, how, tuple(checks.passed), tuple(checks.failures))
 
 
-def _without_stars(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> pl.DataFrame:
+def _without_stars(texts: pl.DataFrame, promise: Promise, checks: FoundChecks) -> pl.DataFrame:
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
     if not promise.stars:
         return texts
@@ -179,7 +163,7 @@ def _without_stars(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> pl
     return pl.concat([texts.filter(~star), first_records(stars, n_stars - promise.suppressed)])
 
 
-def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
+def _check_columns(frame: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
     """Check the columns, and that there are rules about them: without any, nothing is promised."""
     checks.expect(
         tuple(table_columns(frame)) == promise.columns,
@@ -197,7 +181,7 @@ def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> No
 
 
 def _check_rules(
-    classes: Classes, promise: Promise, reference: Reference, checks: _Checks, *, every_rule: bool
+    classes: Classes, promise: Promise, reference: Reference, checks: FoundChecks, *, every_rule: bool
 ) -> None:
     sizes = classes.sizes[COUNT].sort()
     for rule in promise.rules:
@@ -220,7 +204,7 @@ def _check_rules(
         checks.expect(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
 
 
-def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
+def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
     """Neither order nor ids carry information.
 
     Order follows from the released values; where they are equal, from a keyed id. Ids are the numbers of the records
@@ -255,7 +239,7 @@ def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, promise: P
 
 
 def _check_original(
-    classes: Classes, promise: Promise, original: Original, reference: Reference, checks: _Checks
+    classes: Classes, promise: Promise, original: Original, reference: Reference, checks: FoundChecks
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
@@ -286,7 +270,7 @@ def _check_original(
     _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), promise, checks)
 
 
-def _check_suppressed(suppressed: int, promise: Promise, checks: _Checks) -> None:
+def _check_suppressed(suppressed: int, promise: Promise, checks: FoundChecks) -> None:
     if promise.limit is not None:
         checks.expect(
             suppressed <= promise.limit,

@@ -15,7 +15,6 @@ from cloister.privacy.population_estimates import Sample, estimated_share
 from cloister.tabular.verification.promise import (
     Classes,
     Original,
-    Population,
     Promise,
     Reference,
     bound_ladders,
@@ -37,7 +36,7 @@ ORIGINAL = Original(
     TABLE, bound_ladders(TABLE, {"ward": WARDS}), {("dx", TREE.spec): bound_ladders(TABLE, {"dx": TREE})["dx"]}
 )
 PEOPLE = pl.DataFrame({"ward": ["wardA"] * 8 + ["wardB"] * 8})
-POPULATIONS = {"census.csv": Population(PEOPLE, bound_ladders(PEOPLE, {"ward": WARDS}))}
+POPULATIONS = {"census.csv": Original(PEOPLE, bound_ladders(PEOPLE, {"ward": WARDS}))}
 GOOD = TABLE.head(8)
 
 ON_DX = [

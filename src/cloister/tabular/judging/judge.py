@@ -17,7 +17,7 @@ from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
 from ..coding import Coded
 from .rule_sources import has_population, population_texts
-from .sensitive import Numbering, SensitiveValues
+from .sensitive import SensitiveValues
 
 
 class Judge:
@@ -33,7 +33,8 @@ class Judge:
         rules: Sequence[PrivacyRule],
         task: Task,
         coded: Mapping[str, Coded],
-        numbering: Numbering,
+        row_of_record: NDArray[np.int64],
+        records: NDArray[np.int64],
         sensitive: Mapping[str, pl.Series],
     ) -> None:
         self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
@@ -43,7 +44,7 @@ class Judge:
         self._coded = coded
         self.is_monotone = all(rule.is_monotone for rule in rules)
         self._values = {
-            id(rule): SensitiveValues(sensitive[rule.column], rule, numbering)
+            id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record, records)
             for rule in self._class_rules
             if rule.column is not None
         }

@@ -1,7 +1,6 @@
 """The values of a sensitive column, numbered and counted by class."""
 
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -17,29 +16,25 @@ MOST_CELLS = 4_000_000
 MOST_EMPTY = 16  # cells of that table for each one that is filled
 
 
-@dataclass(frozen=True)
-class Numbering:
-    """The distinct row, shape (n,), of each record or row of a tally; and how many records each stands for."""
-
-    row_of_record: NDArray[np.int64]
-    records: NDArray[np.int64]
-
-
 class SensitiveValues:
     """One sensitive column as a rule sees it.
 
     Parameters
     ----------
     rule : says whether values need an order or groups
+    row_of_record : (n,) distinct row of each record, or of each row of a tally
+    n : (n,) how many records each stands for
     """
 
-    def __init__(self, column: pl.Series, rule: ClassRule, numbering: Numbering) -> None:
+    def __init__(
+        self, column: pl.Series, rule: ClassRule, row_of_record: NDArray[np.int64], n: NDArray[np.int64]
+    ) -> None:
         values = natural_order(column, must_be_ordered=rule.needs == "ordered histogram")
         present = [value for value in values if value is not None]
         places = as_text(column).cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present))
         numbers: NDArray[np.int64] = places.to_numpy()
         # Weights are added up as floating-point numbers, exact below 2**53 records.
-        self.whole = np.bincount(numbers, numbering.records, len(values)).astype(np.int64)
+        self.whole = np.bincount(numbers, n, len(values)).astype(np.int64)
         self.missing = len(values) - 1 if values[-1] is None else -1
         self.groups: NDArray[np.int64] | None = None
         if rule.needs == "grouped histogram":  # the group of each value at each level of the rule's hierarchy
@@ -51,10 +46,10 @@ class SensitiveValues:
                 seen: dict[str | None, int] = {}
                 levels.append([seen.setdefault(labels[place[value]], len(seen)) for value in values])
             self.groups = np.array(levels, dtype=np.int64)
-        cells, place = np.unique(numbering.row_of_record * len(values) + numbers, return_inverse=True)
-        self._records = np.bincount(place, numbering.records, cells.size).astype(np.int64)
+        cells, place = np.unique(row_of_record * len(values) + numbers, return_inverse=True)
+        self._records = np.bincount(place, n, cells.size).astype(np.int64)
         self._rows, self._numbers = np.divmod(cells, len(values))
-        self._start = np.searchsorted(self._rows, np.arange(int(numbering.row_of_record.max(initial=-1)) + 2))
+        self._start = np.searchsorted(self._rows, np.arange(int(row_of_record.max(initial=-1)) + 2))
 
     def by_class(self, labels: NDArray[np.int64], n_classes: int, rows: NDArray[np.int64] | None = None) -> Histogram:
         """Return how often each value occurs in each class of distinct rows.

@@ -16,7 +16,7 @@ from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
 
 from ..data import EncodedTable, TableRequest
-from ..options import FULL_DOMAIN
+from ..options import FULL_DOMAIN, LOCAL_RECODING
 from .clustering import cluster
 from .local_recoding import Search, recode_locally, settled
 from .merging import RecordCodes, merge_classes
@@ -77,7 +77,7 @@ def choose(
         used = {column: (result.levels[column],) for column in table.ladders}
         return Choice(result, kept, pl.DataFrame(labels), used, result.loss, result.suppressed)
     recoding = recoding_of(table, request)
-    if request.local_recoding:
+    if request.published_method == LOCAL_RECODING:
         again: Search = lambda problem, left: chosen(problem, time_limit=left)  # noqa: E731
         partition = recode_locally(recoding, result, again, request.time_limit)
     else:

@@ -47,7 +47,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Original:
-    """The table a release was made from, and what it was generalized by.
+    """The table a release was made from, and what it was generalized by; or a table of people that rules compare with.
 
     Attributes
     ----------
@@ -61,14 +61,6 @@ class Original:
     ladders: Mapping[str, BoundHierarchy]
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     records: pl.Series | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True)
-class Population:
-    """A table of the people that patients may be among; ladders of its quasi-identifiers, bound to its own values."""
-
-    frame: pl.DataFrame
-    ladders: Mapping[str, BoundHierarchy]
 
 
 def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
@@ -151,3 +143,19 @@ def natural_order(column: pl.Series) -> pl.Series:
     if numbers.null_count() or numbers.is_nan().any():
         return texts.sort()
     return texts.to_frame("text").sort(numbers, "text")["text"]
+
+
+class FoundChecks:
+    """What was checked and what failed."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.failures: list[str] = []
+        self.n_unjudged = 0
+
+    def expect(self, holds: bool, check: str, failure: str) -> None:
+        """Note a check that holds, or how it failed."""
+        if holds:
+            self.passed.append(check)
+        else:
+            self.failures.append(failure)
