@@ -18,8 +18,8 @@ from .options import OPTIMAL, TableSettings
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
 
+    from .checking.checker import RuleChecker
     from .coding import Coded
-    from .judging.judge import Judge
 
 
 class Role(StrEnum):
@@ -126,7 +126,7 @@ class EncodedTable:
     ladders: Mapping[str, BoundHierarchy]
     problem: "SearchProblem"
     coded: tuple["Coded", ...]
-    judge: "Judge"
+    checker: "RuleChecker"
 
 
 @dataclass(frozen=True)

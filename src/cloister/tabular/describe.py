@@ -11,9 +11,9 @@ from cloister.privacy import TCloseness
 from cloister.results import SearchResult, Utility
 from cloister.utility import ENTROPY
 
+from .checking.rule_sources import has_population, in_sample, population_frame
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, is_withheld
 from .facts import facts_of
-from .judging.rule_sources import has_population, in_sample, population_frame
 from .manifest import (
     ASSUMED,
     UNIQUE,
@@ -56,12 +56,11 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         column = {"loss": published(one.loss), "top": one.top, "labels": facts.labels[one.column]}
         column |= {} if one.variance_lost is None else {"variance_lost": one.variance_lost}
         columns[one.column] = ColumnUtility.model_validate(column)
-    search: dict[str, Any] = {}
+    chosen: dict[str, Any] = {"method": request.published_method}
     if protected.search is not None:
-        search["search"] = _search(protected.search, table.roles, request, utility, is_masked=is_masked)
+        chosen["search"] = _search(protected.search, table.roles, request, utility, is_masked=is_masked)
     return TableSections(
         shape="table",
-        method=request.published_method,  # type: ignore[arg-type]
         settings=settings,
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
@@ -75,7 +74,7 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
             columns=columns,
         ),
         risk=facts.risk,
-        **search,
+        **chosen,
     )
 
 

@@ -16,10 +16,10 @@ from cloister.kernels.layout import CODE, Threshold, make_task
 from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
+from .checking.checker import RuleChecker, TransformationEvaluator
+from .checking.rule_sources import has_population, in_sample, population_texts
 from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .judging.judge import Judge, PolicyEvaluator
-from .judging.rule_sources import has_population, in_sample, population_texts
 from .roles import resolve_roles
 
 
@@ -72,19 +72,21 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     }
     records = records_of(frame).to_numpy()
     problem = _problem(texts, records, coded, request)
-    judge = Judge(request.rules, problem.task, coded, problem.row_of_record, records, sensitive)
+    checker = RuleChecker(request.rules, problem.task, coded, problem.row_of_record, records, sensitive)
     if not request.is_plain:
         weights = np.array(request.weights_of(problem.names))
-        evaluator = PolicyEvaluator(problem.task, list(coded.values()), judge, request.loss, problem.aggregate, weights)
+        evaluator = TransformationEvaluator(
+            problem.task, list(coded.values()), checker, request.loss, problem.aggregate, weights
+        )
         problem = replace(
             problem,
             evaluator=evaluator,
             is_monotone=all(rule.is_monotone or (problem.limit == 0 and rule.is_closed) for rule in request.rules),
-            is_nested=not judge.has_table_rules,
+            is_nested=not checker.has_table_rules,
             is_mean_loss=isinstance(request.loss, AttributeLoss),
             ignores_suppression=request.loss.ignores_suppression and request.is_by_size,
         )
-    return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), judge)
+    return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), checker)
 
 
 def _problem(

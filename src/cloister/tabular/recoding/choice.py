@@ -138,12 +138,12 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
     ----------
     shown : quasi-identifiers of released records; records with the same recorded values are shown alike
     """
-    judge = table.judge
+    checker = table.checker
     rows, first = np.unique(table.problem.row_of_record[originals.to_numpy()], return_index=True)
     classes = alike(shown)[first]
     n_classes = int(classes.max()) + 1
-    sizes = np.sort(judge.records(rows, classes, n_classes))
-    return bool(judge.holds(rows, classes, n_classes).all()) and judge.n_left_out(sizes) == 0
+    sizes = np.sort(checker.records(rows, classes, n_classes))
+    return bool(checker.holds(rows, classes, n_classes).all()) and checker.n_left_out(sizes) == 0
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:

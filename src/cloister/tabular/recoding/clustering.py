@@ -63,7 +63,7 @@ def prices_of(recoding: Recoding) -> Prices:
 class _Block:
     def __init__(self, recoding: Recoding, prices: Prices, rows: NDArray[np.int64]) -> None:
         task = recoding.problem.task
-        self._judge = recoding.judge
+        self._checker = recoding.checker
         self._least = task.threshold.k
         self._ladders = task.ladders
         self._prices = prices
@@ -92,7 +92,7 @@ class _Block:
             grow(self._ladders, self._prices, self._pool, self._owner, slot, least)
             places = np.flatnonzero(self._owner == slot)
             rows, size = self._rows[places], int(self._pool.sizes[slot])
-            is_complete = size >= least and self._judge.accepts(rows)
+            is_complete = size >= least and self._checker.accepts(rows)
             if is_complete or (size == before and size < least):
                 break
             least = size + 1
@@ -165,7 +165,7 @@ class _Clustering:
             other = self._join_nearest(one)
             if other < 0:
                 stuck.add(one)
-            elif not self._recoding.judge.accepts(np.array(self._members[other], dtype=np.int64)):
+            elif not self._recoding.checker.accepts(np.array(self._members[other], dtype=np.int64)):
                 heapq.heappush(waiting, (int(self._clusters.sizes[other]), other))
         self._mend_table(stuck)
 
@@ -175,7 +175,7 @@ class _Clustering:
         while True:
             sizes = self._clusters.sizes
             kept = [place for place in np.flatnonzero(sizes).tolist() if place not in stuck]
-            asked = self._recoding.judge.n_left_out(np.sort(sizes[kept]))
+            asked = self._recoding.checker.n_left_out(np.sort(sizes[kept]))
             movable = sorted(
                 (place for place in kept if place not in unmoved), key=lambda place: (int(sizes[place]), place)
             )
@@ -189,7 +189,7 @@ class _Clustering:
         places = np.flatnonzero(self._clusters.sizes)
         rows = [np.array(self._members[place], dtype=np.int64) for place in places.tolist()]
         labels = np.repeat(np.arange(places.size), [group.size for group in rows])
-        holds = self._recoding.judge.holds(np.concatenate(rows), labels, places.size)
+        holds = self._recoding.checker.holds(np.concatenate(rows), labels, places.size)
         return set(places[~holds].tolist())
 
     def partition(self) -> Partition:

@@ -90,7 +90,7 @@ class _Merger:
         self.n = row.size
         levels = partition.levels[partition.class_of_row[row]].T.copy()
         self.at_first = levels.T.copy()
-        sizes = recoding.judge.records(in_order, number[place], self.n)
+        sizes = recoding.checker.records(in_order, number[place], self.n)
         self.classes = Classes(*self._by_level(row), levels, sizes, np.ones(self.n, dtype=np.bool_))
         self.weights = recoding.weights / recoding.weights.sum()
         # How many records of each class have each code.

@@ -44,7 +44,7 @@ def mondrian(recoding: Recoding) -> Partition:
     forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding)
-    if not all(recoding.judge.accepts(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
+    if not all(recoding.checker.accepts(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
         problem = recoding.problem
         raise NoSafeRelease(
             f"Asked for was: {problem.requirement}. But even the coarsest allowed levels violate that, and this method "
@@ -80,9 +80,9 @@ class _Tree:
 
     def __init__(self, recoding: Recoding, most_rows: int = 0, is_ruled: bool = True) -> None:
         self._recoding = recoding
-        self._judge = recoding.judge
+        self._checker = recoding.checker
         self._most_rows = most_rows
-        self._is_ruled = is_ruled and self._judge.has_table_rules
+        self._is_ruled = is_ruled and self._checker.has_table_rules
         self._smallest = recoding.problem.task.threshold.k
         self._place = np.empty(recoding.n_rows, dtype=np.int64)
         self._place[recoding.canonical] = np.arange(recoding.n_rows)
@@ -143,12 +143,12 @@ class _Tree:
         labels = self._recoding.at(attribute, int(part.levels[attribute]) - 1, part.rows)
         numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         n_children = int(numbers.max()) + 1
-        is_apart = self._judge.holds(part.rows, numbers, n_children)
-        sizes = self._judge.records(part.rows, numbers, n_children)
+        is_apart = self._checker.holds(part.rows, numbers, n_children)
+        sizes = self._checker.records(part.rows, numbers, n_children)
         smallest_first = np.argsort(sizes, kind="stable")
         while not is_apart.all():
             rest = part.rows[~is_apart[numbers]]
-            if self._judge.accepts(rest):
+            if self._checker.accepts(rest):
                 break
             fit = smallest_first[is_apart[smallest_first]]
             if fit.size <= 1:
@@ -164,7 +164,7 @@ class _Tree:
         sizes = self._sizes + Counter(map(self._records, groups))
         sizes -= Counter(self._records(part.rows) for part in instead_of)
         values = np.array(sorted(sizes), dtype=np.int64)
-        return self._judge.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
+        return self._checker.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
 
     def _records(self, rows: NDArray[np.int64]) -> int:
         return int(self._recoding.problem.task.rows.records[rows].sum())

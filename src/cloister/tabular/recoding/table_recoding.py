@@ -12,9 +12,9 @@ from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Loss
 
+from ..checking.checker import RuleChecker
 from ..coding import Coded
 from ..data import EncodedTable, TableRequest
-from ..judging.judge import Judge
 
 SUPPRESSED = -1
 
@@ -118,6 +118,7 @@ class Labels:
         return np.array(levels, dtype=np.int64)[place], among.max(axis=0)
 
 
+@dataclass(frozen=True, eq=False)
 class Recoding:
     """What methods with different levels in different classes work on.
 
@@ -126,15 +127,16 @@ class Recoding:
     coded : ladders of the attributes, in the order of the problem
     """
 
-    def __init__(
-        self, problem: SearchProblem, coded: Sequence[Coded], judge: Judge, loss: Loss, weights: NDArray[np.float64]
-    ) -> None:
-        self.problem = problem
-        self.coded = tuple(coded)
-        self.judge = judge
-        self.loss = loss
-        self.weights = weights
-        self.labels = [Labels.of(one) for one in coded]
+    problem: SearchProblem
+    coded: Sequence[Coded]
+    checker: RuleChecker
+    loss: Loss
+    weights: NDArray[np.float64]
+
+    @cached_property
+    def labels(self) -> list[Labels]:
+        """The labels of each attribute."""
+        return [Labels.of(one) for one in self.coded]
 
     @property
     def n_rows(self) -> int:
@@ -237,7 +239,7 @@ class Recoding:
                 texts = labels.of_code[level][self.at(j, level, every)]
                 sharing = np.bincount(texts, rows.records, labels.n_texts).astype(np.int64)
                 label_records[j, released.rows[mine]] = sharing[released.texts[j, mine]]
-        sizes = self.judge.records(released.rows, released.classes, released.n_classes)
+        sizes = self.checker.records(released.rows, released.classes, released.n_classes)
         kept = np.ones(sizes.size, dtype=np.bool_)
         if suppressed:
             sizes, kept = np.append(sizes, suppressed), np.append(kept, False)
@@ -273,4 +275,4 @@ class Recoding:
 def recoding_of(table: EncodedTable, request: TableRequest) -> Recoding:
     """Return what methods with different levels in different classes work on."""
     weights = np.array(request.weights_of(table.problem.names))
-    return Recoding(table.problem, table.coded, table.judge, request.loss, weights)
+    return Recoding(table.problem, table.coded, table.checker, request.loss, weights)

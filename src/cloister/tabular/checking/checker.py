@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -20,7 +21,7 @@ from .rule_sources import has_population, population_texts
 from .sensitive import SensitiveValues
 
 
-class Judge:
+class RuleChecker:
     """The rules of a request, with what they need to know of the table.
 
     Parameters
@@ -129,7 +130,7 @@ class Judge:
                 left_out += rule.n_violating(sizes[left_out:])
         return left_out
 
-    def restricted(self, task: Task, rows: NDArray[np.int64]) -> "Judge":
+    def restricted(self, task: Task, rows: NDArray[np.int64]) -> "RuleChecker":
         """Return the rules about classes for some of the rows; the distribution of the whole input stays."""
         part = copy(self)
         part._task, part._table_rules = task, []
@@ -165,7 +166,7 @@ class ClassView:
 
     def __init__(
         self,
-        checker: "Judge",
+        checker: "RuleChecker",
         sizes: NDArray[np.int64],
         labels: NDArray[np.int64],
         rows: NDArray[np.int64] | None = None,
@@ -198,7 +199,8 @@ class ClassView:
         return self._counts[id(rule)]
 
 
-class PolicyEvaluator:
+@dataclass(frozen=True, eq=False)
+class TransformationEvaluator:
     """Measures policies for a search that cannot do so by class sizes and mean losses alone.
 
     Parameters
@@ -206,60 +208,51 @@ class PolicyEvaluator:
     aggregate : loss of a release from the losses of its attributes
     """
 
-    def __init__(
-        self,
-        task: Task,
-        coded: Sequence[Coded],
-        judge: Judge,
-        loss: Loss,
-        aggregate: Aggregate,
-        weights: NDArray[np.float64],
-    ) -> None:
-        self._task = task
-        self._coded = coded
-        self._judge = judge
-        self._loss = loss
-        self._aggregate = aggregate
-        self._weights = weights
+    task: Task
+    coded: Sequence[Coded]
+    checker: RuleChecker
+    loss: Loss
+    aggregate: Aggregate
+    weights: NDArray[np.float64]
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each distinct row is kept under one policy."""
         grouping = self._group(levels)
-        return self._judge.keeps(grouping, levels)[grouping.labels]
+        return self.checker.keeps(grouping, levels)[grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress what violates a rule under one policy, and say what that loses."""
         grouping = self._group(levels)
-        is_kept = self._judge.keeps(grouping, levels)
+        is_kept = self.checker.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
-        if isinstance(self._loss, AttributeLoss):
-            task = self._task
+        if isinstance(self.loss, AttributeLoss):
+            task = self.task
             at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
             lost = leaves_lost(task.rows, task.ladders, task.costs, at, kept)
             losses = attribute_losses(task, lost.tolist(), suppressed)
-            loss = self._aggregate(losses)
-            bound = self._aggregate(self._task.costs.mean[np.arange(len(levels)), levels].tolist())
+            loss = self.aggregate(losses)
+            bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
-            loss, bound = self._loss.measure(self._generalized(grouping, levels, is_kept))
+            loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
         # Where rules are not monotone, only what class sizes rule out holds for finer policies as well.
-        too_small = grouping.sizes < self._task.threshold.k
-        least = suppressed if self._judge.is_monotone else int(grouping.sizes[too_small].sum())
+        too_small = grouping.sizes < self.task.threshold.k
+        least = suppressed if self.checker.is_monotone else int(grouping.sizes[too_small].sum())
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
 
     def _group(self, levels: Sequence[int]) -> Grouping:
-        return group(self._task.rows, self._task.ladders, np.array(levels, dtype=np.int64))
+        return group(self.task.rows, self.task.ladders, np.array(levels, dtype=np.int64))
 
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
-        rows = self._task.rows
+        rows = self.task.rows
         return Generalized(
             sizes=grouping.sizes,
             is_kept=is_kept,
             records=rows.records,
             is_kept_row=is_kept[grouping.labels],
-            domains=np.array([c.ladder.n_leaves for c in self._coded], dtype=np.int64),
-            weights=self._weights,
+            domains=np.array([c.ladder.n_leaves for c in self.coded], dtype=np.int64),
+            weights=self.weights,
             log_leaves=lambda: self._log_leaves(levels),
             log_label_records=lambda: self._log_sharing(levels),
             log_value_records=lambda: self._log_sharing([0] * len(levels)),
@@ -268,18 +261,18 @@ class PolicyEvaluator:
     def _log_leaves(self, levels: Sequence[int]) -> Logarithms:
         """Logarithm of the leaves that each row's label covers, by attribute."""
         leaves = [
-            np.log(coded.leaves[level])[coded.rise(0, level)] for coded, level in zip(self._coded, levels, strict=True)
+            np.log(coded.leaves[level])[coded.rise(0, level)] for coded, level in zip(self.coded, levels, strict=True)
         ]
-        return np.stack([of_code[codes] for of_code, codes in zip(leaves, self._task.rows.codes, strict=True)])
+        return np.stack([of_code[codes] for of_code, codes in zip(leaves, self.task.rows.codes, strict=True)])
 
     def _log_sharing(self, levels: Sequence[int]) -> Logarithms:
         """Logarithm of the records that share the label of each row, by attribute."""
-        return np.stack([self._log_records(j, level)[self._task.rows.codes[j]] for j, level in enumerate(levels)])
+        return np.stack([self._log_records(j, level)[self.task.rows.codes[j]] for j, level in enumerate(levels)])
 
     @cache  # noqa: B019  (lives as long as the search)
     def _log_records(self, attribute: int, level: int) -> Logarithms:
         """Logarithm of the records that share the label of each code at level 0; 0 where there are none."""
-        rows, up = self._task.rows, self._coded[attribute].rise(0, level)
+        rows, up = self.task.rows, self.coded[attribute].rise(0, level)
         # Weights are added up as floating-point numbers, exact below 2**53 records.
         shared = np.bincount(up[rows.codes[attribute]], weights=rows.records, minlength=int(up.max()) + 1)
         return np.log(np.maximum(shared, 1.0))[up]
