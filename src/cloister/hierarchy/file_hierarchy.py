@@ -217,7 +217,7 @@ class FileHierarchy:
         return [value for value in values if value is not None and value not in self._row_of]
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
+        """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
         advice = "Add a row for each to the file, or use a builder: suppress takes any value."
         require_cover(column, len(self.outside(texts)), len(texts), f"are not listed in {self.name}", advice)

@@ -124,7 +124,7 @@ def parse_threshold(text: str | float) -> float:
 Numbers = NDArray[np.float64]
 
 SUMMED = 100_000  # people of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond
-LARGE = 50  # from so many records on, 1 / F is worked out from mean and variance of F
+LARGE = 50  # from so many records on, 1 / F is computed from mean and variance of F
 
 
 def expected_reciprocals(sample: Sample, model: str) -> Numbers:

@@ -22,7 +22,7 @@ MOST_CELLS = 1_000_000_000
 """Classes times sets of columns up to which the usual size is looked at unasked: some half a minute."""
 
 MOST_BYTES = 4 * 2**30  # memory for what is known of sets of columns of one size, at most
-SHOWN = 10  # sets of columns of each size that are told, those that tell most apart
+SHOWN = 10  # sets of columns of each size that are listed, those that tell most apart
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class TableRequest(TableSettings):
 
 
 def is_withheld(suppressed: int, k: int) -> bool:
-    """Whether the number of suppressed records, and all that would give it away, is kept back from the recipient."""
+    """Whether the number of suppressed records, and all that would give it away, is masked for the recipient."""
     return 0 < suppressed < k
 
 
@@ -136,8 +136,8 @@ class ProtectedTable:
     Attributes
     ----------
     frame : released records, sorted by their values
-    search : the policy and what is proven of it; where levels differ between classes, of the whole table before
-        suppressed records were recoded; None where no policy was searched
+    search : the transformation and what is proven of it; where levels differ between classes, of the whole table before
+        suppressed records were recoded; None where no transformation was searched
     suppressed : records left out, or written as rows of ``*``
     originals : position in the input of each released record; secret
     labels : labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``,

@@ -30,7 +30,7 @@ from .manifest import (
 )
 from .measure import public_utility
 from .options import FULL_DOMAIN
-from .verification.promise import Original, bound_ladders
+from .verification.promise import Original, bound_hierarchies
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
@@ -137,7 +137,7 @@ def _search(
     found: SearchResult, roles: Mapping[str, Role], request: TableRequest, utility: Utility, *, is_masked: bool
 ) -> TableSearch:
     """What was searched; bound and gap in hundredths, to the safe side, where the loss is not proven optimal."""
-    # What was proven of the policy says nothing of classes that were merged afterwards.
+    # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
     is_hidden = is_masked or request.levels is not None or not request.has_one_policy or request.loss is ENTROPY
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
@@ -163,7 +163,7 @@ def original_of(table: EncodedTable, request: TableRequest) -> Original:
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:
-            ladder = bound_ladders(table.frame, {rule.column: rule.hierarchy})[rule.column]
+            ladder = bound_hierarchies(table.frame, {rule.column: rule.hierarchy})[rule.column]
             if groups.setdefault((rule.column, rule.spec), ladder).labels != ladder.labels:
                 raise InputError(
                     f"Two rules group the values of column {rule.column!r} by different hierarchies, both called "
@@ -181,7 +181,7 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
         if has_population(rule):
             frame, name = population_frame(rule), str(rule.describe()["population"])
             if name not in found:
-                found[name] = Original(frame, bound_ladders(frame, hierarchies))
+                found[name] = Original(frame, bound_hierarchies(frame, hierarchies))
             elif not found[name].frame.equals(frame):
                 raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found

@@ -20,7 +20,7 @@ from .facts import class_sizes, codebook, facts_of, report_data
 from .manifest import TableManifest, promise_of
 from .measure import differing_losses
 from .roles import check_columns
-from .verification.promise import Original, bound_ladders
+from .verification.promise import Original, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 
@@ -216,7 +216,7 @@ def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[s
         if "hierarchy" in rule and rule["column"] in frame.columns:
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
-            groups[column, spec] = bound_ladders(frame, {column: hierarchy})[column]
+            groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
     return Original(frame, _ladders(frame, stated, hierarchies), groups)
 
 
@@ -244,7 +244,7 @@ def _ladders(
         # The words of the manifest may name a builder, but no file of this machine.
         words, is_file = stated.settings.hierarchies[name], column.hierarchy == "file"
         chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
-    ladders = bound_ladders(frame, chosen)
+    ladders = bound_hierarchies(frame, chosen)
     for name, level in promise_of(stated).levels.items():
         if not level < ladders[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")

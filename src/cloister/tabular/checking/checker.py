@@ -26,7 +26,7 @@ class RuleChecker:
 
     Parameters
     ----------
-    coded : ladders of the attributes, in the order of the problem, which is that of their names
+    coded : bound hierarchies of the attributes, in the order of the problem, which is that of their names
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class ClassView:
 
 @dataclass(frozen=True, eq=False)
 class TransformationEvaluator:
-    """Measures policies for a search that cannot do so by class sizes and mean losses alone.
+    """Measures transformations for a search that cannot do so by class sizes and mean losses alone.
 
     Parameters
     ----------
@@ -216,12 +216,12 @@ class TransformationEvaluator:
     weights: NDArray[np.float64]
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each distinct row is kept under one policy."""
+        """Return whether each distinct row is kept under one transformation."""
         grouping = self._group(levels)
         return self.checker.keeps(grouping, levels)[grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one policy, and say what that loses."""
+        """Suppress what violates a rule under one transformation, and say what that loses."""
         grouping = self._group(levels)
         is_kept = self.checker.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
@@ -235,7 +235,7 @@ class TransformationEvaluator:
             bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
             loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
-        # Where rules are not monotone, only what class sizes rule out holds for finer policies as well.
+        # Where rules are not monotone, only what class sizes rule out holds for finer transformations as well.
         too_small = grouping.sizes < self.task.threshold.k
         least = suppressed if self.checker.is_monotone else int(grouping.sizes[too_small].sum())
         smallest = int(grouping.sizes.min())

@@ -147,7 +147,7 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
-    """Refuse a policy that is none of the lattice."""
+    """Refuse a transformation that is none of the lattice."""
     unknown = sorted(set(levels) - set(problem.names))
     absent = sorted(set(problem.names) - set(levels))
     if unknown or absent:

@@ -19,7 +19,7 @@ from ..coding import costs_of
 from .table_recoding import Partition, Recoding
 
 Search = Callable[[SearchProblem, float | None], SearchResult]
-"""Chooses a policy within a number of seconds, or without a limit."""
+"""Chooses a transformation within a number of seconds, or without a limit."""
 
 
 def recode_locally(
@@ -54,7 +54,7 @@ def recode_locally(
 
 
 def _pass(recoding: Recoding, partition: Partition, choose: Search, time_limit: float | None) -> Partition | None:
-    """The partition with what can be saved of its suppressed records; None if no policy saves any."""
+    """The partition with what can be saved of its suppressed records; None if no transformation saves any."""
     rest = np.flatnonzero(~partition.is_released)
     problem = _remaining(recoding, rest)
     try:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 
-LEAST_LOST = 0.01  # the least share of variance that is told to be lost
+LEAST_LOST = 0.01  # the least share of variance that is stated as lost
 DECIMALS = 2
 """Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
 clinical figures are recorded with; further ones would give away the exact sum of a class."""

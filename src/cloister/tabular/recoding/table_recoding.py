@@ -106,11 +106,6 @@ class Labels:
             leaves[level, numbers] = coded.leaves[level]
         return cls(tuple(texts), of_code, leaves)
 
-    @property
-    def n_texts(self) -> int:
-        """Number of different labels."""
-        return len(self.texts)
-
     def at(self, levels: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the level and the leaves of each label if these levels occur: of its largest set, the lowest level."""
         among = self.leaves[list(levels)]
@@ -124,7 +119,7 @@ class Recoding:
 
     Parameters
     ----------
-    coded : ladders of the attributes, in the order of the problem
+    coded : bound hierarchies of the attributes, in the order of the problem
     """
 
     problem: SearchProblem
@@ -165,7 +160,7 @@ class Recoding:
         return common_levels(task.rows, task.ladders, np.concatenate(groups), start, self.problem.lowest)
 
     def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
-        """Return the partition of one policy, as far as rows are kept."""
+        """Return the partition of one transformation, as far as rows are kept."""
         rows = np.flatnonzero(is_kept)
         classes, _ = classes_of([self.at(j, level, rows) for j, level in enumerate(levels)])
         class_of_row = np.full(self.n_rows, SUPPRESSED, dtype=np.int64)
@@ -237,7 +232,7 @@ class Recoding:
             for level in used[j]:
                 mine = level_of[released.texts[j]] == level
                 texts = labels.of_code[level][self.at(j, level, every)]
-                sharing = np.bincount(texts, rows.records, labels.n_texts).astype(np.int64)
+                sharing = np.bincount(texts, rows.records, len(labels.texts)).astype(np.int64)
                 label_records[j, released.rows[mine]] = sharing[released.texts[j, mine]]
         sizes = self.checker.records(released.rows, released.classes, released.n_classes)
         kept = np.ones(sizes.size, dtype=np.bool_)

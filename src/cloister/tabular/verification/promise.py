@@ -63,8 +63,8 @@ class Original:
     records: pl.Series | None = field(default=None, repr=False)
 
 
-def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
-    """Return the ladder of each of these columns, bound to the values of a table."""
+def bound_hierarchies(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
+    """Return the hierarchy of each of these columns, bound to the values of a table."""
     return {
         column: hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
         for column, hierarchy in hierarchies.items()
@@ -122,7 +122,7 @@ class Classes:
             self._cells[column] = joined.select("class", "size", "value", "count")
         return self._cells[column]
 
-    def told(self, column: str) -> pl.DataFrame:
+    def recorded(self, column: str) -> pl.DataFrame:
         """Return the cells of values that are recorded; ``size`` is the records of the class that have one."""
         cells = self.cells(column).filter(pl.col("value").is_not_null())
         return cells.with_columns(pl.col("count").sum().over("class").alias("size"))

@@ -164,7 +164,7 @@ def _levels(promise: Promise, column: str) -> tuple[int, ...]:
 
 
 def ancestors(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:
-    """Return the ancestor of each value at a level, by a join with the ladder's rows."""
+    """Return the ancestor of each value at a level, by a join with the bound hierarchy's rows."""
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
     )

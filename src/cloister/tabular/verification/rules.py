@@ -149,17 +149,17 @@ def _delta_presence(rule: Description, classes: Classes, reference: Reference) -
 
 
 def _l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    return classes.by_class(classes.told(rule["column"]), pl.len(), 0) >= int(rule["l"])
+    return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
 
 
 def _entropy_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
     share = pl.col("count") / pl.col("size")
-    entropy = classes.by_class(classes.told(rule["column"]), -(share * share.log()).sum(), -1.0)
+    entropy = classes.by_class(classes.recorded(rule["column"]), -(share * share.log()).sum(), -1.0)
     return entropy >= math.log(float(rule["l"])) - TOLERANCE
 
 
 def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    told = classes.told(rule["column"])
+    told = classes.recorded(rule["column"])
     ordered = (pl.col("count") / pl.col("size")).sort(descending=True)
     first = classes.by_class(told, ordered.first(), 1.0)
     rest = classes.by_class(told, ordered.slice(rule["l"] - 1).sum(), 0.0)
@@ -173,7 +173,7 @@ def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -
 
 
 def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    most = classes.by_class(classes.told(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
+    most = classes.by_class(classes.recorded(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
     return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
 
 
@@ -225,7 +225,7 @@ def _gain_within(rule: Description, classes: Classes, reference: Reference, boun
         return whole
     recorded = pl.col("value").is_not_null()
     among_all = _shares(classes.cells(rule["column"]), whole).filter(recorded)
-    among_recorded = _shares(classes.told(rule["column"]), whole.filter(recorded))
+    among_recorded = _shares(classes.recorded(rule["column"]), whole.filter(recorded))
     within = ((pl.col("q") - pl.col("p")) / pl.col("p") <= bound + TOLERANCE).all().cast(pl.Int64)
     return (classes.by_class(among_all, within, 0) + classes.by_class(among_recorded, within, 0)) == 2
 
@@ -284,7 +284,7 @@ def _ordered_distance(column: str, classes: Classes, whole: pl.DataFrame, order:
     once. Counts are brought to the denominator (recorded in the class) * (recorded in the whole), so that they stay
     whole numbers. Missing has no place in the order: it is as far from every value as can be.
     """
-    cells, told = classes.cells(column), classes.told(column)
+    cells, told = classes.cells(column), classes.recorded(column)
     recorded = (pl.col("count") * pl.col("value").is_not_null()).sum()
     share = classes.by_class(cells, recorded / pl.col("size").first(), 0.0)
     ranked = order.alias("value").to_frame().with_row_index("place")
