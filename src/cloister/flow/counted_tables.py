@@ -16,7 +16,7 @@ from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import Ids, Role, TableRequest
-from cloister.tabular.encode import IdCounts, check_ids, encoded
+from cloister.tabular.encode import check_ids, encoded
 from cloister.tabular.release import TalliedRelease
 from cloister.tabular.roles import resolve_roles
 
@@ -116,7 +116,13 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
     roles = resolve_roles(names_of(engine.columns), request, engine.file, partial(unique_share, engine))
     if request.id is not None:
         found = count_ids(engine, request.id)
-        check_ids(IdCounts(found.records, found.records - found.given, found.distinct), request.id, engine.file)
+        check_ids(
+            request.id,
+            engine.file,
+            records=found.records,
+            missing=found.records - found.given,
+            distinct=found.distinct,
+        )
     judged = {getattr(rule, "column", None) for rule in request.rules}
     shown = [column for column, role in roles.items() if role is not Role.DROPPED]
     uncounted = tuple(

@@ -19,9 +19,9 @@ from cloister.results import Manifest
 from cloister.settings import Told
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
+from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.encode import encode
-from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.release import TableRelease

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from cloister.errors import InternalError
 from cloister.io import Source, is_tally, n_records, table_columns
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
@@ -23,18 +22,13 @@ from cloister.tabular.describe import (
     exact_figures,
     original_of,
     populations_of,
-    promise_for,
-    settings_of,
 )
-from cloister.tabular.encode import encode
-from cloister.tabular.facts import facts_of
+from cloister.tabular.encode import encode, suppression_limit
+from cloister.tabular.facts import codebook, custodian_report_data
 from cloister.tabular.manifest import TableSections, promise_of
-from cloister.tabular.measure import public_utility
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
-from cloister.tabular.shown import codebook, shown_of
-from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed
@@ -141,9 +135,15 @@ def take_encoded(
         protected = protect(table, request, progress, codes)
     if protected.search is not None:
         watch.move("protect", "search", protected.search.seconds)
+    n = n_records(table.frame)
+    with watch.stage("measure"):
+        request = as_stated(request, protected.suppressed, n)
+        manifest = described(table, protected, request, source)
+        book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
     with watch.stage("verify"):
-        request = as_stated(request, protected.suppressed, n_records(table.frame))
-        promise = promise_for(table, protected, request)
+        # What the manifest promises is verified, and beside it what it does not publish.
+        limit = suppression_limit(request.suppression, n)
+        promise = replace(promise_of(manifest), suppressed=protected.suppressed, limit=limit)
         check = partial(
             verify,
             promise=promise,
@@ -152,24 +152,9 @@ def take_encoded(
             every_rule=True,
         )
         passed(check(protected.frame))
-    with watch.stage("measure"):
-        settings = settings_of(request, table.roles, source)
-        facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
-        utility = public_utility(table, protected, request)
-        manifest = described(settings, table.roles, request, protected, facts, utility)
-        _confirm_promise(manifest, promise)
-        book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
-    exact, known = exact_figures(protected, n_records(table.frame)), _crosswalk(table, protected, request)
-    shown = partial(shown_of, table, protected, request)
+    exact, known = exact_figures(protected, n), _crosswalk(table, protected, request)
+    shown = partial(custodian_report_data, table, protected, promise)
     return TableCourse(protected, request, check, manifest, book, shown, exact, known)
-
-
-def _confirm_promise(manifest: TableSections, promise: Promise) -> None:
-    """The manifest must promise what was verified."""
-    stated = promise_of(manifest)
-    public = replace(promise, limit=None, suppressed=promise.suppressed if stated.suppressed is not None else None)
-    if stated != public:
-        raise InternalError("The manifest does not state what was verified.")
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

@@ -18,6 +18,7 @@ from cloister.io import as_text
 from cloister.release_folder import CLUSTERS, check_files
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
+from cloister.tabular.facts import codebook
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import (
     Expectation,
@@ -27,10 +28,9 @@ from cloister.tabular.recheck import (
     codebook_failures,
     is_complete,
     read_released,
-    shown_of_release,
+    report_data_of_release,
     source_of,
 )
-from cloister.tabular.shown import codebook
 from cloister.tabular.verify import generalized
 
 from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes, patients_of
@@ -100,7 +100,7 @@ def recheck_with_codes(
         failures += _contradictions(folder, files)
         failures += codebook_failures(folder, codebook_with_codes(codebook(reduced, stated), column, released), stated)
         failures += expectation_failures(released, CodesExpectation(expectation.k, m))
-    shown = shown_of_release(reduced, stated, column)
+    shown = report_data_of_release(reduced, stated, column)
     if shown is not None:
         failures += report_failures(
             folder, manifest, replace(shown, columns=(*shown.columns, counted(released, column)))

@@ -14,8 +14,8 @@ from cloister.io import Source, from_native
 from cloister.privacy import PrivacyRule
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
+from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.release import TableRelease
 from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import check_kinds, requested

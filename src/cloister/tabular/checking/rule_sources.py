@@ -25,7 +25,6 @@ def read_rule(
 
     Parameters
     ----------
-    missing_as : how hierarchy files write a missing value
     missing, encoding, delimiter : how population tables are read, as the table itself
     """
     rule: Any = parse_rule(text)

@@ -1,7 +1,6 @@
 """The values of a sensitive column, numbered and counted by class."""
 
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -9,28 +8,12 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.kernels.classes import Grouping
 from cloister.privacy import ClassRule, Histogram
 
 MOST_CELLS = 4_000_000
 """Cells of classes by values that are counted in a full table; where there are more, they are sorted."""
 
-MOST_EMPTY = 16
-"""Cells of that table for each one that is filled."""
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """Which distinct row of the quasi-identifiers the records of a table are.
-
-    Attributes
-    ----------
-    row_of_record : (n,) distinct row of each record, or of each row of a tally
-    records : (n,) how many records each stands for
-    """
-
-    row_of_record: NDArray[np.int64]
-    records: NDArray[np.int64]
+MOST_EMPTY = 16  # cells of that table for each one that is filled
 
 
 class SensitiveValues:
@@ -38,52 +21,63 @@ class SensitiveValues:
 
     Parameters
     ----------
-    column : the column as read
     rule : says whether values need an order or groups
-    numbering : which distinct row each record is
+    row_of_record : (n,) distinct row of each record, or of each row of a tally
+    n : (n,) how many records each stands for
     """
 
-    def __init__(self, column: pl.Series, rule: ClassRule, numbering: Numbering) -> None:
+    def __init__(
+        self, column: pl.Series, rule: ClassRule, row_of_record: NDArray[np.int64], n: NDArray[np.int64]
+    ) -> None:
         values = natural_order(column, must_be_ordered=rule.needs == "ordered histogram")
-        numbers = _numbered(column, values)
+        present = [value for value in values if value is not None]
+        places = as_text(column).cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present))
+        numbers: NDArray[np.int64] = places.to_numpy()
         # Weights are added up as floating-point numbers, exact below 2**53 records.
-        self.whole = np.bincount(numbers, numbering.records, len(values)).astype(np.int64)
+        self.whole = np.bincount(numbers, n, len(values)).astype(np.int64)
         self.missing = len(values) - 1 if values[-1] is None else -1
-        self.groups = _groups(column.name, values, rule) if rule.needs == "grouped histogram" else None
-        cells, place = np.unique(numbering.row_of_record * len(values) + numbers, return_inverse=True)
-        self._records = np.bincount(place, numbering.records, cells.size).astype(np.int64)
+        self.groups: NDArray[np.int64] | None = None
+        if rule.needs == "grouped histogram":  # the group of each value at each level of the rule's hierarchy
+            hierarchy = getattr(rule, "hierarchy")  # noqa: B009  (only rules that need groups have one)
+            ladder = hierarchy.bind(column.name, sorted(present, key=str.encode) + values[len(present) :])
+            place = {value: index for index, value in enumerate(ladder.values)}
+            levels = []
+            for labels in ladder.labels:
+                seen: dict[str | None, int] = {}
+                levels.append([seen.setdefault(labels[place[value]], len(seen)) for value in values])
+            self.groups = np.array(levels, dtype=np.int64)
+        cells, place = np.unique(row_of_record * len(values) + numbers, return_inverse=True)
+        self._records = np.bincount(place, n, cells.size).astype(np.int64)
         self._rows, self._numbers = np.divmod(cells, len(values))
-        self._start = np.searchsorted(self._rows, np.arange(int(numbering.row_of_record.max(initial=-1)) + 2))
+        self._start = np.searchsorted(self._rows, np.arange(int(row_of_record.max(initial=-1)) + 2))
 
-    def by_class(self, grouping: Grouping) -> Histogram:
-        """Return how often each value occurs in each class."""
-        return self._counted(grouping.labels[self._rows], slice(None), grouping.sizes.size)
-
-    def of_rows(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> Histogram:
-        """Return how often each value occurs in each class of some distinct rows.
+    def by_class(self, labels: NDArray[np.int64], n_classes: int, rows: NDArray[np.int64] | None = None) -> Histogram:
+        """Return how often each value occurs in each class of distinct rows.
 
         Parameters
         ----------
-        rows : (n,) distinct rows
-        labels : (n,) class of each
+        rows : (n,) the distinct rows; None for all of them
         """
+        if rows is None:
+            return self._counted(labels[self._rows], slice(None), n_classes)
+        n_cells, cells = self._cells_of(rows)
+        return self._counted(np.repeat(labels, n_cells), cells, n_classes)
+
+    def _cells_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         n_cells = self._start[rows + 1] - self._start[rows]
         before = np.concatenate([[0], np.cumsum(n_cells)])
-        cells = np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
-        return self._counted(np.repeat(labels, n_cells), cells, n_classes)
+        return n_cells, np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
 
     def restricted(self, rows: NDArray[np.int64]) -> "SensitiveValues":
         """Return the values of these distinct rows only, numbered anew; the distribution of the whole input stays."""
         part = copy(self)
-        n_cells = self._start[rows + 1] - self._start[rows]
+        n_cells, cells = self._cells_of(rows)
         part._start = np.concatenate([[0], np.cumsum(n_cells)])
-        cells = np.repeat(self._start[rows] - part._start[:-1], n_cells) + np.arange(part._start[-1])
         part._rows = np.repeat(np.arange(rows.size), n_cells)
         part._numbers, part._records = self._numbers[cells], self._records[cells]
         return part
 
     def _counted(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
-        """Add up the records of some cells by class and value."""
         n_values, weights = self.whole.size, self._records[cells]
         key = classes * n_values + self._numbers[cells]
         if n_classes * n_values <= min(MOST_CELLS, MOST_EMPTY * key.size):
@@ -126,23 +120,3 @@ def _unordered(column: str) -> InputError:
         "Use the equal or the hierarchical distance.",
         column=column,
     )
-
-
-def _numbered(column: pl.Series, values: list[str | None]) -> NDArray[np.int64]:
-    """Place of each record's value among these."""
-    present = [value for value in values if value is not None]
-    place = as_text(column).cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present))
-    return place.to_numpy()
-
-
-def _groups(column: str, values: list[str | None], rule: ClassRule) -> NDArray[np.int64]:
-    """Group of each value at each level of the hierarchy that a rule brought along."""
-    hierarchy = getattr(rule, "hierarchy")  # noqa: B009  (only rules that need groups have one)
-    present = sorted((value for value in values if value is not None), key=str.encode)
-    ladder = hierarchy.bind(column, [*present, *([None] if None in values else [])])
-    place = {value: index for index, value in enumerate(ladder.values)}
-    levels = []
-    for labels in ladder.labels:
-        number: dict[str | None, int] = {}
-        levels.append([number.setdefault(labels[place[value]], len(number)) for value in values])
-    return np.array(levels, dtype=np.int64)

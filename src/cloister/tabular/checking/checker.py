@@ -1,7 +1,8 @@
 """Which classes of a policy are released: those that satisfy all rules, the smallest left out until the table does."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -17,18 +18,15 @@ from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
 from ..coding import Coded
 from .rule_sources import has_population, population_texts
-from .sensitive import Numbering, SensitiveValues
+from .sensitive import SensitiveValues
 
 
-class Judge:
+class RuleChecker:
     """The rules of a request, with what they need to know of the table.
 
     Parameters
     ----------
-    task : the rows and ladders of the problem
-    coded : ladders of the attributes, in the order of the problem, which is that of their names
-    numbering : which distinct row each record is
-    sensitive : the sensitive columns
+    coded : bound hierarchies of the attributes, in the order of the problem, which is that of their names
     """
 
     def __init__(
@@ -36,7 +34,8 @@ class Judge:
         rules: Sequence[PrivacyRule],
         task: Task,
         coded: Mapping[str, Coded],
-        numbering: Numbering,
+        row_of_record: NDArray[np.int64],
+        records: NDArray[np.int64],
         sensitive: Mapping[str, pl.Series],
     ) -> None:
         self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
@@ -46,11 +45,16 @@ class Judge:
         self._coded = coded
         self.is_monotone = all(rule.is_monotone for rule in rules)
         self._values = {
-            id(rule): SensitiveValues(sensitive[rule.column], rule, numbering)
+            id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record, records)
             for rule in self._class_rules
             if rule.column is not None
         }
-        self._populations = {id(rule): self._population(rule) for rule in self._class_rules if has_population(rule)}
+        self._populations = {}
+        for rule in self._class_rules:
+            if has_population(rule):  # the distinct rows of the population, in the codes of the table
+                texts = population_texts(rule, list(coded))
+                codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
+                self._populations[id(rule)] = distinct_rows(codes, task.ladders).rows
 
     @property
     def has_table_rules(self) -> bool:
@@ -58,39 +62,33 @@ class Judge:
         return bool(self._table_rules)
 
     def keeps(self, grouping: Grouping, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each class is released, shape (n_classes,).
-
-        Parameters
-        ----------
-        grouping : the classes of the task's rows at these levels
-        """
-        classes = PolicyClasses(grouping, levels, self)
+        """Return whether each class is released, shape (n_classes,)."""
+        classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         for rule in (*self._size_rules, *self._class_rules):
             is_kept &= rule.holds(classes)
         if self._table_rules:
-            ordered = self._smallest_first(grouping, levels, np.flatnonzero(is_kept))
+            kept = np.flatnonzero(is_kept)
+            # By size; classes of one size by their released values, columns in the order of their names.
+            keys = [self._rank(j, levels[j], grouping.first[kept]) for j in reversed(range(len(self._coded)))]
+            ordered = kept[np.lexsort([*keys, grouping.sizes[kept]])]
             is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
         if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
             is_kept[:] = False
         return is_kept
 
-    def _smallest_first(
-        self, grouping: Grouping, levels: Sequence[int], classes: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Classes by their size; those of one size by their released values, columns in the order of their names."""
-        rows = grouping.first[classes]
-        keys = [self._rank(j, levels[j], rows) for j in reversed(range(len(self._coded)))]
-        return classes[np.lexsort([*keys, grouping.sizes[classes]])]
-
     def _rank(self, j: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of each row's label among the labels of its column at its level, by UTF-8 bytes, missing first."""
         coded = list(self._coded.values())[j]
-        labels = [label or "" for label in coded.labels[level]]
+        labels = [(label or "").encode() for label in coded.labels[level]]
         rank = np.empty(len(labels), dtype=np.int64)
-        rank[sorted(range(len(labels)), key=lambda code: labels[code].encode())] = np.arange(len(labels))
+        rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         ranks: NDArray[np.int64] = rank[coded.rise(0, level)[self._task.rows.codes[j, rows]]]
         return ranks
+
+    def values_of(self, rule: ClassRule) -> SensitiveValues:
+        """Return the values of the column that a rule looks at."""
+        return self._values[id(rule)]
 
     def holds(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.bool_]:
         """Return whether each of these classes satisfies all rules about classes, shape (n_classes,).
@@ -99,10 +97,9 @@ class Judge:
 
         Parameters
         ----------
-        rows : (n,) distinct rows
         labels : (n,) class of each, none of them empty; a class may be made of rows at different levels
         """
-        classes = RowClasses(rows, labels, n_classes, self)
+        classes = ClassView(self, self.records(rows, labels, n_classes), labels, rows)
         holds = np.ones(n_classes, dtype=np.bool_)
         for rule in (*self._size_rules, *self._class_rules):
             if not holds.any():
@@ -133,33 +130,13 @@ class Judge:
                 left_out += rule.n_violating(sizes[left_out:])
         return left_out
 
-    def restricted(self, task: Task, rows: NDArray[np.int64]) -> "Judge":
-        """Return the rules about classes for some of the rows; the distribution of the whole input stays.
-
-        Parameters
-        ----------
-        task : these rows
-        rows : (n,) which distinct rows they are
-        """
+    def restricted(self, task: Task, rows: NDArray[np.int64]) -> "RuleChecker":
+        """Return the rules about classes for some of the rows; the distribution of the whole input stays."""
         part = copy(self)
         part._task, part._table_rules = task, []
         part.is_monotone = all(rule.is_monotone for rule in (*self._size_rules, *self._class_rules))
         part._values = {rule: values.restricted(rows) for rule, values in self._values.items()}
         return part
-
-    def of_rows(self, rule: ClassRule, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> Histogram:
-        """Return the sensitive values of a rule's column in each class of some rows."""
-        return self._values[id(rule)].of_rows(rows, labels, n_classes)
-
-    def _population(self, rule: ClassRule) -> Rows:
-        """The distinct rows of a population, in the codes of the table."""
-        texts = population_texts(rule, list(self._coded))
-        codes = np.stack([c.rows(texts[name]).astype(CODE) for name, c in self._coded.items()])
-        return distinct_rows(codes, self._task.ladders).rows
-
-    def histogram(self, rule: ClassRule, grouping: Grouping) -> Histogram:
-        """Return the sensitive values of a rule's column in each class."""
-        return self._values[id(rule)].by_class(grouping)
 
     def population(self, rule: ClassRule, levels: Sequence[int], n_classes: int) -> NDArray[np.int64]:
         """Return the records of a rule's population by class, and at the end those that are in no class.
@@ -176,23 +153,35 @@ class Judge:
         return counts.astype(np.int64)
 
 
-class PolicyClasses:
-    """The classes of one policy, as rules may see them."""
+class ClassView:
+    """Classes of distinct rows, as rules may see them.
 
-    def __init__(self, grouping: Grouping, levels: Sequence[int], judge: Judge) -> None:
-        self._grouping = grouping
+    Parameters
+    ----------
+    sizes : (n_classes,) records of each
+    rows : (n,) the distinct rows; None for all of the table
+    levels : of the transformation that made the classes; None where levels differ between classes: records of a
+        population have no such class
+    """
+
+    def __init__(
+        self,
+        checker: "RuleChecker",
+        sizes: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int64] | None = None,
+        levels: Sequence[int] | None = None,
+    ) -> None:
+        self.sizes = sizes
+        self._labels = labels
+        self._rows = rows
         self._levels = levels
-        self._judge = judge
+        self._checker = checker
         self._counts: dict[int, NDArray[np.int64]] = {}
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Records of each class, shape (n_classes,)."""
-        return self._grouping.sizes
 
     def histogram(self, rule: ClassRule) -> Histogram:
         """Return the values of the column of a rule in each class."""
-        return self._judge.histogram(rule, self._grouping)
+        return self._checker.values_of(rule).by_class(self._labels, self.sizes.size, self._rows)
 
     def population(self, rule: ClassRule) -> NDArray[np.int64]:
         """Return the records of the rule's population table in each class, shape (n_classes,), from 0 on."""
@@ -203,119 +192,87 @@ class PolicyClasses:
         return int(self._by_class(rule)[-1]) == 0
 
     def _by_class(self, rule: ClassRule) -> NDArray[np.int64]:
+        if self._levels is None:
+            raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
         if id(rule) not in self._counts:
-            self._counts[id(rule)] = self._judge.population(rule, self._levels, self.sizes.size)
+            self._counts[id(rule)] = self._checker.population(rule, self._levels, self.sizes.size)
         return self._counts[id(rule)]
 
 
-class RowClasses:
-    """Classes of some of the rows, as rules may see them. They have no population: its records have no such class."""
-
-    def __init__(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int, judge: Judge) -> None:
-        self._rows = rows
-        self._labels = labels
-        self._judge = judge
-        self.sizes = judge.records(rows, labels, n_classes)
-
-    def histogram(self, rule: ClassRule) -> Histogram:
-        """Return the values of the column of a rule in each class."""
-        return self._judge.of_rows(rule, self._rows, self._labels, self.sizes.size)
-
-    def population(self, rule: ClassRule) -> NDArray[np.int64]:
-        """Refuse: rules that compare with a population are not used where levels differ between classes."""
-        raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
-
-    def is_covering(self, rule: ClassRule) -> bool:
-        """Refuse as well."""
-        raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
-
-
-class PolicyEvaluator:
-    """Measures policies for a search that cannot do so by class sizes and mean losses alone.
+@dataclass(frozen=True, eq=False)
+class TransformationEvaluator:
+    """Measures transformations for a search that cannot do so by class sizes and mean losses alone.
 
     Parameters
     ----------
-    coded : ladders of the attributes, in the order of the problem
-    judge : tells which classes are kept
-    loss : what is minimized
     aggregate : loss of a release from the losses of its attributes
-    weights : (n_attributes,) of the attributes
     """
 
-    def __init__(
-        self,
-        task: Task,
-        coded: Sequence[Coded],
-        judge: Judge,
-        loss: Loss,
-        aggregate: Aggregate,
-        weights: NDArray[np.float64],
-    ) -> None:
-        self._task = task
-        self._coded = coded
-        self._judge = judge
-        self._loss = loss
-        self._aggregate = aggregate
-        self._weights = weights
+    task: Task
+    coded: Sequence[Coded]
+    checker: RuleChecker
+    loss: Loss
+    aggregate: Aggregate
+    weights: NDArray[np.float64]
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each distinct row is kept under one policy."""
+        """Return whether each distinct row is kept under one transformation."""
         grouping = self._group(levels)
-        return self._judge.keeps(grouping, levels)[grouping.labels]
+        return self.checker.keeps(grouping, levels)[grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one policy, and say what that loses."""
+        """Suppress what violates a rule under one transformation, and say what that loses."""
         grouping = self._group(levels)
-        is_kept = self._judge.keeps(grouping, levels)
+        is_kept = self.checker.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
-        if isinstance(self._loss, AttributeLoss):
-            task = self._task
+        if isinstance(self.loss, AttributeLoss):
+            task = self.task
             at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
             lost = leaves_lost(task.rows, task.ladders, task.costs, at, kept)
             losses = attribute_losses(task, lost.tolist(), suppressed)
-            loss = self._aggregate(losses)
-            bound = self._aggregate(self._task.costs.mean[np.arange(len(levels)), levels].tolist())
+            loss = self.aggregate(losses)
+            bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
-            loss, bound = self._loss.measure(self._generalized(grouping, levels, is_kept))
-        # Where rules are not monotone, only what class sizes rule out holds for finer policies as well.
-        too_small = grouping.sizes < self._task.threshold.k
-        least = suppressed if self._judge.is_monotone else int(grouping.sizes[too_small].sum())
+            loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
+        # Where rules are not monotone, only what class sizes rule out holds for finer transformations as well.
+        too_small = grouping.sizes < self.task.threshold.k
+        least = suppressed if self.checker.is_monotone else int(grouping.sizes[too_small].sum())
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
 
     def _group(self, levels: Sequence[int]) -> Grouping:
-        return group(self._task.rows, self._task.ladders, np.array(levels, dtype=np.int64))
+        return group(self.task.rows, self.task.ladders, np.array(levels, dtype=np.int64))
 
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
-        rows = self._task.rows
+        rows = self.task.rows
         return Generalized(
             sizes=grouping.sizes,
             is_kept=is_kept,
             records=rows.records,
             is_kept_row=is_kept[grouping.labels],
-            domains=np.array([c.ladder.n_leaves for c in self._coded], dtype=np.int64),
-            weights=self._weights,
-            log_leaves=lambda: self._of_rows(self._log_leaves, levels),
-            log_label_records=lambda: self._of_rows(self._log_records, levels),
-            log_value_records=lambda: self._of_rows(self._log_records, [0] * len(levels)),
+            domains=np.array([c.ladder.n_leaves for c in self.coded], dtype=np.int64),
+            weights=self.weights,
+            log_leaves=lambda: self._log_leaves(levels),
+            log_label_records=lambda: self._log_sharing(levels),
+            log_value_records=lambda: self._log_sharing([0] * len(levels)),
         )
 
-    def _of_rows(self, of_codes: Callable[[int, int], Logarithms], levels: Sequence[int]) -> Logarithms:
-        """What each attribute's code at level 0 stands for, by row."""
-        codes = self._task.rows.codes
-        return np.stack([of_codes(j, level)[codes[j]] for j, level in enumerate(levels)])
+    def _log_leaves(self, levels: Sequence[int]) -> Logarithms:
+        """Logarithm of the leaves that each row's label covers, by attribute."""
+        leaves = [
+            np.log(coded.leaves[level])[coded.rise(0, level)] for coded, level in zip(self.coded, levels, strict=True)
+        ]
+        return np.stack([of_code[codes] for of_code, codes in zip(leaves, self.task.rows.codes, strict=True)])
+
+    def _log_sharing(self, levels: Sequence[int]) -> Logarithms:
+        """Logarithm of the records that share the label of each row, by attribute."""
+        return np.stack([self._log_records(j, level)[self.task.rows.codes[j]] for j, level in enumerate(levels)])
 
     @cache  # noqa: B019  (lives as long as the search)
-    def _log_leaves(self, attribute: int, level: int) -> Logarithms:
-        """Logarithm of the leaves that the label of each code at level 0 covers."""
-        coded = self._coded[attribute]
-        return np.log(coded.leaves[level])[coded.rise(0, level)]
-
-    @cache  # noqa: B019
     def _log_records(self, attribute: int, level: int) -> Logarithms:
         """Logarithm of the records that share the label of each code at level 0; 0 where there are none."""
-        rows, up = self._task.rows, self._coded[attribute].rise(0, level)
+        rows, up = self.task.rows, self.coded[attribute].rise(0, level)
         # Weights are added up as floating-point numbers, exact below 2**53 records.
         shared = np.bincount(up[rows.codes[attribute]], weights=rows.records, minlength=int(up.max()) + 1)
         return np.log(np.maximum(shared, 1.0))[up]
