@@ -1,8 +1,7 @@
 """How the risk of a release changes with what the adversary knows (step 12).
 
-All of these attack patients and claims together, unless they say otherwise: the quasi-identifiers of patients and
-values of claims at once. Some know which values stood in one claim, in which order values came, or, from a discharge
-database, exact values of one hospital stay of each of many patients.
+All know quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values
+stood in one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
 
 References
 ----------
@@ -50,12 +49,7 @@ INPATIENT = "21"
 
 @dataclass(frozen=True)
 class ClaimsAttack:
-    """One adversary and what it finds; what it knows is worded by the report.
-
-    Attributes
-    ----------
-    columns, listed : of a discharge database: its columns, and of how many percent of the patients it has a stay
-    """
+    """What one adversary finds; ``columns``, ``listed``: of a discharge database, and its percent of the patients."""
 
     name: Adversary
     figures: RiskFigures
@@ -185,10 +179,9 @@ def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None)
 def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAttack:
     """An adversary who knows the order of the values drawn: a patient fits who has them in that order.
 
-    More than a recipient can see: released rows are sorted by value, and only days since the first claim tell an order.
-    So this is an upper end of what order adds. Ties in time are taken in the order of the rows.
-    All patients of a cell are looked at for each draw, so where cells are large there are fewer draws, with a wider
-    interval.
+    An upper end of what order adds: released rows are sorted by value, and only days since the first claim show an
+    order. Ties in time are taken in the order of the rows. Every patient of a cell is compared with each draw, so large
+    cells have fewer draws and a wider interval.
 
     Parameters
     ----------
@@ -235,13 +228,7 @@ def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stays:
-    """The hospital stays among claims.
-
-    Attributes
-    ----------
-    columns : places of the columns of claims that a discharge database has: diagnosis, length of stay, place
-    claims : (n_claims,) whether each claim is a stay
-    """
+    """Which claims are hospital stays, (n_claims,), and the places of the columns that a discharge database has."""
 
     columns: tuple[int, ...]
     claims: NDArray[np.bool_]
@@ -273,12 +260,7 @@ def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack |
     For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,
     what a discharge database has of it, all values of that stay at once and exactly. Candidates are the released
     patients who are alike and have such a claim; one of them is taken at random. A stay of which something was left out
-    of the release is not found, and its match is wrong.
-
-    Returns
-    -------
-    Attack
-        None where fewer than k released patients have stays.
+    of the release is not found, and its match is wrong. None where fewer than k released patients have stays.
     """
     released, settings = attacked.released, attacked.settings
     encoded = released.encoded

@@ -52,14 +52,9 @@ class ReleasedColumn(Section):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        return fitting(
-            self,
-            {
-                "keys": self.model_fields_set == KEYS[self.role]
-                and None not in [getattr(self, name) for name in KEYS[self.role]],
-                "level": (self.level or 0) <= (self.top or 0),
-            },
-        )
+        has_keys = self.model_fields_set == KEYS[self.role]
+        has_keys = has_keys and None not in [getattr(self, name) for name in KEYS[self.role]]
+        return fitting(self, {"keys": has_keys, "level": (self.level or 0) <= (self.top or 0)})
 
 
 class ClaimsForm(Section):
@@ -71,17 +66,14 @@ class ClaimsForm(Section):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         flags = [f"{SUPPRESSED}{name}" for name in self.names(CLAIMS, QUASI)]
-        firsts = [[*self.of(table).values()][:1] for table in (PATIENTS, CLAIMS)]
-        return fitting(
-            self,
-            {
-                "identifiers": bool(firsts[0])
-                and firsts[0] == firsts[1]
-                and all(self.names(table, IDENTIFIER) == self.names(table)[:1] for table in (PATIENTS, CLAIMS)),
-                "flags": self.names(PATIENTS, FLAG) == [TRUNCATED] and self.names(CLAIMS, FLAG) == flags,
-                "quasi-identifiers": bool(flags),
-            },
-        )
+        patients, claims = ([*self.of(table).values()][:1] for table in (PATIENTS, CLAIMS))
+        come_first = all(self.names(table, IDENTIFIER) == self.names(table)[:1] for table in (PATIENTS, CLAIMS))
+        fits = {
+            "identifiers": bool(patients) and patients == claims and come_first,
+            "flags": self.names(PATIENTS, FLAG) == [TRUNCATED] and self.names(CLAIMS, FLAG) == flags,
+            "quasi-identifiers": bool(flags),
+        }
+        return fitting(self, fits)
 
     @property
     def ids(self) -> str:

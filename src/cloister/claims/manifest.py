@@ -164,11 +164,6 @@ class ChosenLevels(Section):
     optimal: bool
     lattice: Positive
 
-    @property
-    def percentile(self) -> float:
-        """Of claims, that patients were cut to; 100 where none was."""
-        return 100.0 if self.truncation == "none" else float(self.truncation)
-
 
 class ComparedVariable(Section):
     """Shares of each band among excluded and released, None where withheld, and how far their sums differ at most."""
@@ -303,7 +298,8 @@ class ClaimsPromise:
     @classmethod
     def of(cls, manifest: ClaimsManifest) -> "ClaimsPromise":
         """Return what a manifest promises."""
-        percentile = manifest.choice.percentile
+        cut = manifest.choice.truncation
+        percentile = 100.0 if cut == "none" else float(cut)
         return cls(manifest.columns, manifest.settings.plan, manifest.risk, manifest.sensitivity.attacks, percentile)
 
     @property

@@ -6,6 +6,7 @@ matched at random within classes: the share of patients matched rightly is the m
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,14 +45,8 @@ class PeopleCounted:
 def read_population(prepared: Claims) -> pl.DataFrame | None:
     """Read the register that the plan names under ``population.patients``; None if it names none.
 
-    Parameters
-    ----------
-    prepared : after steps 1 to 6
-
-    Returns
-    -------
-    DataFrame
-        One row a person: base values as text, of the quasi-identifiers of patients that the register has.
+    One row a person: base values as text, of the quasi-identifiers of patients that the register has. ``prepared`` is
+    after steps 1 to 6.
     """
     plan = prepared.plan
     if plan.population.patients is None:
@@ -99,13 +94,7 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
 
 
 def counted(population: pl.DataFrame, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
-    """Count the people of each class at the levels of a release.
-
-    Parameters
-    ----------
-    data : whose plan names the hierarchies
-    patients : as released
-    """
+    """Count the people of each class at the levels of a release, and the released patients among them."""
     columns, tables = [], data.plan.grouping.tables
     for name, text in population.to_dict().items():
         hierarchy = hierarchy_named(data.plan.patients.qi[name], tables).hierarchy
@@ -137,7 +126,14 @@ def _joined(patients: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(pl.col(PEOPLE, FELLOWS).fill_null(0))
 
 
-def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> tuple[float, float]:
+class MarketerRisk(NamedTuple):
+    """The exact share, and that of the paper's equation (2)."""
+
+    exact: float
+    paper_eq2: float
+
+
+def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
     """Expected share of a random sample of a population that is matched rightly to the population's list.
 
     Of a sample of n, a class holds f of F on average n F / N, and each is matched rightly with chance 1/F; so the
@@ -149,11 +145,6 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> tuple[float, f
     ----------
     class_sizes : (n_classes,) sizes F of the population's classes, each at least 1
     sample : n, from 1 to N
-
-    Returns
-    -------
-    tuple
-        The exact share, and that of the paper's equation (2).
 
     References
     ----------
@@ -169,7 +160,7 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> tuple[float, f
     sizes = class_sizes[class_sizes <= rest].astype(np.float64)
     missed = gammaln(population - sizes + 1) - gammaln(rest - sizes + 1) + gammaln(rest + 1) - gammaln(population + 1)
     n_hit = class_sizes.size - float(np.exp(missed).sum())
-    return class_sizes.size / population, n_hit / population
+    return MarketerRisk(class_sizes.size / population, n_hit / population)
 
 
 def voter_list(found: PeopleCounted, k: int, *, is_population: bool) -> VoterList:

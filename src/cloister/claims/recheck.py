@@ -35,7 +35,7 @@ CHECKED = (
     "the codebook lists what was released, and nothing else",
 )
 STEPS_AGAIN = "what is said of the steps before the search is what they do again"
-WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with --original"
+WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with the original"
 BAND = re.compile(
     r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}",
 )
@@ -53,12 +53,7 @@ class ClaimsOriginal:
 def recheck_claims(
     folder: Path, manifest: Manifest, k: int | None = None, original: ClaimsOriginal | None = None
 ) -> Verdict:
-    """Check hashes, form, risk, codebook and figures of a release folder.
-
-    Parameters
-    ----------
-    k : smallest class that the recipient expects not to be flagged, whatever the manifest says
-    """
+    """Check a release folder; ``k``: smallest class that the recipient expects not to be flagged."""
     failures = check_files(folder, manifest)
     if failures or not os.path.isfile(folder / CODEBOOK):
         return Verdict(False, "the files were looked for", (), tuple(failures))
@@ -180,13 +175,7 @@ def _secret(
 
 
 def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedOriginal:
-    """Return the original.
-
-    Parameters
-    ----------
-    prepared : after steps 1 to 6
-    origin : (n_released,) row of each released patient, if known
-    """
+    """Return the original after steps 1 to 6, with the row of each released patient, (n_released,), if known."""
     plan = prepared.plan
     rows = prepared.patients.select(PATIENT).with_row_index("row")
     owners = prepared.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")["row"]

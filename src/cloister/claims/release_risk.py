@@ -1,14 +1,13 @@
 """The risk of a release as it would be handed over: in the mean, for several adversaries, and of each single patient.
 
-The adversaries are the paper's, one who believes flags, and one who does not pick at random among those who fit, but
-the likeliest of them. Who fits need not be as likely as another: a patient with a hundred claims holds almost any two
-values, one with two claims holds few. Of each who fits it is known from the release how often each value stands there,
-so how many of the samples of this size are the one that is known: prod_h prod_v C(count_v, s_v) / C(n_h, p_h). How many
-values are known is taken to tell nothing; it depends on the patient's claims, so that who reckons with it may be right
-more often still.
+The adversaries are the paper's, a flag-aware one, and one who does not pick at random among those who fit, but by
+maximum likelihood: a patient with a hundred claims holds almost any two values, one with two claims few. The release
+gives how often each value stands with each who fits, so the share of the samples of this size that are the one known:
+prod_h prod_v C(count_v, s_v) / C(n_h, p_h). The number of values known is taken to reveal nothing; it depends on the
+patient's claims, so that an adversary who uses it may be right more often still.
 
-Who is to be treated first: patients are put in order by a few draws of each, and looked at closely, by 200 draws and
-more, in that order: only so many that they make up for what is to be made up for, with room.
+Who is treated first: patients are put in order by a few draws of each, and looked at closely, by 200 draws and more, in
+that order: only so many that they make up for the excess, with room.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,17 +29,14 @@ PURPOSE = 2_000_001
 """Which seed: odd, as evaluations have, and of no other one."""
 
 LOOKED_AT, FEWEST_DRAWS = 20_000_000, 1_000
-"""Patients that all draws together may be compared with where the figure is told alone, and the fewest draws of it.
-
-The claims of everybody who fits are counted in each draw, and of many patients many fit.
-"""
+"""Patients that all draws are compared with where the figure is published without a limit, and its fewest draws."""
 
 GLANCE, SCREEN = 5, 20
 """Draws of each patient by which patients are put in order: the first of everybody, all of whom one of them flags."""
 
 ROOM = 1.5
-"""How much more than is to be made up for the patients looked at closely should bear; twice as much each time that they
-turn out not to, since those who come first by few draws are, by many, less at risk than they seemed."""
+"""Times the excess that the patients looked at closely should bear; doubled each time that they turn out not to, since
+those who come first by few draws are less at risk by many."""
 
 AT_ONCE = 400_000
 """Draws that are held in memory together."""
@@ -96,7 +92,7 @@ def release_risk(
 ) -> ReleaseRisk:
     """Measure the risk of a release on draws from released patients alone, by at most ``repeats`` times 10,000.
 
-    Stops once no interval is wider than 0.0005, or clearly on one side of the threshold and narrow.
+    Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow.
     """
     matching = Matching(released, knowledge.cap, settings.threads, levels)
     found: list[ReleaseRisk] = []
@@ -152,13 +148,7 @@ def likeliest_risk(
 
 
 class Excess(NamedTuple):
-    """What is to be made up for: figures of patients must sum up to so much; nothing where it is not above 0.
-
-    Attributes
-    ----------
-    flag_rate : patients times what the flag rate is too high by
-    mean_risk, tolerant_risk : the same of the mean risk, and of that for the flag-aware adversary
-    """
+    """Patients times what each risk is too high by: figures of patients must sum up to it; not above 0 if it is not."""
 
     flag_rate: float = 0.0
     mean_risk: float = 0.0
@@ -167,12 +157,7 @@ class Excess(NamedTuple):
 
 @dataclass(frozen=True)
 class PatientJudge:
-    """A release as it stands, ready to be attacked patient by patient.
-
-    Attributes
-    ----------
-    knowledge : what is drawn of whom
-    """
+    """A release as it stands, ready to be attacked patient by patient."""
 
     matching: Matching
     levels: Node

@@ -1,4 +1,4 @@
-"""What a step of the pipeline says of itself: facts, which the report words (`cloister.report.claim_steps`)."""
+"""What a step of the pipeline says of itself, which the report words (`cloister.report.claim_steps`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,8 +36,7 @@ class StepLine:
     step : number and name of the step, as in `2 high-risk patients`
     total : what was removed or changed in all, if the step removes or changes
     counts : the same by reason; a patient or claim can have several reasons
-    patients : of each count of claims, how many patients these are of
-    patients_in_all : of a total of claims, how many patients these are of
+    patients, patients_in_all : of each count of claims, and of a total of claims, how many patients these are of
     looked_for : kinds of codes on the exclusion list; None of other steps
     """
 
@@ -68,9 +67,8 @@ class StepLine:
         if self.total is not None:
             telling = total_needs_suppression(self.total, self.counts, k, self.patients, self.patients_in_all)
             total = WITHHELD if telling else mask_small_count(self.total, k)
-        if self.looked_for is None:
-            return Step(step=self.step, total=total, counts=counts)
-        return Step.model_validate({"step": self.step, "total": total, "counts": counts, "looked_for": self.looked_for})
+        looked_for = {} if self.looked_for is None else {"looked_for": self.looked_for}
+        return Step.model_validate({"step": self.step, "total": total, "counts": counts, **looked_for})
 
 
 def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Masked]], k: int) -> list[Step]:
@@ -85,14 +83,7 @@ def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Mas
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stepped:
-    """Claims after a step, and its line.
-
-    Attributes
-    ----------
-    claims : what remains
-    line : for the report
-    removed : what a step that removes patients took away, whole
-    """
+    """Claims after a step, and its line; ``removed``: what a step that removes patients took away, whole."""
 
     claims: Claims
     line: StepLine

@@ -217,17 +217,14 @@ def _n_matched(ones: Numbers, others: Numbers) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimRows:
-    """Claims of the released patients, as released and as recoded again.
+    """Claims of the released patients.
+
+    Texts are numbers, the same in both frames: tens of millions of cells are compared for each pattern of suppression.
 
     Attributes
     ----------
     here : released claims, one row each, with the flags of suppressed cells
     there : the original's claims of these patients at the levels of the release, with the ids that pseudonyms stand for
-
-    Notes
-    -----
-    Texts are numbers here, the same in both frames: tens of millions of cells are compared once for each pattern of
-    suppressed cells.
     """
 
     form: ClaimsForm
@@ -239,11 +236,10 @@ class ClaimRows:
     def of(
         files: WrittenClaims, form: ClaimsForm, claims: pl.DataFrame, owners: Numbers, origin: Numbers
     ) -> "ClaimRows":
-        """Take the claims of released patients.
+        """Take the claims of released patients, from all claims of the original at the levels of the release.
 
         Parameters
         ----------
-        claims : of the original, at the levels of the release
         owners : (n_claims,) row of the patient of each
         origin : (n_released,) row of each released patient in the original
         """
