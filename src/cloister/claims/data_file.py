@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,11 @@ SUPPRESSED = "sup_"
 NUMBER, HASHED = "number", "hmac"
 """What the ids of patients are: numbers in released order, or keyed hashes."""
 
-IDENTIFIER, QUASI, KEPT, PSEUDONYM, FLAG = "identifier", "quasi-identifier", "keep", "pseudonym", "flag"
+IDENTIFIER: Final = "identifier"
+QUASI: Final = "quasi-identifier"
+KEPT: Final = "keep"
+PSEUDONYM: Final = "pseudonym"
+FLAG: Final = "flag"
 Role = Literal["identifier", "quasi-identifier", "keep", "pseudonym", "flag"]
 KEYS = {
     IDENTIFIER: {"role", "ids"},

@@ -28,7 +28,7 @@ NEARLY_WHOLE = 1e-9
 """What is so close to a whole number is one: 3.0000000001 is not rounded up to 4."""
 
 REPEAT = 10_000
-"""Patients drawn in one repeat, if nothing else is asked."""
+"""Patients drawn in one repeat by default."""
 
 EACH = 1 << 40
 """Draws made patient by patient are numbered from here on, so that none of them is one of the repeats."""
@@ -68,7 +68,6 @@ class AdversaryPower:
 
     Attributes
     ----------
-    columns : names of the quasi-identifiers of claims
     simpson : (n_columns, n_patients) index D in [0, 1]: 1 where a patient has one value, nan where none
     claims : (n_patients,) claims of each patient, at most ``cap``
     cap : mean + 2 population standard deviations of the claims of patients who have any
@@ -169,18 +168,16 @@ def power_at(
 class DrawnKnowledge:
     """Samples of the values of patients before anything was removed, however they are generalized later.
 
+    Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them stood in one
+    claim is not known ("inexact knowledge" in the HHP appendix, section 4).
+
     Parameters
     ----------
-    encoded : patients and their claims, untruncated
-    power : (n_patients, n_columns) int32, how many values of each column of claims are known; at most all there are
+    encoded : untruncated
+    power : (n_patients, n_columns) values of each column of claims that are known; at most all there are
     seed : every sample follows from it, the patient and the number of the draw
     eligible : (n_patients,) patients that may be drawn; all if not given
     draws : patients drawn in one repeat
-
-    Notes
-    -----
-    Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them stood in one
-    claim is not known ("inexact knowledge" in the HHP appendix, section 4).
     """
 
     def __init__(
@@ -220,12 +217,7 @@ class DrawnKnowledge:
         return self._repeats[number]
 
     def of_patients(self, patients: NDArray[np.int64], n_draws: int, first: int = 0) -> Draws:
-        """So many samples of each of these patients, those of one patient together.
-
-        Parameters
-        ----------
-        first : number of the first sample of each patient; others go on where these ended
-        """
+        """So many samples of each of these patients, from number ``first`` on, those of one patient together."""
         parts = [
             draw_values(self.known, self.power, self.seed, EACH + first + one, patients, is_numbered=False)
             for one in range(n_draws)

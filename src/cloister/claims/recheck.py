@@ -54,6 +54,7 @@ def recheck_claims(
     folder: Path, manifest: Manifest, k: int | None = None, original: ClaimsOriginal | None = None
 ) -> Verdict:
     """Check a release folder; ``k``: smallest class that the recipient expects not to be flagged."""
+    # what was changed after the release is not worth a look at what it says
     failures = check_files(folder, manifest)
     if failures or not os.path.isfile(folder / CODEBOOK):
         return Verdict(False, "the files were looked for", (), tuple(failures))
@@ -61,7 +62,7 @@ def recheck_claims(
         published = ClaimsManifest.of(manifest)
         files = read_files(folder, published)
     except InputError as error:
-        return Verdict(False, "the files were read", (), (error.text.rstrip("."),))
+        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
     promise, prepared, secret = ClaimsPromise.of(published), None, None
     form = promise.form
     if original is not None:

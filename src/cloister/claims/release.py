@@ -6,7 +6,6 @@ Labels, flags, and numbers for ids stand in them, in an order that follows from 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,6 +30,7 @@ from .data_file import (
     SUPPRESSED,
     TRUNCATED,
     ClaimsForm,
+    ReleasedColumn,
     WrittenClaims,
 )
 from .encode import EncodedColumn, Encoding
@@ -161,30 +161,28 @@ def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> Claims
         (CLAIMS, plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
     ):
         (name,) = plan.patient_columns("id") if table == PATIENTS else plan.claim_columns("id")
-        made: list[tuple[str, dict[str, Any]]] = [
-            (name, {"role": IDENTIFIER, "ids": plan.ids.patients.partition(":")[0]})
-        ]
+        made = [(name, ReleasedColumn.model_validate({"role": IDENTIFIER, "ids": plan.ids.patients.partition(":")[0]}))]
         for column, level in zip(columns, own, strict=True):
-            words = section.qi[column.name]
+            words, top = section.qi[column.name], column.n_levels - 1
             # without bounds; of a file, its kind alone
             is_file = hierarchy_named(words, plan.grouping.tables).hierarchy.kind == "file"
             spec = "file" if is_file else split_bounds(words)[0]
-            made.append((column.name, {"role": QUASI, "hierarchy": spec, "level": level, "top": column.n_levels - 1}))
+            made.append((column.name, ReleasedColumn(role=QUASI, hierarchy=spec, level=level, top=top)))
         for own_name in kept:
             role = str(section.roles.get(own_name))
             if role in PSEUDONYMS:
                 shared = role if getattr(plan.ids, role) == "number" else f"{role} of {table}"
-                made.append((own_name, {"role": PSEUDONYM, "numbered_with": shared}))
+                made.append((own_name, ReleasedColumn(role=PSEUDONYM, numbered_with=shared)))
             else:
-                made.append((own_name, {"role": KEPT}))
+                made.append((own_name, ReleasedColumn(role=KEPT)))
         flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
-        made += [(flag, {"role": FLAG}) for flag in flags]
+        made += [(flag, ReleasedColumn(role=FLAG)) for flag in flags]
         parts[table] = dict(made)
         names = [name for name, _ in made]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
-    return ClaimsForm.model_validate(parts)
+    return ClaimsForm(patients=parts[PATIENTS], claims=parts[CLAIMS])
 
 
 def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:

@@ -178,6 +178,7 @@ class PatientJudge:
         is_waived, step = self.settings.is_tolerant_waived, max(1, AT_ONCE // n_draws)
         for at in range(0, patients.size, step):
             draws = self.knowledge.of_patients(patients[at : at + step], n_draws, first)
+            # classes are counted up to k only: above it a draw is not flagged, however large its class
             held = matching.contained(levels, draws)
             fits = matching.sizes(levels, draws, held if is_waived else None, most=k)
             tolerant = np.zeros_like(fits)

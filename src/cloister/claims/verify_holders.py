@@ -84,7 +84,7 @@ class ColumnHolders:
         if (value, times) not in self._words:
             patients, counts = self.of(value)
             enough = patients[counts >= times]
-            if enough.size * WORD < self.n:
+            if enough.size * WORD < self.n:  # fewer numbers than words: not worth a list of bits
                 found.keep_few(enough)
                 return
             if len(self._words) * self.n > 8 * MOST_BYTES:
@@ -159,5 +159,6 @@ class Flagged:
             short = self.holders[h].shortage(own, those)
             is_tolerated &= short <= room[:, h]
             lacking += short
+        # no room for what is lacking: not a candidate, however few are missing
         mine, least = lacking[(those == patient) & is_tolerated], lacking[is_tolerated]
         return int((least == mine[0]).sum()) if mine.size and mine[0] == least.min() else 0

@@ -185,6 +185,7 @@ def keep_company(pairs: Iterable[Pair]) -> bool:
             return False
         groups, ids = groups.drop_nulls(RELEASED_ID), ids.drop_nulls(ID)
         sizes = groups.group_by(KEY).len().join(ids.group_by(KEY).len("there"), on=KEY)
+        # parts by key, so that rows that look alike stay together, and few pairs are there at once
         n_parts = 1 + int(sizes.select((pl.col("len").cast(pl.Int64) * pl.col("there")).sum()).item()) // AT_ONCE
         for part in range(n_parts):
             some = [frame.filter(pl.col(KEY).hash(0) % n_parts == part) for frame in (groups, ids)]
@@ -294,6 +295,7 @@ class ClaimRows:
         patterns = here.partition_by(self.form.names(CLAIMS, FLAG), as_dict=True, maintain_order=True)
         for pattern, some in patterns.items():
             by = [PATIENT, *(name for name, flag in zip(quasi, pattern, strict=True) if flag == "0"), *kept]
+            # a suppressed cell may stand for any value, so it is no part of the key
             kinds = some.select(by).unique().with_row_index(KEY)
             yield (
                 some.select(*by, *released).join(kinds, on=by, nulls_equal=True).select(KEY, *released),

@@ -129,6 +129,7 @@ def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbe
         )
         n, equal = np.zeros(n_patients), np.zeros(n_patients)
         n[sums["owner"].to_numpy()], equal[sums["owner"].to_numpy()] = sums["n"].to_numpy(), sums["equal"].to_numpy()
+        # r = eta / pi; where all values are equal the diversity pi is 0, and the highest power is taken
         pairs = n * (n - 1)
         ratio = np.divide(eta * pairs, pairs - equal, out=np.zeros(n_patients), where=pairs > equal)
         power = np.full(n_patients, float(most))
@@ -154,8 +155,9 @@ class Simulation:
     def __init__(self, cells: Numbers, known: History, released: History, k: int, room: Numbers | None = None) -> None:
         n = cells.size
         order = np.argsort(cells, kind="stable")
+        # patients are numbered so that those of one cell are neighbours: a cell is a span of numbers
         self.number = np.empty(n, dtype=np.int64)
-        self.number[order] = np.arange(n)  # patients of one cell are neighbours
+        self.number[order] = np.arange(n)
         self.low = np.searchsorted(cells[order], cells, side="left")
         self.high = np.searchsorted(cells[order], cells, side="right")
         self.k = k
@@ -187,6 +189,7 @@ class Simulation:
             n_fits = fits.count()
             exact = n_fits if fits.holds(me) else 0
             sizes[:, number] = exact
+            # only where nobody fits without, the fallback and the nearest differ from the exact adversary
             if with_flags and self.flagged is not None:
                 sizes[1, number] = tolerant = self.flagged.count(drawn, cell, fits)
                 if not n_fits:
@@ -207,6 +210,7 @@ class Simulation:
                 those = fits.patients()
                 chances = self._chances(drawn, those)
                 mine = chances[np.searchsorted(those, me)]
+                # somebody else is likelier: the guess is wrong; else it is right by one of those who are equally likely
                 if mine >= chances.max() - ALIKE:
                     sizes[number] = int((chances >= mine - ALIKE).sum())
         return sizes
@@ -266,6 +270,7 @@ class _Values:
         first = np.cumsum(n_own) - n_own
         place = np.arange(by.size) - first[by]
         own = self.values[self.starts[patients][by] + place]
+        # a random order of each patient's values, of which the first are drawn: without replacement
         order = np.lexsort((random.random(by.size), by))
         chosen = order[place < power[by]]
         width = int(self.values.max(initial=0)) + 1
