@@ -158,12 +158,7 @@ def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
 
 
 def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None) -> ReleasedClaims:
-    """The same release with one column of claims: at its only level below the root, a number for each kind of claim.
-
-    Parameters
-    ----------
-    columns : of claims that tell kinds apart; all if not given
-    """
+    """The same release with one column of claims: a number for each kind of claim, by some or all of the columns."""
     released, encoded = attacked.released, attacked.released.encoded
     taken = range(len(encoded.claims)) if columns is None else columns
     own = [attacked.of_claims[h] for h in taken]
@@ -181,11 +176,7 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
 
     An upper end of what order adds: released rows are sorted by value, and only days since the first claim show an
     order. Ties in time are taken in the order of the rows. Every patient of a cell is compared with each draw, so large
-    cells have fewer draws and a wider interval.
-
-    Parameters
-    ----------
-    when : (n_claims,) rank of each claim in time
+    cells have fewer draws and a wider interval. ``when``: rank of each claim in time, (n_claims,).
     """
     released, levels, settings = attacked.released, attacked.levels, attacked.settings
     encoded = released.encoded

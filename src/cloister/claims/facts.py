@@ -51,12 +51,7 @@ EMPTIED = "1 where the cell was suppressed, which is then empty, else 0"
 
 @dataclass(frozen=True)
 class ClaimsFacts:
-    """The parts of a manifest that follow from the released files, their columns and the plan.
-
-    Attributes
-    ----------
-    counts : masked, of steps that count what is released, by step
-    """
+    """The parts of a manifest that follow from the released files, their columns and the plan; counts by step."""
 
     n_patients: int
     n_claims: int

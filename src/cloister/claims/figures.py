@@ -75,12 +75,7 @@ def described(
     attacks: Sequence[ClaimsAttack],
     voters: VoterList,
 ) -> Manifest:
-    """Return the part of ``release.json`` that is particular to claims.
-
-    Parameters
-    ----------
-    data : as read
-    """
+    """Return the part of ``release.json`` that is particular to claims; ``data``: as read."""
     plan, form, k = plan_published(data.plan), laid.form, risk.k
     suppression, choice = protected.suppression, protected.choice
     loss = suppression.loss

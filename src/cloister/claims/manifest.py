@@ -269,7 +269,7 @@ class ClaimsManifest(ManifestHead):
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
             "choice.max_flag_rate": choice.max_flag_rate in lowered(plan.risk.max_flag_rate),
             "choice.truncation": choice.truncation in percentiles,
-            "choice.levels": choice.levels == levels_of(form),
+            "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
             "choice.lattice": not declared or choice.lattice == n_nodes(form, plan),
             "steps": [step.step for step in self.steps] == [*STEPS]
@@ -325,8 +325,3 @@ def rule_of(plan: ClaimsPlan) -> RiskRule:
         likeliest=plan.adversary.likeliest,
         patients_of_a_label=k,
     )
-
-
-def levels_of(form: ClaimsForm) -> Levels:
-    """Return the levels chosen."""
-    return Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS))

@@ -141,11 +141,6 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
     a small class cannot be: its equation (2), the expected number of classes hit over N, is lower, and n/N where
     everybody is unique.
 
-    Parameters
-    ----------
-    class_sizes : (n_classes,) sizes F of the population's classes, each at least 1
-    sample : n, from 1 to N
-
     References
     ----------
     HHP appendix, section 6, equation (2); Dankar, El Emam (2010), "A method for evaluating marketer re-identification

@@ -197,14 +197,7 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedO
 
 
 def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:
-    """Return the secret map from released to original ids.
-
-    Parameters
-    ----------
-    source : as read
-    patients : (n_released,) row of each released patient among the prepared ones
-    ids : (n_released,) as released
-    """
+    """Return the secret map from released to original ids; ``patients``: rows of the released among the prepared."""
     (name,) = source.plan.patient_columns("id")
     numbers = prepared.patients[PATIENT].gather(pl.Series(patients))
     own = source.patients[name].gather(numbers)  # patients are numbered by their rows
@@ -215,10 +208,6 @@ def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: 
     """Return the rows of released patients from the map that was written with a release; None where it does not fit.
 
     A patient who is not among the prepared ones, since the plan leaves such patients out, has the row -1.
-
-    Parameters
-    ----------
-    ids : as released, in released order
     """
     if crosswalk.columns != ["released", "original"]:
         return None

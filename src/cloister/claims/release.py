@@ -63,12 +63,8 @@ def released_order(
     Patients are sorted by their columns, then by the sequence of their sorted claims; claims by patient, then by their
     columns. Missing comes first, texts are in the order of UTF-8 bytes. What is then still alike is told apart by the
     company that pseudonyms keep: which claims and patients share one. So the order of the input never matters, and the
-    original ids do so only among pseudonyms that keep the same company, where the files come out the same.
-
-    Parameters
-    ----------
-    owners : (n_claims,) row of the patient of each claim
-    hashes : (n_patients,) keyed ids, which decide among patients who are alike in all else but pseudonyms
+    original ids do so only among pseudonyms that keep the same company, where the files come out the same. Keyed
+    hashes, where ids are released so, decide among patients who are alike in all else but pseudonyms.
     """
     own, events = _dense(patients.content), _dense(claims.content)
     n = own.size
@@ -186,13 +182,7 @@ def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> Claims
 
 
 def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
-    """Return the files of a release.
-
-    Parameters
-    ----------
-    data : the frames that were encoded
-    levels : of each column, those of patients first
-    """
+    """Return the files of a release from the frames that were encoded; ``levels``: those of patients first."""
     form, encoded = form_of(data, encoding, levels), encoding.claims
     people = np.flatnonzero(released.patients)
     rows = np.flatnonzero(released.claims & released.patients[encoded.owners])

@@ -10,7 +10,7 @@ Who is treated first: patients are put in order by a few draws of each, and look
 that order: only so many that they make up for the excess, with room.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,11 +62,6 @@ class ReleaseRisk:
     fallback: RiskFigures
     nearest: RiskFigures
 
-    @classmethod
-    def of(cls, sizes: Iterable[NDArray[np.int64]], k: int) -> "ReleaseRisk":
-        """Figures from the classes that each adversary finds of the same draws."""
-        return cls(*(figures_of(own, k) for own in sizes))
-
     @property
     def believing_flags(self) -> float:
         """Upper end of the interval of the mean risk for flag-aware adversaries, by the best of three strategies."""
@@ -104,7 +99,7 @@ def release_risk(
         tolerant = fits + matching.tolerated(levels, draws)
         fallback = np.where(fits > 0, exact, tolerant)
         nearest = np.where(fits > 0, exact, matching.nearest(levels, draws, fits == 0))
-        found.append(ReleaseRisk.of((exact, tolerant, fallback, nearest), settings.k))
+        found.append(ReleaseRisk(*(figures_of(own, settings.k) for own in (exact, tolerant, fallback, nearest))))
         whole = ReleaseRisk(
             pooled([one.exact for one in found]),
             pooled([one.tolerant for one in found]),
@@ -128,12 +123,7 @@ def _is_settled(interval: Interval, threshold: float) -> bool:
 def likeliest_risk(
     released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings
 ) -> RiskFigures:
-    """Measure the risk by who picks the likeliest of those who fit, one at random of several alike; on its own draws.
-
-    Parameters
-    ----------
-    power : (n_patients, n_columns) values known
-    """
+    """Measure the risk by who picks the likeliest of those who fit, one at random of several alike, on other draws."""
     draws, repeats = settings.draws, settings.repeats
     if not settings.is_likeliest_bounded:
         draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
@@ -250,10 +240,6 @@ def patient_risks(judge: PatientJudge, screened: Figures, excess: Excess) -> Pat
 
     Those who come first in the screening are looked at by at least 200 other draws: so many that their figures sum up
     to the excess by these draws as well, if there are so many.
-
-    Parameters
-    ----------
-    screened : (3, n_patients) figures by which patients are put in order
     """
     close = np.zeros((3, judge.n_patients))
     looked_at = np.zeros(judge.n_patients, dtype=np.bool_)

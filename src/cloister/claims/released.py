@@ -84,12 +84,7 @@ class ReleasedClaims:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LevelLosses:
-    """The loss of a node: ``fixed``, for what is not released, and the loss of the level of each column.
-
-    Attributes
-    ----------
-    by_level : for each column, (n_levels,) what its levels add, by its weight
-    """
+    """The loss of a node: ``fixed``, for what is not released, and what the level of each column adds, (n_levels,)."""
 
     fixed: float
     by_level: tuple[NDArray[np.float64], ...]
@@ -100,12 +95,7 @@ class LevelLosses:
 
 
 def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
-    """What each level of each column loses, over all cells that are not missing in the original.
-
-    Parameters
-    ----------
-    weights : of the columns, those of patients first; alike if not given
-    """
+    """What each level of each column loses, over all cells that are not missing in the original, by column weights."""
     encoded = released.encoded
     given = np.ones(len(encoded.columns)) if weights is None else np.asarray(weights, dtype=np.float64)
     if given.shape != (len(encoded.columns),) or not bool(np.all(np.isfinite(given) & (given > 0))):

@@ -51,19 +51,13 @@ class VariableComparison:
 
     def exact(self) -> dict[str, object]:
         """Everything, for the custodian alone."""
-        both = zip(self.bands, self.excluded, self.remaining, strict=True)
-        counts = {band: [of_excluded, of_remaining] for band, of_excluded, of_remaining in both}
+        counts = {band: [*both] for band, *both in zip(self.bands, self.excluded, self.remaining, strict=True)}
         return {"excluded and remaining": counts, "statistic": self.statistic, "p_value": self.p_value}
 
 
 @dataclass(frozen=True)
 class Representativeness:
-    """Excluded against remaining patients, by each variable that the data have.
-
-    Attributes
-    ----------
-    median_claims_excluded, median_claims_remaining : of patients with claims; None where there are none
-    """
+    """Excluded against remaining patients, by each variable that the data have; medians over those with claims."""
 
     comparisons: tuple[VariableComparison, ...]
     median_claims_excluded: float | None

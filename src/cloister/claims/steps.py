@@ -55,7 +55,7 @@ class StepLine:
     def masked(self, k: int) -> Step:
         """What may be published: counts of fewer than k patients are `<k`, or withheld where they are k claims or more.
 
-        The total is withheld where it and the counts together could tell of fewer than k.
+        The total is withheld where it and the counts together could reveal fewer than k.
 
         Examples
         --------
@@ -72,12 +72,7 @@ class StepLine:
 
 
 def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Masked]], k: int) -> list[Step]:
-    """Return steps as they are published.
-
-    Parameters
-    ----------
-    counts : what the files say of some of them, by step
-    """
+    """Return steps as they are published; some with the counts that the files give."""
     return [line.masked(k).counting(counts.get(line.step)) for line in lines]
 
 

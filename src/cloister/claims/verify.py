@@ -51,12 +51,7 @@ OWNER, PLACE = "\0owner", "\0place"
 def verify(
     files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None, *, with_risk: bool = True
 ) -> Verdict:
-    """Return the verdict on what stands in the files, also against the original where it is given.
-
-    Parameters
-    ----------
-    with_risk : whether adversaries are simulated; without, form and recoding alone are checked
-    """
+    """Return the verdict on what stands in the files, also against the original; without risk, on their form alone."""
     checks = Checks()
     if _form_holds(checks, files, promise.form):
         _order_holds(checks, files, promise.form)
@@ -182,11 +177,7 @@ def _truncation_holds(
 ) -> None:
     """Look for the claims that the percentile leaves of every released patient, suppressed claims aside.
 
-    By nearest rank over those who have claims.
-
-    References
-    ----------
-    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
+    By nearest rank over those who have claims: El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
     """
     assert original.origin is not None
     by_year, loses_more = plan.truncation.per == "patient-year", plan.suppression.treatment == "claims"

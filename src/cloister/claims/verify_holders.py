@@ -120,13 +120,7 @@ class ColumnHolders:
 
 
 class Flagged:
-    """The patients of whom something may be missing, and how much of each column.
-
-    Parameters
-    ----------
-    room : (n_patients, n_columns) how many values may be missing
-    holders : who has which value, column by column
-    """
+    """The patients of whom something may be missing; ``room``: how many values, (n_patients, n_columns)."""
 
     def __init__(self, room: Numbers, holders: Sequence[ColumnHolders]) -> None:
         is_open = (room >= UNKNOWN).all(axis=1)

@@ -60,13 +60,12 @@ class PreparedOriginal:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truth:
-    """The original at the levels of the release.
+    """The claims of all patients of the original, as they were and at the levels of the release.
 
     Attributes
     ----------
     n_patients : of the original
     patients : (n_released,) row of each released patient
-    base, recoded : claims of all patients of the original, as they were and at the levels of the release
     """
 
     n_patients: int
@@ -204,12 +203,7 @@ def keep_company(pairs: Iterable[Pair]) -> bool:
 
 
 def _n_matched(ones: Numbers, others: Numbers) -> int:
-    """How many things at most can be paired with another each, no other twice.
-
-    Parameters
-    ----------
-    ones, others : (n_pairs,) numbers of things, from 0 on, that can be paired
-    """
+    """How many things at most can be paired with another each, no other twice, by pairs of their numbers from 0 on."""
     if not ones.size:
         return 0
     graph = csr_array((np.ones(ones.size, dtype=np.int8), (ones, others)))

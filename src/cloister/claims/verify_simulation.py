@@ -113,8 +113,6 @@ class History:
 def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbers:
     """How many values of each column somebody knows of each patient, (n_patients, n_columns), by the paper's formula.
 
-    References
-    ----------
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 4, equation (1).
     """
     claims = np.bincount(history.owners, minlength=n_patients).astype(np.float64)
@@ -173,14 +171,8 @@ class Simulation:
     def sizes(self, power: Numbers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
         """Draw patients, and of each so many values of each column as the power says, (n_patients, n_columns).
 
-        Parameters
-        ----------
-        with_flags : without, all four adversaries find what the exact one finds, in less time
-
-        Returns
-        -------
-        NDArray
-            (4, draws) the class that the exact, the tolerant, the fallback and the nearest adversary find, 0 for none
+        The class that the exact, the tolerant, the fallback and the nearest adversary find, 0 for none, (4, draws).
+        Without flags all find what the exact one finds, in less time.
         """
         sizes = np.zeros((4, draws), dtype=np.int64)
         for number, (patient, drawn) in enumerate(self._drawn(power, draws, seed)):
