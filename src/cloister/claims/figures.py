@@ -17,6 +17,7 @@ from cloister.results import Manifest
 from .adversaries import ClaimsAttack, rounded
 from .compared import compared
 from .data import Claims
+from .data_file import CLAIMS, PATIENTS
 from .declared import plan_published
 from .evaluation import as_released, correlations_of, neighbours_of
 from .facts import HIDDEN, SUPPRESSION, ClaimsFacts
@@ -28,12 +29,12 @@ from .manifest import (
     ClaimsRisk,
     ClaimsSettings,
     ClaimsUtility,
+    Levels,
     LikeliestFigures,
     Sensitivity,
     SimulatedFigures,
     TolerantFigures,
     VoterList,
-    levels_of,
     rule_of,
 )
 from .plan import ClaimsPlan
@@ -86,7 +87,7 @@ def described(
     chosen = ChosenLevels(
         max_flag_rate=protected.settings.max_sup,
         truncation=_percentile(choice.truncation),
-        levels=levels_of(form),
+        levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
         optimal=choice.is_optimal,
         lattice=choice.tried[0].result.lattice,
     )
