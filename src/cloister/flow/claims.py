@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cloister.claims.codebook import codebook, shown_of
 from cloister.claims.data import Claims
 from cloister.claims.declared import plan_published
 from cloister.claims.encode import encode
 from cloister.claims.evaluation import evaluate
-from cloister.claims.facts import facts_of
+from cloister.claims.facts import codebook, facts_of, report_counts
 from cloister.claims.figures import described, exact_figures, risk_of_release
 from cloister.claims.manifest import ClaimsPromise
 from cloister.claims.population import counted, read_population, voter_list
@@ -80,7 +79,7 @@ def protect_claims(
         codebook=book,
         manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
         custody=Custody(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
-        shown=lambda: shown_of(laid.files, laid.form, protected.settings.k),
+        shown=lambda: report_counts(laid.files, laid.form, protected.settings.k),
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,
