@@ -1,5 +1,6 @@
 """Code sets as read and numbered, the form every method starts from; and as one record a line, as in ``data.csv``."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,18 @@ Codes = NDArray[np.int32]
 
 LARGEST = 2**31 - 1
 """The largest number that a request may state."""
+
+
+def spread(starts: Integers, lengths: Integers) -> Integers:
+    """Return the places of runs that begin at ``starts``, one run after the other.
+
+    Examples
+    --------
+    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before: Integers = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,14 +67,12 @@ class CodeSets:
     def from_records(
         cls, records: Sequence[Iterable[str]], ids: pl.Series | None = None, *, repeats: bool = False
     ) -> "CodeSets":
-        """Make code sets of lists of codes.
-
-        Parameters
-        ----------
-        records : the codes of each patient; a code that is repeated counts once, or is numbered if ``repeats``
-        ids : as many as there are records
-        """
-        sets = [_numbered(record) if repeats else set(record) for record in records]
+        """Make code sets of lists of codes; a code that is repeated counts once, or is numbered if ``repeats``."""
+        counts = [Counter(record) for record in records]
+        sets = [
+            {f"{code}{MARK}{n}" for code in found for n in range(1, found[code] + 1)} if repeats else {*found}
+            for found in counts
+        ]
         for row, codes in enumerate(sets, start=1):
             if not codes:
                 raise InputError(f"Record {row} has no codes. Leave such patients out.", row=row)
@@ -130,13 +141,6 @@ class CodeSets:
         return found
 
 
-def _numbered(record: Iterable[str]) -> set[str]:
-    seen: dict[str, int] = {}
-    for code in record:
-        seen[code] = seen.get(code, 0) + 1
-    return {f"{code}{MARK}{number}" for code, count in seen.items() for number in range(1, count + 1)}
-
-
 ID, CODES = "id", "codes"
 RECORDS_AT_ONCE = 1 << 18
 
@@ -162,15 +166,13 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
 
 def code_texts(codes: CodeSets) -> pl.Series:
     """Return the codes of each record as text, separated by spaces."""
-    return pl.concat([_lines(codes, start) for start in range(0, codes.n_records, RECORDS_AT_ONCE)])
-
-
-def _lines(codes: CodeSets, start: int) -> pl.Series:
-    """The text of some records from one on."""
-    bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
     names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
     tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
-    is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
-    is_last[bounds[1:] - bounds[0] - 1] = 1
-    words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
-    return pl.Series("".join(words).split("\n")[:-1], dtype=pl.String)
+    texts = []
+    for start in range(0, codes.n_records, RECORDS_AT_ONCE):
+        bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
+        is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
+        is_last[bounds[1:] - bounds[0] - 1] = 1
+        words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
+        texts.append(pl.Series("".join(words).split("\n")[:-1], dtype=pl.String))
+    return pl.concat(texts)

@@ -11,7 +11,7 @@ from cloister.codesets.disassociation.data import DisassociationRequest, Protect
 from cloister.codesets.disassociation.facts import codebook, shown_of
 from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import verify
-from cloister.codesets.policy_words import as_told, one_record
+from cloister.codesets.policy import as_told, one_record
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened

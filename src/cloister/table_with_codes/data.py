@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, ProtectedCodes, Refine
 from cloister.codesets.policy import UtilityPolicy
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import TableRequest
 
@@ -96,5 +96,7 @@ def k_of(request: TableRequest) -> int:
     """Return the k of a request for a table with codes."""
     found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
     if not found:
-        raise InputError("Codes are protected within classes of k records: give k-anonymity as a rule, as with -k 5.")
+        raise InputError(
+            f"Codes are protected within classes of k records: give k-anonymity as a rule, as with {setting('k', '5')}."
+        )
     return max(found)

@@ -11,7 +11,7 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import encode
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
 from cloister.io.code_lists import CodeSource
@@ -64,7 +64,10 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, 
     """Refuse a column of codes that is not there, or is something else as well."""
     column = asked.column
     if not request.quasi_identifiers:
-        raise InputError("No quasi-identifier was named. Name them with --qi or give a folder with --hierarchies.")
+        raise InputError(
+            f"No quasi-identifier was named. Name them with {setting('qi')} or give a folder with "
+            f"{setting('hierarchies')}."
+        )
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
     check_columns([column], frame.columns, file)

@@ -80,7 +80,7 @@ def recheck_with_codes(
             return Verdict(False, "the files were looked for", (), tuple(failures))
         files = _Files(read_released(folder, stated), read_clusters(folder / CLUSTERS), stated)
     except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
+        return Verdict(False, "the files were read", (), (*failures, error.text.rstrip(".")))
     released, column = files.released, files.column
     if released.repeats or released.sensitive.size or not released.class_columns:
         return Verdict(False, f"{CLUSTERS} was read", (), (*failures, f"{CLUSTERS} is not that of a table with codes"))

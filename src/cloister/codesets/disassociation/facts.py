@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, ID, Integers
+from cloister.codesets.data import CODES, ID, Integers, spread
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
-from cloister.codesets.policy_words import is_made_of_codes, made_anew, one_record
+from cloister.codesets.policy import is_made_of_codes, made_of, one_record
 from cloister.report_figures import Counted, Counts, ReportCounts
 
 from .data import Chunks, Disassociation, InferenceCheck, Refine, lay_out
@@ -41,10 +41,9 @@ def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:
         return NO_SETS
     if not is_made_of_codes(policy):
         return None
-    made = made_anew(policy, released.vocabulary, repeats=released.repeats)
-    if made is None:
-        return NO_SETS
-    return count_sets(released, made.item_numbers(one_record(released.vocabulary, repeats=released.repeats)))
+    record = one_record(released.vocabulary, repeats=released.repeats)
+    made = made_of(policy, record)
+    return NO_SETS if made is None else count_sets(released, made.item_numbers(record))
 
 
 def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -> PolicySets:
@@ -60,8 +59,17 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
     satisfied = np.ones(len(constraints) + 1, dtype=np.bool_)
     # Codes of no constraint fall on the last place, which is left out below.
     satisfied[of_code[released.item_chunks]] = False
+    # For each chunk and each constraint with codes in it: the constraint, first and last place of its clusters.
+    layout, spans = lay_out(released), []
+    record, shared = released.record_chunks, released.shared_chunks
+    own = layout.position[record.owner]
+    over = ((record, own, own + 1), (shared, layout.low[shared.owner], layout.high[shared.owner]))
+    for chunks, begin, end in over:
+        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
+        constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
+        spans.append(np.stack([constraint, begin[chunk], end[chunk]]))
+    constraint, begin, end = np.concatenate(spans, axis=1)
     # Where two chunks lie over one cluster, whoever has codes of both is counted twice.
-    constraint, begin, end = _spans(released, of_code)
     order = np.lexsort((begin, constraint))
     constraint, begin, end = constraint[order], begin[order], end[order]
     meet = (np.diff(constraint) == 0) & (end[:-1] > begin[1:])
@@ -72,20 +80,6 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
         constraints_satisfied=int(satisfied[:-1].sum()),
         constraints_preserved=int(preserved[:-1].sum()),
     )
-
-
-def _spans(released: Disassociation, of_code: Integers) -> tuple[Integers, Integers, Integers]:
-    """For each chunk and each constraint that has codes in it: the constraint, first and last place of its clusters."""
-    layout, found = lay_out(released), []
-    record, shared = released.record_chunks, released.shared_chunks
-    own = layout.position[record.owner]
-    over = ((record, own, own + 1), (shared, layout.low[shared.owner], layout.high[shared.owner]))
-    for chunks, begin, end in over:
-        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
-        constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
-        found.append(np.stack([constraint, begin[chunk], end[chunk]]))
-    constraint, begin, end = np.concatenate(found, axis=1)
-    return constraint, begin, end
 
 
 def codes_counted_exactly(released: Disassociation) -> NDArray[np.bool_]:
@@ -185,12 +179,10 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
         or count_ties(released, threshold).pairs == ties_of_repeats(released, threshold),
         "policy": settings.policy is None
         or not is_made_of_codes(settings.policy)
-        or made_anew(settings.policy, released.vocabulary, repeats=released.repeats) is not None,
+        or made_of(settings.policy, one_record(released.vocabulary, repeats=released.repeats)) is not None,
     }
     return [f"settings.{name} in release.json do not fit the clusters" for name, holds in fits.items() if not holds]
 
-
-Row = tuple[str, str, None, None, str | None, str]
 
 COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 EXACT = "as recorded; the chunks tell how many patients have it"
@@ -203,18 +195,14 @@ def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
     """Return one row for each code, as ``clusters.json`` writes it, and one for the id."""
     counted = codes_counted_exactly(released)
     sensitive = set(released.sensitive.tolist())
-    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    rows: list[tuple[str | None, ...]] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
     for item, code in enumerate(released.vocabulary):
         meaning = SENSITIVE if item in sensitive else EXACT if counted[item] else PARTLY
-        rows.append((CODES, "codes", None, None, code, meaning + _occurrence(code, released.repeats)))
+        if released.repeats:
+            name = plain_code(code, repeats=True)
+            meaning += f" ({name}, occurrence {code.removeprefix(name + MARK)})"
+        rows.append((CODES, "codes", None, None, code, meaning))
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-
-
-def _occurrence(code: str, repeats: bool) -> str:
-    if not repeats:
-        return ""
-    name = plain_code(code, repeats=repeats)
-    return f" ({name}, occurrence {code.removeprefix(name + MARK)})"
 
 
 def shown_of(released: Disassociation) -> ReportCounts:
@@ -263,7 +251,6 @@ class Ties:
     pairs : ordered pairs in all chunks, each counted where it stands
     codes : distinct codes x of such pairs
     by_cluster : (n_clusters,) int64, pairs in each cluster's record chunks
-    in_shared_chunks : pairs in shared chunks
     """
 
     pairs: int
@@ -291,16 +278,24 @@ def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
     return Ties(code.size + shared_code.size, codes, by_cluster, shared_code.size)
 
 
-def _tied(chunks: Chunks, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _tied(chunks: Chunks, threshold: float) -> Pairs:
     """Owner and code x of each tied pair."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
     pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
     many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     found = [_tied_by_counting(chunks, span, ~many, threshold) for span in blocks(chunks, BLOCK)]
-    found += [_tied_by_pattern(chunks, chunk, threshold) for chunk in np.flatnonzero(many).tolist()]
-    chunk = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
-    return chunks.owner[chunk].astype(np.int64), np.concatenate([chunk[:0], *(pair[1] for pair in found)])
+    for chunk in np.flatnonzero(many).tolist():
+        # Of a chunk with long subrecords, codes of the same records are taken together.
+        codes = codes_by_subrecords(chunks, chunk)
+        tied: list[int] = []
+        for pattern, own in codes.items():
+            reached = threshold * pattern.bit_count()
+            n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
+            tied += own * n
+        found.append((np.full(len(tied), chunk, dtype=np.int64), np.array(tied, dtype=np.int64)))
+    at = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
+    return chunks.owner[at].astype(np.int64), np.concatenate([at[:0], *(pair[1] for pair in found)])
 
 
 def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
@@ -315,24 +310,11 @@ def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
     single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
     at = np.flatnonzero(light[owner])
     later = ends[at] - at - 1
-    before = np.repeat(np.cumsum(later) - later, later)
-    left = np.repeat(at, later)
-    pairs = number[left] * single.size + number[left + 1 + np.arange(before.size) - before]
+    pairs = number[np.repeat(at, later)] * single.size + number[spread(at + 1, later)]
     pair, together = np.unique(pairs, return_counts=True)
     x, y = pair // single.size, pair % single.size
     tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
     return single[tied] // width, single[tied] % width
-
-
-def _tied_by_pattern(chunks: Chunks, chunk: int, threshold: float) -> Pairs:
-    """The same of one chunk with long subrecords, codes of the same records being taken together."""
-    codes = codes_by_subrecords(chunks, chunk)
-    found: list[int] = []
-    for pattern, own in codes.items():
-        reached = threshold * pattern.bit_count()
-        n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
-        found += own * n
-    return np.full(len(found), chunk, dtype=np.int64), np.array(found, dtype=np.int64)
 
 
 def ties_of_repeats(released: Disassociation, threshold: float) -> int:

@@ -145,7 +145,13 @@ def neighbour_tree(
     ----------
     Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
     """
-    groups = [(part, held) for part, held in enumerate(_held(entries, unit))]
+    pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
+    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
+    groups: list[tuple[int, Held]] = [(number, {}) for number in range(entries.offsets.size - 1)]
+    for owner, code, support in zip(
+        part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
+    ):
+        groups[owner][1][code] = support
     joins: list[int] = []
     while True:
         joined = _joined_once(groups, k, joins, is_border)
@@ -155,17 +161,6 @@ def neighbour_tree(
     depths = np.full(max(0, entries.offsets.size - 2), -1, dtype=np.int32)
     depths[joins] = np.arange(len(joins))[::-1]
     return depths
-
-
-def _held(entries: Entries, unit: NDArray[np.int32]) -> list[Held]:
-    pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
-    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
-    held: list[Held] = [{} for _ in range(entries.offsets.size - 1)]
-    for owner, code, support in zip(
-        part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
-    ):
-        held[owner][code] = support
-    return held
 
 
 def _joined_once(
@@ -213,12 +208,6 @@ def disassociate(
     classes : records that are told apart by other things; then all of it happens inside each class, and whoever knows
         the class of a patient as well is left with k candidates in it
 
-    Raises
-    ------
-    InputError
-        There are no records, or the request does not fit them.
-    NoSafeRelease
-        There are fewer than k records, or in a class; or a sensitive code is too frequent for the diversity asked.
 
     References
     ----------
@@ -230,59 +219,42 @@ def disassociate(
     encoded = encode_request(codes, request)
     split = partition_horizontally(encoded.records, request.k, request.cluster_limit, classes)
     split = merge_for_diversity(encoded, split, request.diversity)
-    order, encoded, split = split.order, *_side_by_side(encoded, split)
+    order = split.order
+    # From here the records stand in the order of the parts, so that those of a part are neighbours in memory.
+    offsets, items = take_sequences(encoded.records.offsets, encoded.records.items, order.astype(np.int64))
+    encoded = replace(encoded, records=encoded.records._replace(offsets=offsets, items=items))
+    split = split._replace(order=np.arange(order.size, dtype=np.int32))
     rule = Rule(
         request.k, request.m, request.inference_threshold if request.inference_check is InferenceCheck.ENFORCE else ANY
     )
     vertical = partition_vertically(encoded.records, split, encoded.unit, rule)
-    refinement = _refined(encoded, split, vertical, rule, request.refine)
-    record = record_chunks(encoded.records, split, vertical.entries)
-    shared = shared_chunks(refinement.pool, refinement.pieces)
-    class_of_part = _class_of_part(split, order, classes)
-    arranged = arrange(split, vertical.entries, record, shared, refinement.tree, class_of_part)
-    released = arranged.released(
-        request.k, request.m, codes.vocabulary, repeats=codes.repeats, sensitive=encoded.sensitive
-    )
-    if classes is not None:
-        class_of = np.empty(class_of_part.size, dtype=np.int32)
-        class_of[arranged.part_number] = class_of_part
-        released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
-    cluster_of = np.empty(order.size, dtype=np.int32)
-    cluster_of[order] = np.repeat(arranged.part_number, np.diff(split.starts))
-    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical))
-
-
-def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
-    if classes is None:
-        return np.zeros(split.starts.size - 1, dtype=np.int64)
-    found: NDArray[np.int64] = classes.class_of[order[split.starts[:-1]]]
-    return found
-
-
-def _side_by_side(encoded: Encoded, split: Split) -> tuple[Encoded, Split]:
-    """The records in the order of the parts, so that those of a part are neighbours in memory."""
-    offsets, items = take_sequences(encoded.records.offsets, encoded.records.items, split.order.astype(np.int64))
-    records = encoded.records._replace(offsets=offsets, items=items)
-    return replace(encoded, records=records), split._replace(order=np.arange(split.order.size, dtype=np.int32))
-
-
-def _refined(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, method: Refine) -> Refinement:
-    if method is Refine.TREE:
+    if request.refine is Refine.TREE:
         depths = split.depths
-    elif method is Refine.PAPER:
+    elif request.refine is Refine.PAPER:
         depths = neighbour_tree(vertical.entries, encoded.unit, rule.k, split.depths < 0)
     else:
         depths = np.full(split.depths.size, -1, dtype=np.int32)
-    return refine(encoded, split, vertical, rule, make_tree(depths))
-
-
-def _figures(released: Disassociation, codes: CodeSets, vertical: VerticalPartition) -> DisassociationFigures:
+    refinement = refine(encoded, split, vertical, rule, make_tree(depths))
+    record = record_chunks(encoded.records, split, vertical.entries)
+    shared = shared_chunks(refinement.pool, refinement.pieces)
+    class_of_part = np.zeros(split.starts.size - 1, dtype=np.int64)
+    if classes is not None:
+        class_of_part = classes.class_of[order[split.starts[:-1]]]
+    parts, part_number = arrange(split, vertical.entries, record, shared, refinement.tree, class_of_part)
+    released = Disassociation(request.k, request.m, codes.vocabulary, *parts, codes.repeats, encoded.sensitive)
+    if classes is not None:
+        class_of = np.empty(class_of_part.size, dtype=np.int32)
+        class_of[part_number] = class_of_part
+        released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
+    cluster_of = np.empty(order.size, dtype=np.int32)
+    cluster_of[order] = np.repeat(part_number, np.diff(split.starts))
     told = released.record_chunks.items.size + released.shared_chunks.items.size
-    return DisassociationFigures(
+    figures = DisassociationFigures(
         occurrences=codes.items.size,
         in_item_chunks=codes.items.size - told,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
     )
+    return ProtectedCodes(released, cluster_of, figures)
 
 
 RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]

@@ -6,7 +6,6 @@ Nothing here imports the kernels or what protects: sets of codes are counted by 
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.results import Checks, Verdict
 
@@ -52,7 +51,12 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
         for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
             rare = rare_chunks(chunks, released.k, released.m)
             checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
-        _check_classes(checks, released, layout)
+        if released.class_of.size:
+            of_position = np.empty(released.n_clusters, dtype=np.int64)
+            of_position[layout.position] = released.class_of
+            changes = np.concatenate([[0], np.cumsum(np.diff(of_position) != 0)])
+            inside = changes[layout.low] == changes[layout.high - 1]
+            checks.require(inside.all(), "joint clusters are inside of one class")
         if released.sensitive.size:
             _check_sensitive(checks, released, diversity)
         if released.repeats:
@@ -237,19 +241,13 @@ def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> N
     last = np.searchsorted(keys, code * released.n_clusters + layout.high[joint])
     # A code is foreign to a shared chunk where a cluster beneath has it in a chunk of its own.
     foreign = last > first
-    single = _units_of(shared, unit) == 1
+    pairs = np.unique(chunk * max(1, unit.size) + unit[shared.domain])
+    single = np.bincount(pairs // max(1, unit.size), minlength=len(shared)) == 1
     checks.require(np.all(single[chunk] | ~foreign), "shared chunks of several codes have no foreign code")
     # Records of clusters that have the code themselves cannot get it from the shared chunk as well.
     room = released.joint_sizes[joint] - (total[last] - total[first])
     subrecords = np.diff(shared.subrecord_offsets)[chunk]
     checks.require(np.all(subrecords <= room), "shared subrecords find records that do not hold their code elsewhere")
-
-
-def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
-    """How many different units the domain of each chunk has."""
-    chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
-    pairs = np.unique(chunk * max(1, unit.size) + unit[chunks.domain])
-    return np.bincount(pairs // max(1, unit.size), minlength=len(chunks))
 
 
 def _check_class_form(checks: Checks, released: Disassociation) -> bool:
@@ -264,18 +262,6 @@ def _check_class_form(checks: Checks, released: Disassociation) -> bool:
         and np.array_equal(np.unique(class_of), np.arange(len(labels))),
         "every cluster is in a class, and classes are told apart, in order",
     )
-
-
-def _check_classes(checks: Checks, released: Disassociation, layout: Layout) -> None:
-    """Joint clusters are inside of one class."""
-    class_of = released.class_of
-    if not class_of.size:
-        return
-    of_position = np.empty(class_of.size, dtype=np.int64)
-    of_position[layout.position] = class_of
-    changes = np.concatenate([[0], np.cumsum(np.diff(of_position) != 0)])
-    inside = changes[layout.low] == changes[layout.high - 1]
-    checks.require(inside.all(), "joint clusters are inside of one class")
 
 
 def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:

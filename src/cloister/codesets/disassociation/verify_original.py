@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Codes, CodeSets, Integers
+from ..data import Codes, CodeSets, Integers, spread
 from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
 
@@ -64,19 +64,15 @@ def differences(released: Disassociation, layout: Layout, secret: Disassociation
         _project(released, layout, places, secret, rows, found)
     # Each cluster is seen once, so that keys met are never counted twice.
     met = found.items_met == released.item_chunks.size
-    holds = (not found.lost, found.record_equal, met, found.shared_equal(), _is_diverse(released, secret))
-    yield from zip(COMPARED[1:], holds, strict=True)
-
-
-def _is_diverse(released: Disassociation, secret: DisassociationSecret) -> bool:
-    """Whether in each cluster at most one record of l has any one sensitive code."""
-    cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
+    # In each cluster at most one record of l has any one sensitive code.
+    cluster = np.repeat(cluster_of, np.diff(codes.offsets))
     diversity = min(secret.diversity, released.n_records + 1)
-    for code in released.sensitive.tolist():
-        held = np.bincount(cluster[secret.codes.items == code], minlength=released.n_clusters)
-        if np.any(held * diversity > released.sizes):
-            return False
-    return True
+    held = (
+        np.bincount(cluster[codes.items == code], minlength=released.n_clusters) for code in released.sensitive.tolist()
+    )
+    is_diverse = all(np.all(each * diversity <= released.sizes) for each in held)
+    holds = (not found.lost, found.record_equal, met, found.shared_equal(), is_diverse)
+    yield from zip(COMPARED[1:], holds, strict=True)
 
 
 def _index(released: Disassociation, layout: Layout) -> _Places:
@@ -105,14 +101,6 @@ def _blocks(codes: CodeSets, order: Integers, cluster_of: Codes) -> Iterator[Int
         stop = int(last[min(int(np.searchsorted(last, max(wanted, first + 1))), last.size - 1)])
         yield order[first:stop]
         first = stop
-
-
-def _occurrences(codes: CodeSets, rows: Integers) -> tuple[Integers, Integers]:
-    """Number of the row and code of each occurrence."""
-    lengths = np.diff(codes.offsets)[rows]
-    row = np.repeat(np.arange(rows.size), lengths)
-    begin = np.repeat(codes.offsets[rows] - (np.cumsum(lengths) - lengths), lengths)
-    return row, codes.items[begin + np.arange(row.size)].astype(np.int64)
 
 
 def _found(keys: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
@@ -162,7 +150,9 @@ def _project(
     found: _Projection,
 ) -> None:
     """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
-    row, code = _occurrences(secret.codes, rows)
+    lengths = np.diff(secret.codes.offsets)[rows]
+    row = np.repeat(np.arange(rows.size), lengths)
+    code = secret.codes.items[spread(secret.codes.offsets[rows], lengths)].astype(np.int64)
     cluster = secret.cluster_of[rows[row]].astype(np.int64)
     keys = cluster * max(1, len(released.vocabulary)) + code
     at, in_record = _found(places.record_keys, keys)
@@ -192,7 +182,7 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
     chunk, row, code = chunk[order], row[order], code[order]
     begin = np.flatnonzero(np.diff(chunk, prepend=-1).astype(np.bool_) | np.diff(row, prepend=-1).astype(np.bool_))
     lengths = np.diff(np.append(begin, chunk.size))
-    subrecords = _runs(chunks.subrecord_offsets, chosen)
+    subrecords = spread(chunks.subrecord_offsets[chosen], np.diff(chunks.subrecord_offsets)[chosen])
     owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
     told = np.diff(chunks.item_offsets)[subrecords]
     # Subrecords are compared as multisets, length by length.
@@ -206,13 +196,6 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
         ):
             return False
     return True
-
-
-def _runs(offsets: Integers, chosen: Integers) -> Integers:
-    lengths = offsets[chosen + 1] - offsets[chosen]
-    before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    places: Integers = np.repeat(offsets[chosen], lengths) + np.arange(before.size) - before
-    return places
 
 
 def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int) -> Integers:

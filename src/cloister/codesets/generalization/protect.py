@@ -8,9 +8,9 @@ Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis,
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
+from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels._jit import is_compiled
 from cloister.kernels.terms import supports
@@ -29,7 +29,6 @@ from .data import (
     Status,
     TermLoss,
     Uncovered,
-    UtilitySets,
 )
 from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, joined, maximal, rare_parts
@@ -63,7 +62,15 @@ def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[
     vacuous = given.sizes == 0
     gone = released.term_of() < 0
     suppressed = np.bincount(given.owners()[gone[given.items]], minlength=len(given)) > 0
-    violated = _violated(given, released)
+    # A set is violated if some part of it is held by 1 to k - 1 records.
+    names = tuple(map(str, range(len(released.terms))))
+    as_codes = CodeSets(names, released.records.offsets, released.records.items)
+    held = supports(released.term_of(), record_bits(as_codes), given.offsets, given.items, released.k)
+    violated = (held > 0) & (held < released.k)
+    postings = CodePostings.of(released.records, len(released.terms))
+    for number in np.flatnonzero((held == 0) & ~vacuous).tolist():
+        terms = _as_terms(given.chosen(np.array([number])), released)
+        violated[number] = any(len(rare_parts(each, postings, released.k)) for each in terms)
     return {
         Status.SATISFIED: int(np.sum(~vacuous & ~violated & ~suppressed)),
         Status.VACUOUS: int(vacuous.sum()),
@@ -72,20 +79,7 @@ def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[
     }
 
 
-def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
-    """Whether some part of each set is held by 1 to k - 1 records."""
-    term_of = released.term_of()
-    as_codes = CodeSets(tuple(map(str, range(len(released.terms)))), released.records.offsets, released.records.items)
-    held = supports(term_of, record_bits(as_codes), given.offsets, given.items, released.k)
-    violated = (held > 0) & (held < released.k)
-    postings = CodePostings.of(released.records, len(released.terms))
-    for number in np.flatnonzero((held == 0) & (given.sizes > 0)).tolist():
-        terms = _as_terms(given.chosen(np.array([number])), released)
-        violated[number] = any(len(rare_parts(each, postings, released.k)) for each in terms)
-    return violated
-
-
-def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
+def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
     """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
     if policy is None:
         return ()
@@ -116,13 +110,6 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     Parameters
     ----------
     codes : the original; codes of the vocabulary that no record holds are left out
-
-    Raises
-    ------
-    InputError
-        The utility policy or the hierarchy does not fit the codes, or no set of the privacy policy has any of them.
-    NoSafeRelease
-        There are fewer than k records, in the original or with a term, or every code would have to be suppressed.
 
     References
     ----------
@@ -182,10 +169,18 @@ def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationReques
     )
     place = np.full(codes.n_codes, -1, dtype=np.int64)
     place[kept] = number
-    records, origin = _in_order(codes, place, len(names))
+    # The terms of each record, each once, then the records in the order of what they hold.
+    width = max(1, len(names))
+    term = place[codes.items]
+    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * width + term
+    owner, term = np.divmod(np.unique(owner[term >= 0]), width)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=codes.n_records))]).astype(np.int64)
+    records = Sets(offsets, term.astype(np.int32))
+    origin = records.order()
     suppressed = np.flatnonzero(term_of < 0).astype(np.int32)
     m = request.privacy.m
-    return Generalization(request.k, codes.vocabulary, terms, suppressed, records, m, codes.repeats), origin
+    ordered = records.chosen(origin)
+    return Generalization(request.k, codes.vocabulary, terms, suppressed, ordered, m, codes.repeats), origin
 
 
 def without_few_empty(released: Generalization, origin: Integers) -> tuple[Generalization, Integers]:
@@ -205,18 +200,6 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
     return replace(released, records=released.records.chosen(kept)), origin[kept]
 
 
-def _in_order(codes: CodeSets, place: Integers, n_terms: int) -> tuple[Sets, Integers]:
-    """The terms of each record, in the order of what they hold."""
-    width = max(1, n_terms)
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
-    term = place[codes.items]
-    owner, term = np.divmod(np.unique((owner * width + term)[term >= 0]), width)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=codes.n_records))]).astype(np.int64)
-    found = Sets(offsets, term.astype(np.int32))
-    order = found.order()
-    return found.chosen(order), order
-
-
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
     """The smallest code of the term of each code, by the method asked for."""
     if request.method is GeneralizationMethod.APRIORI:
@@ -224,19 +207,11 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
     policy = request.policy.item_numbers(codes) if request.policy else []
     groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
     terms = WorkingTerms(codes, tree, groups)
-    _until_protected(codes, request, constraints, terms)
-    return terms.term_of
-
-
-def _until_protected(
-    codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints, terms: WorkingTerms
-) -> None:
-    """Run the method until no set, and no part of one, has 1 to k - 1 records; what is merged can let parts meet."""
     protect = cluster if request.method is GeneralizationMethod.CBA else clip
-    exponential = request.loss is TermLoss.UL
     waiting = constraints.required
+    # Until no set, and no part of one, has 1 to k - 1 records: what is merged can let parts meet.
     while len(waiting):
-        protect(terms, waiting, request.k, exponential=exponential)
+        protect(terms, waiting, request.k, exponential=request.loss is TermLoss.UL)
         if terms.first_below(constraints.required, request.k, 0) < len(constraints.required):
             waiting = constraints.required
             continue
@@ -244,6 +219,7 @@ def _until_protected(
         rare = unprotected_parts(constraints.apart, released)
         first = released.terms.items[released.terms.offsets[:-1]]
         waiting = maximal(Sets(rare.offsets, first[rare.items]))
+    return terms.term_of
 
 
 def _figures(

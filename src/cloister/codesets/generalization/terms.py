@@ -211,20 +211,16 @@ def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = Fals
     queue = by_support(terms, sets, k)
     at = terms.first_below(queue, k, 0)
     while at < len(queue):
-        protect_set(terms, queue.members(at), k, exponential=exponential)
+        codes = queue.members(at)
+        while 0 < terms.held(codes, k) < k:  # Algorithm 1, lines 11 to 16
+            own = terms.terms_of(codes)
+            pair = terms.cheapest_pair(own, exponential=exponential)
+            if pair is None:
+                # This one removes the fewest codes from records; of equal ones argmin takes the smallest name.
+                terms.suppress(int(own[np.argmin(terms.occurrences[own])]))
+            else:
+                terms.merge(*pair)
         at = terms.first_below(queue, k, at + 1)
-
-
-def protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bool) -> None:
-    """Generalize or suppress terms until a set of codes is held by k records (Algorithm 1, lines 11 to 16)."""
-    while 0 < terms.held(codes, k) < k:
-        own = terms.terms_of(codes)
-        pair = terms.cheapest_pair(own, exponential=exponential)
-        if pair is None:
-            # Suppressing this one removes the fewest codes from records; of equal ones argmin takes the smallest name.
-            terms.suppress(int(own[np.argmin(terms.occurrences[own])]))
-        else:
-            terms.merge(*pair)
 
 
 NEVER = -1
@@ -262,16 +258,12 @@ def _protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bo
     while 0 < terms.held(codes, k) < k:
         pair = terms.cheapest_pair(np.array([fixed], dtype=np.int32), exponential=exponential)
         if pair is None:
-            return _suppress_constraint(terms, fixed)
+            # All codes that may be generalized with it go.
+            before = terms.term_of.copy()
+            group = terms.groups.group[fixed]
+            together = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
+            for one in terms.terms_of(together).tolist():
+                terms.suppress(one)
+            return np.flatnonzero(before != terms.term_of).astype(np.int32)
         fixed = terms.merge(*pair)
     return terms.members(fixed).astype(np.int32)
-
-
-def _suppress_constraint(terms: WorkingTerms, term: int) -> Numbers:
-    """Take all codes that may be generalized with a term out of the data; return what is gone now."""
-    before = terms.term_of.copy()
-    group = terms.groups.group[term]
-    codes = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
-    for own in terms.terms_of(codes).tolist():
-        terms.suppress(own)
-    return np.flatnonzero(before != terms.term_of).astype(np.int32)

@@ -250,13 +250,6 @@ def test_no_records_are_refused():
         protect([])
 
 
-def test_overlapping_constraints_are_refused():
-    """A code may be in one constraint only."""
-    policy = Policy((frozenset("ab"), frozenset("bc")))
-    with pytest.raises(InputError, match="share a code"):
-        protect(["abc", "abc"], policy=policy)
-
-
 def test_unknown_sensitive_codes_are_refused():
     """A sensitive code that occurs nowhere is a slip of the pen; the message does not repeat it."""
     with pytest.raises(InputError, match="1 of 1 sensitive codes") as raised:
