@@ -35,6 +35,18 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
+def are_runs(offsets: Integers, end: int) -> bool:
+    """Return whether offsets say where runs begin, from 0 to the end."""
+    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
+
+
+def ascend(values: Codes, offsets: Integers) -> bool:
+    """Return whether values rise strictly within each run."""
+    inside = np.ones(values.size, dtype=np.bool_)
+    inside[offsets[:-1][np.diff(offsets) > 0]] = False
+    return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeSets:
     """One non-empty set of codes a patient.
@@ -86,6 +98,13 @@ class CodeSets:
         return cls(vocabulary, offsets, np.array(items, dtype=np.int32), ids, repeats)
 
     @classmethod
+    def of_all(cls, vocabulary: tuple[str, ...], *, repeats: bool) -> "CodeSets":
+        """Return one record that holds every code: of a release, to make a policy anew."""
+        n_codes = len(vocabulary)
+        items = np.arange(n_codes, dtype=np.int32)
+        return cls(vocabulary, np.array([0, n_codes], dtype=np.int64), items, None, repeats)
+
+    @classmethod
     def read(
         cls,
         path: str | Path,
@@ -101,14 +120,10 @@ class CodeSets:
     ) -> "CodeSets":
         """Read code sets from CSV (also gzip'd) or Parquet; codes are text always.
 
-        Parameters
-        ----------
-        path : one patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line
-            (``id,code``)
-        id, codes, code : names of the columns; without, the first of the usual names is taken
-        repeats : number the occurrences of a code in a record instead of counting it once
-        drop_empty : leave patients without codes out
-        encoding, delimiter, missing : overrule what is detected; texts that stand for a missing code
+        One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
+        columns that are not named, the first of the usual names is taken. ``repeats`` numbers the occurrences of a code
+        in a record; ``missing`` are texts that stand for a missing code; ``drop_empty`` leaves patients without codes
+        out.
         """
         columns = CodeColumns(id, codes, code)
         source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
@@ -148,10 +163,7 @@ RECORDS_AT_ONCE = 1 << 18
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
     """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
 
-    Parameters
-    ----------
-    codes : where they are numbered occurrences, the numbers are left out: a code stands as often as it occurs
-    numbered : add a column ``id`` that numbers the rows
+    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
 
     Examples
     --------

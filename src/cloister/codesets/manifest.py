@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
+from cloister.manifest.head import Count, FileName, ManifestHead, MisfitError, Positive, Section, fitting
 
 from .data import LARGEST
 from .policy import is_built, is_support, policy_words
@@ -25,7 +25,7 @@ SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
 def _makes_a_policy(words: str) -> str:
     if (is_built(words) and policy_words(words) is None) or (is_support(words) and not SUPPORT.fullmatch(words)):
-        raise ValueError("words that make no policy")
+        raise MisfitError(["policy"])
     return words
 
 
@@ -205,12 +205,9 @@ def one_row_of(given: GivenCodes) -> Literal["assumed", "ids"]:
 
 
 def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
-    """Return how many patients were left out; of fewer than k only that it is so.
+    """Return how many patients were left out: some without codes, and a few without any code that is released.
 
-    Parameters
-    ----------
-    n_empty : patients without codes
-    few : patients without any code that is released; fewer than k, and never counted, nor is what they follow from
+    Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
     """
     most = n_empty if n_empty == 0 or n_empty >= k else k - 1
     if few:

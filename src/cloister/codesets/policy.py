@@ -17,9 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from cloister.errors import InputError
 from cloister.hierarchy.icd import CodePath, load_classification
@@ -96,8 +94,7 @@ class UtilityPolicy:
         if len(self.constraints) != len(self.names):
             raise InputError("A utility policy needs one name for each of its sets of codes.")
         counts = Counter(code for constraint in self.constraints for code in constraint)
-        shared = sorted(code for code, count in counts.items() if count > 1)
-        if shared:
+        if shared := sorted(code for code, count in counts.items() if count > 1):
             raise InputError(
                 f"The sets of a utility policy must be disjoint, but {_shown(shared)} {_verb(shared, 'stand')} in more "
                 "than one. Leave each code in one set."
@@ -226,9 +223,7 @@ def is_made_of_codes(spec: str) -> bool:
 def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
 
-    Parameters
-    ----------
-    k : of the release; frequent sets that k patients or fewer may have are refused before they are looked for
+    Frequent sets that ``k`` patients or fewer may have are refused before they are looked for.
     """
     if spec == GWAS:
         return UtilityPolicy.gwas(codes)
@@ -257,8 +252,7 @@ def _parts(spec: str) -> tuple[str, float, str | None]:
     return kind, number, classification if slash else None
 
 
-@dataclass(frozen=True)
-class PolicyWords:
+class PolicyWords(NamedTuple):
     """What words say of how a policy is made of codes; ``number``: of the level, of codes or percent, 0 of ``gwas``."""
 
     kind: str
@@ -267,9 +261,7 @@ class PolicyWords:
 
     def fits(self, other: "PolicyWords | None") -> bool:
         """Whether these words may mean what others do: a classification that is not said may be any."""
-        if other is None or (self.kind, self.number) != (other.kind, other.number):
-            return False
-        return self.classification is None or self.classification == other.classification
+        return other is not None and self[:2] == other[:2] and self.classification in (None, other.classification)
 
 
 def policy_words(spec: str) -> PolicyWords | None:
@@ -296,13 +288,6 @@ def made_of(spec: str, codes: CodeSets) -> UtilityPolicy | None:
         return parse_policy(spec, codes)
     except InputError:
         return None
-
-
-def one_record(vocabulary: tuple[str, ...], *, repeats: bool) -> CodeSets:
-    """Return code sets of one record that holds every code: of a release, to make a policy anew."""
-    n_codes = len(vocabulary)
-    offsets = np.array([0, n_codes], dtype=np.int64)
-    return CodeSets(vocabulary, offsets, np.arange(n_codes, dtype=np.int32), None, repeats)
 
 
 def as_told(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
@@ -344,8 +329,7 @@ def least_support(percent: float, n_records: int) -> int:
 
 
 def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None:
-    unknown = sorted(names - known.keys())
-    if unknown:
+    if unknown := sorted(names - known.keys()):
         raise InputError(
             f"{_shown(unknown)} of the {what} {_verb(unknown, 'do')} not occur in the data. Write codes as the data "
             "do, or leave them out."
@@ -359,7 +343,6 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _verb(names: Sequence[str], plural: str) -> str:
-    """A verb for so many names."""
     singular = {"do": "does", "have": "has", "stand": "stands"}
     return singular[plural] if len(names) == 1 else plural
 
@@ -388,35 +371,27 @@ def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
     return {code: path for code, path in paths.items() if path is not None}
 
 
-POLICY_FILES: dict[str, tuple[type, str, str, str]] = {
-    "utility": (
-        dict,
-        "an object from name to list of codes",
-        '{"hypertension": ["401.0", "404.00"]}',
-        "level:1, sim:5, sup:0.625 or gwas",
-    ),
-    "privacy": (
-        list,
-        "a list of lists of codes",
-        '[["401.0", "480.1"], ["296.00"]]',
-        "all:2, visits:FILE or records",
-    ),
+UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
+PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
+POLICY_FILES: dict[str, tuple[type, str, str]] = {
+    "utility": (dict, UTILITY_FORM, "level:1, sim:5, sup:0.625 or gwas"),
+    "privacy": (list, PRIVACY_FORM, "all:2, visits:FILE or records"),
 }
-"""By kind of policy: what its JSON file holds, that in words, an example, and the words that stand for no file."""
+"""By kind of policy: what its JSON file holds, that in words, and the words that stand for no file."""
 
 
 def read_policy_file(path: Path, what: str) -> Any:
     """Return the sets of codes in a JSON file, as they are written there; each name once."""
-    kind, form, example, words = POLICY_FILES[what]
+    kind, form, words = POLICY_FILES[what]
     name = path.name or str(path)
     problem = "cannot be read"
     try:
         content = json.loads(path.read_bytes(), object_pairs_hook=_once)
         sets = content.values() if isinstance(content, dict) else content
         if not isinstance(content, kind) or not all(isinstance(codes, list) for codes in sets):
-            problem = f"is not {form}, as in {example}"
+            problem = f"is not {form}"
         elif not all(isinstance(code, str) for codes in sets for code in codes):
-            problem = f"has codes that are not text; write them in quotes, as in {example}"
+            problem = f"has codes that are not text; write them in quotes: {form}"
         else:
             return content
     except FileNotFoundError:

@@ -14,8 +14,7 @@ from cloister.kernels.canonical_order import take_sequences
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.recoding.merging import RecordCodes
 
-from .data import CodesAsked, Integers, ProtectedBoth, ReadCodes, k_of
-from .presence import PRESENT
+from .data import PRESENT, CodesAsked, Integers, ProtectedBoth, ReadCodes, k_of
 
 
 def protect_codes_of(

@@ -33,8 +33,8 @@ from cloister.tabular.recheck import (
 from cloister.tabular.shown import codebook
 from cloister.tabular.verify import generalized
 
-from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes, patients_of
-from .presence import PRESENT, with_presence, words_of
+from .data import PRESENT, with_presence, words_of
+from .manifest import PatientCounts, TableWithCodesManifest, cluster_counts, codebook_with_codes
 from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
 CHECKED = (
@@ -94,7 +94,13 @@ def recheck_with_codes(
     codes = verify_codes(released)
     checks, failures = [*codes.checks], [*failures, *found.failures, *codes.failures]
     if codes.holds:
-        promised = [*_together(files), *_compared(files, original, table, missing)]
+        promise = promise_of(stated)
+        expected = tuple(name for name in promise.levels if name != column)
+        promised = [
+            ("clusters name the quasi-identifiers", released.class_columns == expected),
+            *agreements(files.frame, column, promise.id, released),
+            *_compared(files, original, table, missing),
+        ]
         checks += [promise for promise, holds in promised if holds]
         failures += [f"not so: {promise}" for promise, holds in promised if not holds]
         failures += _contradictions(folder, files)
@@ -108,14 +114,6 @@ def recheck_with_codes(
     of_table = found.checks if failures else (*found.checks, *checked(stated, table))
     checks += [] if failures else CHECKED
     return Verdict(not failures, f"{found.how}; {codes.how}", (*of_table, *checks), tuple(failures))
-
-
-def _together(files: _Files) -> list[tuple[str, bool]]:
-    """Promises about table and codes together, each with whether it holds."""
-    promise = promise_of(files.stated)
-    expected = tuple(name for name in promise.levels if name != files.column)
-    named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
-    return [named, *agreements(files.frame, files.column, promise.id, files.released)]
 
 
 def _compared(
@@ -154,7 +152,7 @@ def _contradictions(folder: Path, files: _Files) -> list[str]:
     released, part, records = files.released, files.stated.codes, files.stated.records.released
     facts = facts_of(released, part.settings, part.utility)
     agreements = {
-        "patients are not counted as they are": part.patients.published() == patients_of(released, records),
+        "patients are not counted as they are": part.patients == PatientCounts.of(released, records),
         "clusters are not counted as they are": part.clusters == cluster_counts(facts.clusters, released),
         "utility does not follow from the clusters": utility_follows(part.utility, part.settings, released, facts),
         "risk is not that of the clusters": part.risk == facts.risk,

@@ -19,12 +19,7 @@ CheckBoth = Callable[[pl.DataFrame, Disassociation], Verdict]
 
 @dataclass(frozen=True)
 class TableWithCodesRelease(TableRelease):
-    """A table with codes that passed verification.
-
-    Attributes
-    ----------
-    clusters : the codes as they are released: clusters with the class of the table that they are in
-    """
+    """A table with codes that passed verification; each cluster has the class of the table that it is in."""
 
     clusters: Disassociation
     _check_both: CheckBoth = field(repr=False)

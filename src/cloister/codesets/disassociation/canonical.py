@@ -8,7 +8,6 @@ Parts that were disassociated each by itself are put together as one release in 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,7 @@ Parts = tuple[Integers, Chunks, Integers, NDArray[np.int32], Integers, Integers,
 def arrange(
     split: Split, entries: Entries, record: Filled, shared: Filled, tree: Tree, class_of_part: Integers
 ) -> tuple[Parts, Integers]:
-    """Put everything in its final order; return it, and the number of the cluster that each part became.
-
-    Parameters
-    ----------
-    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
-    """
+    """Put everything in its final order; return it, and the number of the cluster that each part became."""
     spans = tree.low.astype(np.int64), tree.high.astype(np.int64)
     left = (entries.place == ITEM_CHUNK) | (entries.place == KEPT_BACK)
     item_chunks = _starts(left)[entries.offsets], entries.code[left]
@@ -57,7 +51,7 @@ def arrange_parts(
     item_chunks : where the item chunk of each part begins, and the codes
     record, shared : chunks; the owner of a shared one is a node
     spans : first and last part below each node; nodes lie in each other or apart
-    class_of_part : (n_parts,) as of `arrange`
+    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
     """
     sizes = np.diff(starts)
     label = _labels(written(record, _first(record.owner, sizes.size), np.arange(sizes.size), sizes, item_chunks))
@@ -189,32 +183,14 @@ def _reordered(chunks: Filled, number: Integers) -> Chunks:
     return Chunks(found.owner.astype(np.int32), *found[1:])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Joined:
-    """One release made of parts.
-
-    Attributes
-    ----------
-    released : all clusters of all parts, in the order of what they hold
-    cluster_numbers : for each part, the number in ``released`` of each of its clusters
-    """
-
-    released: Disassociation
-    cluster_numbers: tuple[Integers, ...]
-
-
-def join_parts(parts: Sequence[Disassociation]) -> Joined:
-    """Return the release that holds the clusters and joint clusters of all parts.
+def join_parts(parts: Sequence[Disassociation]) -> tuple[Disassociation, tuple[Integers, ...]]:
+    """Return the release that holds the clusters of all parts, and for each part the numbers of its clusters in it.
 
     The order follows from what is released alone, so neither how the records were parted nor the order of the parts
-    shows. One part stays as it is.
-
-    Parameters
-    ----------
-    parts : at least one; with the same k, m, vocabulary and sensitive codes, without classes
+    shows. One part stays as it is. Parts have the same k, m, vocabulary and sensitive codes, and no classes.
     """
     if len(parts) == 1:
-        return Joined(parts[0], (np.arange(parts[0].n_clusters, dtype=np.int64),))
+        return parts[0], (np.arange(parts[0].n_clusters, dtype=np.int64),)
     first = _starts([part.n_clusters for part in parts]).tolist()
     nodes = _starts([part.n_joints for part in parts]).tolist()
     sizes, lows, highs, numbers = [], [], [], []
@@ -242,7 +218,7 @@ def join_parts(parts: Sequence[Disassociation]) -> Joined:
     )
     one = parts[0]
     released = Disassociation(one.k, one.m, one.vocabulary, *arranged, one.repeats, one.sensitive)
-    return Joined(released, tuple(part_number[own] for own in numbers))
+    return released, tuple(part_number[own] for own in numbers)
 
 
 def _by_owner(chunks: Chunks, owner: Integers) -> Filled:
@@ -250,7 +226,6 @@ def _by_owner(chunks: Chunks, owner: Integers) -> Filled:
 
 
 def _together(chunks: Sequence[Filled]) -> Filled:
-    """Chunks of all parts, one part after the other."""
     return Filled(
         np.concatenate([each.owner for each in chunks]),
         _offsets_together([each.domain_starts for each in chunks]),

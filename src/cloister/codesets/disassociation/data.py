@@ -74,11 +74,10 @@ class DisassociationRequest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordClasses:
-    """Records told apart by other things than codes; what is known of their codes is told class by class.
+    """Records told apart by other things than codes; what is published of their codes is so class by class.
 
     Attributes
     ----------
-    columns : what tells them apart
     labels : of each class, in the order of their UTF-8 bytes, missing first
     class_of : (n_records,) int64, class of each record; every class has records
     """
@@ -116,9 +115,6 @@ class Chunks:
 
     def __len__(self) -> int:
         return self.owner.size
-
-    def __repr__(self) -> str:
-        return f"Chunks({len(self)} chunks, {self.item_offsets.size - 1} subrecords, {self.items.size} occurrences)"
 
     def domain_of(self, chunk: int) -> list[int]:
         """Item numbers of one chunk's codes."""
@@ -200,13 +196,9 @@ class Disassociation:
 
 @dataclass(frozen=True)
 class DisassociationFigures:
-    """What the custodian is told about a disassociation; counts of occurrences are secret where they are below k.
+    """What the custodian is told of a disassociation; counts of occurrences are secret where they are below k.
 
-    Attributes
-    ----------
-    occurrences : of all codes in the original
-    in_item_chunks : occurrences whose number is not told
-    repaired : clusters from which a code was moved so that the omitted condition holds
+    ``repaired`` are clusters from which a code was moved so that the omitted condition holds.
     """
 
     occurrences: int
@@ -225,13 +217,10 @@ class ProtectedCodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout:
-    """Where clusters and joint clusters stand.
+    """Where clusters and joint clusters stand: (n_clusters,) the place of each cluster.
 
-    Attributes
-    ----------
-    position : (n_clusters,) place of each cluster
-    low, high : (n_joints,) first place of each joint cluster, and the one behind its last
-    sizes : (n_joints,) records, added up from the clusters
+    ``low`` and ``high`` (n_joints,) are the first place of each joint cluster, and the one behind its last; ``sizes``
+    its records, added up from the clusters.
     """
 
     position: Integers

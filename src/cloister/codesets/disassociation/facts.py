@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, ID, Integers, spread
+from cloister.codesets.data import CODES, ID, CodeSets, Integers, spread
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
-from cloister.codesets.policy import is_made_of_codes, made_of, one_record
+from cloister.codesets.policy import is_made_of_codes, made_of
 from cloister.report_figures import Counted, Counts, ReportCounts
 
 from .data import Chunks, Disassociation, InferenceCheck, Refine, lay_out
@@ -41,18 +41,13 @@ def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:
         return NO_SETS
     if not is_made_of_codes(policy):
         return None
-    record = one_record(released.vocabulary, repeats=released.repeats)
+    record = CodeSets.of_all(released.vocabulary, repeats=released.repeats)
     made = made_of(policy, record)
     return NO_SETS if made is None else count_sets(released, made.item_numbers(record))
 
 
 def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -> PolicySets:
-    """Count constraints, those all of whose codes are counted exactly, and those whose patients are, too.
-
-    Parameters
-    ----------
-    constraints : disjoint sets of item numbers
-    """
+    """Count constraints, those all of whose codes are counted exactly, and those whose patients are, too."""
     of_code = np.full(len(released.vocabulary), -1, dtype=np.int64)
     for number, items in enumerate(constraints):
         of_code[list(items)] = number
@@ -84,16 +79,13 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
 
 def codes_counted_exactly(released: Disassociation) -> NDArray[np.bool_]:
     """Return which codes stand in no item chunk, so that the chunks tell their number: (n_codes,)."""
-    counted = np.ones(len(released.vocabulary), dtype=np.bool_)
-    counted[released.item_chunks] = False
-    return counted
+    return ~np.isin(np.arange(len(released.vocabulary)), released.item_chunks)
 
 
 def supports_told(released: Disassociation) -> Integers:
     """Return the occurrences of each code in record and shared chunks: its number where it is in no item chunk."""
-    n_codes = len(released.vocabulary)
-    own = np.bincount(released.record_chunks.items, minlength=n_codes)
-    return own + np.bincount(released.shared_chunks.items, minlength=n_codes)
+    items = np.concatenate([released.record_chunks.items, released.shared_chunks.items])
+    return np.bincount(items, minlength=len(released.vocabulary))
 
 
 @dataclass(frozen=True)
@@ -109,11 +101,8 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
     """Return what clusters say that were released under these settings.
 
     How many occurrences item chunks hide is bounded by the records of their clusters. The true number, or any bound
-    that depends on it, would exclude data sets that could have led to the release, and with them candidates.
-
-    Parameters
-    ----------
-    sets : what became of the sets of a policy from a file, which is not in the release; of any other it is counted
+    that depends on it, would exclude data sets that could have led to the release, and with them candidates. What
+    became of the sets of a policy from a file, ``sets``, is not in the release; of any other policy it is counted.
     """
     item_share = int((released.sizes * np.diff(released.item_offsets)).sum())
     occurrences = int(supports_told(released).sum())
@@ -179,7 +168,7 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
         or count_ties(released, threshold).pairs == ties_of_repeats(released, threshold),
         "policy": settings.policy is None
         or not is_made_of_codes(settings.policy)
-        or made_of(settings.policy, one_record(released.vocabulary, repeats=released.repeats)) is not None,
+        or made_of(settings.policy, CodeSets.of_all(released.vocabulary, repeats=released.repeats)) is not None,
     }
     return [f"settings.{name} in release.json do not fit the clusters" for name, holds in fits.items() if not holds]
 
@@ -244,13 +233,9 @@ PAIRS_A_SUBRECORD = 16
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """Pairs (x, y) of a chunk such that somebody who knows x learns y.
+    """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands.
 
-    Attributes
-    ----------
-    pairs : ordered pairs in all chunks, each counted where it stands
-    codes : distinct codes x of such pairs
-    by_cluster : (n_clusters,) int64, pairs in each cluster's record chunks
+    ``codes`` are distinct codes x; ``by_cluster`` (n_clusters,) are pairs in each cluster's record chunks.
     """
 
     pairs: int
@@ -262,14 +247,10 @@ class Ties:
 def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
     """Count the pairs of codes of a chunk with s({x, y}) / s(x) of ``threshold`` or more, s being the support there.
 
-    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``safe`` is ``enforce``,
-    chunks are built without such pairs: a code that would tie waits for the next chunk (vertical partitioning), or
-    gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks afterwards, which is where
-    we deviate from what others propose.
-
-    Parameters
-    ----------
-    threshold : confidence in (0, 1] from which on x gives y away
+    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``inference_check`` is
+    ``enforce``, chunks are built without such pairs: a code that would tie waits for the next chunk (vertical
+    partitioning), or gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks
+    afterwards, which is where we deviate from what others propose.
     """
     owner, code = _tied(released.record_chunks, threshold)
     by_cluster = np.bincount(owner, minlength=released.n_clusters)
@@ -279,7 +260,6 @@ def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
 
 
 def _tied(chunks: Chunks, threshold: float) -> Pairs:
-    """Owner and code x of each tied pair."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
     pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
@@ -299,7 +279,6 @@ def _tied(chunks: Chunks, threshold: float) -> Pairs:
 
 
 def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
-    """Chunk and code x of the tied pairs of some chunks, all pairs being counted."""
     first, last = chunks.subrecord_offsets[list(span)].tolist()
     bounds = chunks.item_offsets[first : last + 1]
     items = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)

@@ -29,8 +29,6 @@ class Encoded:
     records : the code sets, the constraint of each code, and which codes never split records (the sensitive ones)
     unit : (n_codes,) int32, the first of the codes that must stay together with each code: itself, unless repeated
     level : (n_codes,) int32, number of the occurrence that a code stands for, 0 where diagnoses do not repeat
-    supports : (n_codes,) int64
-    sensitive : int32, ascending
     """
 
     records: Records

@@ -63,12 +63,7 @@ def pin_bare(
 ) -> bool:
     """Keep a code back in each part that needs one in its item chunk and has none; whether there was such a part.
 
-    Parameters
-    ----------
-    needs_item : (n_parts,) whether the part's record chunks alone do not meet the condition
-    sensitive : (n_codes,) codes that do not count
-    supports : (n_codes,) records that have each code
-    unit : (n_codes,) the first of the codes that stay together with each code
+    A part needs one if its record chunks alone do not meet the condition; sensitive codes do not count.
     """
     pins = codes_to_pin(entries, needs_item, sensitive, supports, unit)
     for pin in pins.tolist():

@@ -68,17 +68,9 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     """Code sets that could have led to a release: subrecords put together at random, none left empty.
 
     The subrecords of a chunk go to different records of its cluster, or of its joint cluster without the clusters that
-    hold the code elsewhere. Codes of item chunks go to records without any code first. Not every data set that the
-    release may stand for is equally likely to be drawn.
-
-    Parameters
-    ----------
-    seed : of NumPy's generator; the same seed gives the same code sets
-    item_support : to how many records a code of an item chunk is given; most of them have one
-
-    References
-    ----------
-    Loukides et al. (2014), section 3.2.
+    hold the code elsewhere. Codes of item chunks go to records without any code first; most of them have one
+    (``item_support``). Not every data set that the release may stand for is equally likely to be drawn. The same seed
+    gives the same code sets. See Loukides et al. (2014), section 3.2.
     """
     if item_support not in [support.value for support in ItemSupport]:
         raise InputError(f"The item support must be one of {', '.join(ItemSupport)}.")
@@ -204,7 +196,6 @@ class Accuracy:
 
     Attributes
     ----------
-    queries : errors of the answers to a workload
     matching : interval of the matching error -> constraints of the utility policy
     within : share of the constraints whose matching error is in [-5 %, 5 %)
     tlost : share of the codes held by at least k patients that no record or shared chunk has, in [0, 1]
@@ -230,13 +221,7 @@ def measure_accuracy(
     itemsets: bool = False,
     seed: int = 0,
 ) -> Accuracy:
-    """Compare ten reconstructions with the original.
-
-    Parameters
-    ----------
-    reconstruct : from a seed to a reconstruction with the vocabulary of ``codes``
-    itemsets : also compare the most frequent sets and pairs of codes
-    """
+    """Compare ten reconstructions with the original; if ``itemsets``, also the most frequent sets and pairs."""
     original = counted(codes)
     rebuilt = [counted(reconstruct(seed + number)) for number in range(RECONSTRUCTIONS)]
     queries = None

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers
+from cloister.codesets.data import Integers, spread
 
 from .data import Chunks, Disassociation
 
@@ -74,8 +74,7 @@ def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
             break
         # Codes ascend within a subrecord, so that going on with later ones meets every set once.
         later = ends[at] - at - 1
-        before = np.repeat(np.cumsum(later) - later, later)
-        at, known = np.repeat(at, later) + 1 + np.arange(before.size) - before, np.repeat(known, later)
+        at, known = spread(at + 1, later), np.repeat(known, later)
         if not at.size:
             break
     return np.unique(np.concatenate(rare))
@@ -222,8 +221,7 @@ def _single(values: Integers) -> Ragged:
 def _taken(runs: tuple[Integers, NDArray[np.integer]], chosen: Integers) -> tuple[Integers, NDArray[np.integer]]:
     offsets, values = runs
     lengths = offsets[chosen + 1] - offsets[chosen]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return starts, values[np.repeat(offsets[chosen] - starts[:-1], lengths) + np.arange(starts[-1])]
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), values[spread(offsets[chosen], lengths)]
 
 
 def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:

@@ -38,12 +38,12 @@ class SubtreeRecoding:
 
     Attributes
     ----------
-    nodes : (n_codes, top + 1) int64, the node above each code at each height, itself at 0; numbered through all
-        heights; where diagnoses repeat, the code itself is one more node, above its occurrences
+    nodes : (n_codes, top + 1) the node above each code at each height, itself at 0; numbered through all heights;
+        where diagnoses repeat, the code itself is one more node, above its occurrences
     bits : (n_nodes, n_words) uint64, records that hold a code below each node
-    sizes : (n_nodes,) int64, codes below each node
-    occurrences : (n_codes,) int64, records of each code
-    height : (n_codes,) int64, changed in place
+    sizes : (n_nodes,) codes below each node
+    occurrences : (n_codes,) records of each code
+    height : (n_codes,) changed in place
     """
 
     nodes: Integers
@@ -73,12 +73,7 @@ class SubtreeRecoding:
 
 
 def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
-    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records.
-
-    Parameters
-    ----------
-    codes : of at least k records; every code of the vocabulary occurs
-    """
+    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records."""
     tried = 0
     cut = SubtreeRecoding.of(codes, tree)
     records = Sets(codes.offsets, codes.items)
@@ -138,7 +133,6 @@ def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
 
 
 def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
-    """The nodes chosen, with their heights; those below another are part of it."""
     chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
     above = {
         int(cut.nodes[code, height]): {int(node) for node in cut.nodes[code, height + 1 :]}

@@ -87,10 +87,7 @@ def _plain_terms(released: Generalization) -> list[set[str]]:
 def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:
     """Return what the terms lose, by ILM, as a lower and an upper bound: equal where the weights are known.
 
-    Parameters
-    ----------
-    n_codes : of the original; one that repeats counts once
-    classification : where weights come from; of a user's hierarchy only that they are from 0 to 1 is known
+    Of a user's hierarchy only that weights are from 0 to 1 is known. A code that repeats counts once in ``n_codes``.
     """
     held = Counter(released.records.items.tolist())
     known = classification in CLASSIFICATIONS
@@ -121,12 +118,7 @@ def evidence_is_possible(
     released: Generalization,
     policy: UtilityPolicy | None,
 ) -> bool:
-    """Return whether the releaser's word is within what the data file leaves open.
-
-    Parameters
-    ----------
-    policy : the utility policy; None where it is not known
-    """
+    """Return whether the releaser's word is within what the data file leaves open; the policy is None if not known."""
     present = len(set().union(*_plain_terms(released)))
     # Of a code that repeats some occurrences may be suppressed, so that it counts among both.
     most = present + utility.suppressed_codes

@@ -74,9 +74,7 @@ class CodeTree:
 def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     """Return categories, sections, chapters and the root; a code of no category is under the root alone.
 
-    Parameters
-    ----------
-    classification : ``icd9`` or ``icd10``; None: the one that knows more of the codes
+    Of ``icd9`` and ``icd10``, the one that knows more of the codes is taken if none is named.
     """
     names = _names(codes)
     kinds = CLASSIFICATIONS if classification is None else (classification,)
@@ -136,12 +134,7 @@ def asked_about(released: Generalization) -> TermSets:
 def workload_errors(
     codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
 ) -> QueryErrors:
-    """Compare the answers to a workload with the original's.
-
-    Parameters
-    ----------
-    codes : the original, with the vocabulary of what is released
-    """
+    """Compare the answers to a workload with those of the original, which has the vocabulary of what is released."""
     answers = asked_about(released).answers(workload.queries, reading)
     return query_errors(counted(codes).counts(workload.queries), [answers], workload.queries)
 
@@ -183,7 +176,6 @@ def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree,
     Parameters
     ----------
     occurrences : (n_codes,) original records of each code of the vocabulary
-    tree : of these codes; its root is above all
     told : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
         once
     """

@@ -172,13 +172,7 @@ def maximal(sets: Sets) -> Sets:
 
 
 def combinations_in(records: Sets, size: int, width: int) -> Numbers:
-    """Return every set of so many numbers that some record holds, each once, in order: (n_sets, size).
-
-    Parameters
-    ----------
-    size : at least 1
-    width : all numbers are below this
-    """
+    """Return every set of ``size`` numbers, all below ``width``, that some record holds, each once, in order."""
     many = np.array([float(comb(length, size)) for length in range(int(records.sizes.max(initial=0)) + 1)])
     ends = np.cumsum(many[records.sizes])
     if ends.size and ends[-1] > MOST_SETS:
@@ -237,12 +231,7 @@ class CodePostings:
         return cls(starts, records.owners()[np.argsort(records.items, kind="stable")])
 
     def restricted(self, codes: Numbers) -> Sets:
-        """Return what records have of some codes, as places in the list, for each record that has any.
-
-        Parameters
-        ----------
-        codes : ascending
-        """
+        """Return what records have of some ascending codes, as places in the list, for each record that has any."""
         held = [self.records[self.starts[code] : self.starts[code + 1]] for code in codes.tolist()]
         place = np.repeat(np.arange(len(codes), dtype=np.int32), [len(found) for found in held])
         record = np.concatenate(held) if held else np.empty(0, dtype=np.int64)

@@ -38,9 +38,7 @@ from .terms import WorkingTerms, clip, cluster, grouped, record_bits
 def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
     """Return parts of sets, as terms, that 1 to k - 1 released records hold.
 
-    Parameters
-    ----------
-    apart : sets of codes that occur in no record of the original together; their terms may
+    The sets occur in no record of the original together, but their terms may.
     """
     if not len(apart):
         return joined([])
@@ -157,9 +155,7 @@ def occurring(codes: CodeSets) -> CodeSets:
 def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationRequest) -> tuple[Generalization, Integers]:
     """Return what is released of some codes, and the record of the original behind each released one.
 
-    Parameters
-    ----------
-    term_of : (n_codes,) smallest code of the term that each code is in, -1 for suppressed codes
+    ``term_of`` is the smallest code of the term that each code is in, -1 for suppressed codes: (n_codes,).
     """
     kept = np.flatnonzero(term_of >= 0)
     names, number = np.unique(term_of[kept], return_inverse=True)
@@ -188,10 +184,6 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
 
     Such a record says that its patient has nothing but suppressed codes, and so that it is one of the few who have
     rare codes. They hold no term, so that leaving them out changes no count of terms.
-
-    Parameters
-    ----------
-    origin : (n_records,) record of the original behind each released one
     """
     empty = released.records.sizes == 0
     if not 0 < int(empty.sum()) < released.k:
@@ -201,7 +193,6 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
 
 
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
-    """The smallest code of the term of each code, by the method asked for."""
     if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []

@@ -56,12 +56,7 @@ def texts_in_file(released: Generalization) -> tuple[list[str], Integers]:
 
 
 def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
-    """Return one row a record, in the order of the text of its terms; a record without any is an empty cell.
-
-    Parameters
-    ----------
-    numbered : add a column ``id`` that numbers the rows
-    """
+    """Return one row a record, in the order of the text of its terms; a record without any is an empty cell."""
     texts, order = texts_in_file(released)
     ordered = [texts[number] or None for number in order.tolist()]
     column = pl.Series(CODES, ordered, dtype=pl.String)
@@ -71,12 +66,9 @@ def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
 
 
 def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:
-    """Return what is released from its text; codes that are suppressed are not known.
+    """Return what is released from the text of its records, k, m and ``repeats`` as the manifest states them.
 
-    Parameters
-    ----------
-    cells : the terms of each record
-    k, m, repeats : as the manifest states them
+    Codes that are suppressed are not known.
     """
     records = [[] if text is None else text.split(" ") for text in cells.to_list()]
     codes_of: dict[str, list[str]] = {}

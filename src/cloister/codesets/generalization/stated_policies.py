@@ -21,7 +21,6 @@ from cloister.codesets.policy import (
     GIVEN,
     GWAS,
     UtilityPolicy,
-    one_record,
     parse_policy,
     policy_words,
     read_policy_file,
@@ -52,10 +51,7 @@ def known_policy(
 ) -> UtilityPolicy | None:
     """Return the utility policy of a release; one without sets if there is none, None if it is not known.
 
-    Parameters
-    ----------
-    given : by the user: the policy, or its words
-    codes : the original
+    A policy that is ``given``, or its words, is taken; ``codes`` are the original.
     """
     asked = stated.settings
     if asked.policy is None:
@@ -66,7 +62,7 @@ def known_policy(
         raise InputError(
             f"A utility policy is a UtilityPolicy, or words as on the command line, not {type(given).__name__}."
         )
-    present = one_record(released.vocabulary, repeats=released.repeats) if codes is None else codes
+    present = CodeSets.of_all(released.vocabulary, repeats=released.repeats) if codes is None else codes
     promised, wanted = policy_words(asked.policy), None if given is None else policy_words(str(given))
     if given is not None and (wanted is None or not wanted.fits(promised)):
         if codes is None and str(given).startswith(OF_ALL):
@@ -116,7 +112,6 @@ class KnownPrivacy:
     promised : the one that it promises to keep to; None where sets of up to m codes are meant, and where it is lacking
     further : another one that was given
     m : sets of up to so many codes are expected to be safe
-    is_lacking : whether the promised one is not known
     """
 
     promised: PrivacySets | None
@@ -245,7 +240,6 @@ def sets_of_records(codes: CodeSets) -> PrivacySets:
 
 
 def _lines(source: Source, codes: str, visit: str | None) -> pl.DataFrame:
-    """The codes of each line, or of all lines of a visit where a column tells visits apart."""
     if visit is None or source.frame[codes].dtype.is_float():
         return source.frame.select(codes)
     ids = as_text(source.frame[visit])

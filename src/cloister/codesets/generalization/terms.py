@@ -169,13 +169,7 @@ def record_bits(codes: CodeSets) -> NDArray[np.uint64]:
 
 
 def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_together: bool) -> Groups:
-    """Return utility constraints as arrays.
-
-    Parameters
-    ----------
-    constraints : disjoint sets of codes
-    uncovered_together : whether codes of no constraint are one more constraint; else each is alone
-    """
+    """Return utility constraints as arrays; codes of no constraint are one more, or each is alone."""
     group = np.full(n_codes, -1, dtype=np.int32)
     for number, members in enumerate(constraints):
         group[list(members)] = number
@@ -187,12 +181,7 @@ def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_tog
 
 
 def by_support(terms: WorkingTerms, sets: Sets, k: int) -> Sets:
-    """Return the sets that fewer than k records hold: by support, the largest first; ties: the larger, then by codes.
-
-    Parameters
-    ----------
-    sets : in the order of their codes
-    """
+    """Return the sets that fewer than k records hold: by support, the largest first, then the larger, then by codes."""
     held = supports(terms.term_of, terms.arrays.bits, sets.offsets, sets.items, k)
     below = np.flatnonzero((held > 0) & (held < k))
     order = np.lexsort((-sets.sizes[below], -held[below]))
@@ -200,13 +189,10 @@ def by_support(terms: WorkingTerms, sets: Sets, k: int) -> Sets:
 
 
 def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
-    """Generalize and suppress until no set has 1 to k - 1 records.
+    """Generalize and suppress until no set has 1 to k - 1 records: CBA.
 
-    Parameters
-    ----------
-    terms : changed in place
-    sets : each held by some record, in the order of their codes
-    exponential : whether losses grow exponentially with the codes of a term
+    The terms are changed in place. Each set is held by some record, and they stand in the order of their codes. Where
+    ``exponential``, losses grow exponentially with the codes of a term.
     """
     queue = by_support(terms, sets, k)
     at = terms.first_below(queue, k, 0)
@@ -227,14 +213,7 @@ NEVER = -1
 
 
 def clip(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
-    """Generalize and suppress until no set has 1 to k - 1 records.
-
-    Parameters
-    ----------
-    terms : changed in place
-    sets : each held by some record, in the order of their codes
-    exponential : whether losses grow exponentially with the codes of a term
-    """
+    """Generalize and suppress until no set has 1 to k - 1 records: UGACLIP, of arguments like those of `cluster`."""
     sets = sets.chosen(np.argsort(-sets.sizes, kind="stable"))
     waiting = Waiting(
         np.arange(len(sets)),

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, are_runs, ascend
 from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Checks, Verdict
@@ -140,15 +140,12 @@ def verify(
 
 def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:
     """Whether sets are runs of ascending numbers below the width."""
-    offsets, items = sets.offsets, sets.items
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != items.size:
-        return False
-    sizes = np.diff(offsets)
-    if np.any(sizes < (0 if may_be_empty else 1)) or np.any((items < 0) | (items >= width)):
-        return False
-    inside = np.ones(items.size, dtype=np.bool_)
-    inside[offsets[:-1][sizes > 0]] = False
-    return bool(np.all(np.diff(items, prepend=np.int32(-1))[inside] > 0))
+    return bool(
+        are_runs(sets.offsets, sets.items.size)
+        and (may_be_empty or np.all(np.diff(sets.offsets) > 0))
+        and np.all((sets.items >= 0) & (sets.items < width))
+        and ascend(sets.items, sets.offsets)
+    )
 
 
 def _check_form(checks: Checks, released: Generalization) -> bool:

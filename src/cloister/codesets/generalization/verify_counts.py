@@ -33,10 +33,6 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
 
     Every part of a set that k records hold is held by k. So only records that fewer than k are like are open; if m is
     not small, all terms of one of up to m are counted together, and of a longer one the sets that may be rare.
-
-    Parameters
-    ----------
-    offsets, items : the records, ascending terms
     """
     values = items.tolist()
     bounds = pairwise(offsets.tolist())
@@ -93,11 +89,8 @@ class _Counting:
     def has_rare(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
         """Whether a set that was begun is rare with the term of a place, or with it and up to m - 1 that follow.
 
-        Parameters
-        ----------
-        places : all that follow the set in the records that hold it
-        is_open : whether sets of the record of each place are not known to be held by k
-        begun : the set
+        ``places`` are all that follow the set in the records that hold it; they are open where sets of their record
+        are not known to be held by k.
         """
         if not is_open.any():
             return False
@@ -148,7 +141,6 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
 
     Parameters
     ----------
-    offsets, items : the records, ascending terms
     wanted : (n_sets, width) terms of each set, below 0 where there is none
     """
     # Each set of terms once, a term once in each; the number of terms stands for no term.
