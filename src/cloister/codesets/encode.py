@@ -70,7 +70,7 @@ class EncodedCodes:
 def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = False) -> EncodedCodes:
     """Number the codes of every record.
 
-    If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else a code counts once.
+    If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else it counts once.
 
     Examples
     --------

@@ -58,14 +58,13 @@ class SupportAsked:
     def check(self, k: int) -> None:
         """Refuse sets that k patients or fewer may have: by keeping them together the release would tell them."""
         least = least_support(self.percent, self.n_records)
-        if least > k:
-            return
-        smallest = math.ceil(round((k + 1) * 100 * FINENESS / max(1, self.n_records), 6)) / FINENESS
-        advice = "No percentage will do." if smallest > 100 else f"Ask for sup:{smallest:.10g} or more."
-        raise InputError(
-            f"The policy sup:{self.percent:g} asks for sets that {least} of {self.n_records} patients "
-            f"{'has' if least == 1 else 'have'}, but sets that {k} or fewer have tell too much of them. {advice}"
-        )
+        if least <= k:
+            smallest = math.ceil(round((k + 1) * 100 * FINENESS / max(1, self.n_records), 6)) / FINENESS
+            advice = "No percentage will do." if smallest > 100 else f"Ask for sup:{smallest:.10g} or more."
+            raise InputError(
+                f"The policy sup:{self.percent:g} asks for sets that {least} of {self.n_records} patients "
+                f"{'has' if least == 1 else 'have'}, but sets that {k} or fewer have tell too much of them. {advice}"
+            )
 
 
 @dataclass(frozen=True)
@@ -119,16 +118,13 @@ class UtilityPolicy:
 
     @classmethod
     def by_level(cls, codes: CodeSets, level: int, classification: str | None = None) -> "UtilityPolicy":
-        """Put codes together that share a category (1), section (2) or chapter (3) of the classification.
-
-        Of ``icd9`` and ``icd10``, the one that knows more of the codes is taken if none is given.
-        """
+        """Put codes together that share a category (1), section (2) or chapter (3), by ICD-9-CM or ICD-10-CM."""
         if level not in LEVELS:
             raise InputError(f"A utility policy by level has level 1, 2 or 3, not {level!r}.")
         groups: dict[str, list[str]] = {}
         for code, path in _paths(codes, classification).items():
             groups.setdefault(str(getattr(path, LEVELS[level])), []).append(code)
-        return cls.of(groups, f"level:{level}{_stated(classification)}")
+        return cls.of(groups, f"level:{level}" + ("" if classification is None else f"/{classification}"))
 
     @classmethod
     def similar(cls, codes: CodeSets, size: int, classification: str | None = None) -> "UtilityPolicy":
@@ -137,7 +133,7 @@ class UtilityPolicy:
             raise InputError(f"A utility policy by similarity needs a number of codes from 1 on, not {size!r}.")
         found = _paths(codes, classification)
         leaves = sorted(found, key=lambda code: (found[code].category, code.upper().replace(".", ""), code))
-        spec = f"sim:{size}{_stated(classification)}"
+        spec = f"sim:{size}" + ("" if classification is None else f"/{classification}")
         blocks = [leaves[start : start + size] for start in range(0, len(leaves), size)]
         return cls.of({f"{block[0]} to {block[-1]}": block for block in blocks}, spec)
 
@@ -347,10 +343,6 @@ def _verb(names: Sequence[str], plural: str) -> str:
     return singular[plural] if len(names) == 1 else plural
 
 
-def _stated(classification: str | None) -> str:
-    return "" if classification is None else f"/{classification}"
-
-
 def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
     """The place of each code of the vocabulary that a classification knows."""
     if classification is not None and classification not in CLASSIFICATIONS:
@@ -358,10 +350,8 @@ def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
     kinds = CLASSIFICATIONS if classification is None else (classification,)
     best = max((_known_paths(codes, kind) for kind in kinds), key=len)
     if not best:
-        raise InputError(
-            f"No code of the data belongs to {' or '.join(kinds)}. Write the utility policy as a JSON file, from name "
-            "to list of codes."
-        )
+        known = " or ".join(kinds)
+        raise InputError(f"No code of the data belongs to {known}. Write the utility policy as {UTILITY_FORM}.")
     return best
 
 

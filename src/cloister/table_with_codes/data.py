@@ -89,7 +89,6 @@ class ProtectedBoth:
     """
 
     frame: pl.DataFrame
-    rows: Integers
     codes: CodeSets
     policy: UtilityPolicy | None
     protected: ProtectedCodes
@@ -109,13 +108,6 @@ PRESENT = "codes"
 """What stands for any set of codes while the table is protected and verified."""
 
 
-def presence(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
-    """Return whether each cell holds codes: one word where it does, null where it does not; ``*`` stays."""
-    has_codes = words_of("c", missing).list.len() > 0
-    shown = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes).then(pl.lit(PRESENT))
-    return cells.to_frame("c").select(shown).to_series().alias(cells.name)
-
-
 def words_of(column: str, missing: Sequence[str]) -> pl.Expr:
     """Return the codes in each cell of a column of text, missing ones left out."""
     words = pl.col(column).str.extract_all(r"\S+")
@@ -123,9 +115,11 @@ def words_of(column: str, missing: Sequence[str]) -> pl.Expr:
 
 
 def with_presence(frame: pl.DataFrame, column: str, missing: Sequence[str] = ()) -> pl.DataFrame:
-    """Return a table in which the codes are reduced to whether there are any."""
-    found = presence(as_text(frame.get_column(column)), missing)
-    return pl.DataFrame([found if series.name == column else series for series in frame])
+    """Return a table in which codes are reduced to whether there are any: one word, null for none; ``*`` stays."""
+    has_codes = words_of("c", missing).list.len() > 0
+    word = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes).then(pl.lit(PRESENT))
+    found = as_text(frame.get_column(column)).to_frame("c").select(word).to_series().alias(column)
+    return frame.with_columns(found)
 
 
 def asking_presence(request: TableRequest, column: str) -> TableRequest:

@@ -28,11 +28,8 @@ def protect_codes_of(
     promised: a bound on what is probable; anything against somebody who knows more codes, other columns, or several
     patients. Cost: that of `disassociate`.
 
-    Parameters
-    ----------
-    table : protected so that records of a class have codes all or none
-    request : what was asked of it
-    seed : of the reconstruction; nothing that protects is random
+    The table is protected so that records of a class have codes all or none. The seed is that of the reconstruction;
+    nothing that protects is random.
 
     References
     ----------
@@ -64,7 +61,7 @@ def protect_codes_of(
     protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id
     frame = with_reconstruction(table.frame, asked.column, id_column, protected.released, seed)
-    return ProtectedBoth(frame, rows, codes, policy, protected)
+    return ProtectedBoth(frame, codes, policy, protected)
 
 
 def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:
@@ -106,12 +103,9 @@ def with_reconstruction(
     sets = shuffled[np.argsort(class_of_set[shuffled], kind="stable")]
     places = rows[np.argsort(classes_of(frame, released.class_columns, rows).class_of, kind="stable")]
     drawn = code_texts(rebuilt)[sets[np.argsort(places)]]
-    texts = pl.DataFrame([runs_of_equals(frame, id_column).gather(rows).alias("equal"), drawn.alias("text")])
+    # Rows that are equal in all columns but the id stand together in a protected table.
+    others = [series.alias(f"c{j}") for j, series in enumerate(frame) if series.name != id_column]
+    runs = pl.DataFrame(others).select(pl.struct(pl.all()).rle_id()).to_series()
+    texts = pl.DataFrame([runs.gather(rows).alias("equal"), drawn.alias("text")])
     shown = frame.get_column(column).clone().scatter(rows, texts.sort("equal", "text")["text"])
     return pl.DataFrame([shown if series.name == column else series for series in frame])
-
-
-def runs_of_equals(frame: pl.DataFrame, id_column: str | None) -> pl.Series:
-    """Number runs of rows that are equal in all columns but the id; equal rows stand together in a protected table."""
-    others = [series.alias(f"c{j}") for j, series in enumerate(frame) if series.name != id_column]
-    return pl.DataFrame(others).select(pl.struct(pl.all()).rle_id()).to_series()

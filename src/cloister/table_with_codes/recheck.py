@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -43,19 +43,6 @@ CHECKED = (
 )
 
 
-@dataclass(frozen=True)
-class _Files:
-    """The files of a release, as read."""
-
-    frame: pl.DataFrame
-    released: Disassociation
-    stated: TableWithCodesManifest
-
-    @property
-    def column(self) -> str:
-        return self.stated.codes.column
-
-
 def recheck_with_codes(
     folder: Path,
     manifest: Manifest,
@@ -78,16 +65,16 @@ def recheck_with_codes(
         stated = TableWithCodesManifest.of(manifest)
         if not is_complete(folder, stated) or not os.path.isfile(folder / CLUSTERS):
             return Verdict(False, "the files were looked for", (), tuple(failures))
-        files = _Files(read_released(folder, stated), read_clusters(folder / CLUSTERS), stated)
+        frame, released = read_released(folder, stated), read_clusters(folder / CLUSTERS)
     except InputError as error:
         return Verdict(False, "the files were read", (), (*failures, error.text.rstrip(".")))
-    released, column = files.released, files.column
+    column = stated.codes.column
     if released.repeats or released.sensitive.size or not released.class_columns:
         return Verdict(False, f"{CLUSTERS} was read", (), (*failures, f"{CLUSTERS} is not that of a table with codes"))
-    if tuple(files.frame.columns) != tuple(stated.columns):
+    if tuple(frame.columns) != tuple(stated.columns):
         wrong = "the data file does not have the columns that release.json declares"
         return Verdict(False, "the files were read", (), (*failures, wrong))
-    table, reduced = original, with_presence(files.frame, column)
+    table, reduced = original, with_presence(frame, column)
     if original.frame is not None and column in original.frame.columns:
         table = replace(original, frame=with_presence(original.frame, column, missing))
     found = check_table(reduced, stated, expectation, table)
@@ -98,12 +85,12 @@ def recheck_with_codes(
         expected = tuple(name for name in promise.levels if name != column)
         promised = [
             ("clusters name the quasi-identifiers", released.class_columns == expected),
-            *agreements(files.frame, column, promise.id, released),
-            *_compared(files, original, table, missing),
+            *agreements(frame, column, promise.id, released),
+            *_compared(stated, released, original, table, missing),
         ]
         checks += [promise for promise, holds in promised if holds]
         failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        failures += _contradictions(folder, files)
+        failures += _contradictions(folder, stated, released)
         failures += codebook_failures(folder, codebook_with_codes(codebook(reduced, stated), column, released), stated)
         failures += expectation_failures(released, CodesExpectation(expectation.k, m))
     shown = shown_of_release(reduced, stated, column)
@@ -117,12 +104,16 @@ def recheck_with_codes(
 
 
 def _compared(
-    files: _Files, original: TableOriginal, reduced: TableOriginal, missing: Sequence[str]
+    stated: TableWithCodesManifest,
+    released: Disassociation,
+    original: TableOriginal,
+    reduced: TableOriginal,
+    missing: Sequence[str],
 ) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column, released = promise_of(files.stated), files.column, files.released
+    promise, column = promise_of(stated), stated.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", tuple(missing))).to_series()
@@ -133,7 +124,7 @@ def _compared(
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
-    source = source_of(reduced.frame, files.stated, original.hierarchies)
+    source = source_of(reduced.frame, stated, original.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
     labels = generalized(texts, source.ladders, promise.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
@@ -147,9 +138,9 @@ def _compared(
     ]
 
 
-def _contradictions(folder: Path, files: _Files) -> list[str]:
+def _contradictions(folder: Path, stated: TableWithCodesManifest, released: Disassociation) -> list[str]:
     """What the manifest says of the codes that the clusters do not."""
-    released, part, records = files.released, files.stated.codes, files.stated.records.released
+    part, records = stated.codes, stated.records.released
     facts = facts_of(released, part.settings, part.utility)
     agreements = {
         "patients are not counted as they are": part.patients == PatientCounts.of(released, records),

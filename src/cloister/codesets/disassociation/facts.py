@@ -241,7 +241,6 @@ class Ties:
     pairs: int
     codes: int
     by_cluster: NDArray[np.int64]
-    in_shared_chunks: int
 
 
 def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
@@ -256,7 +255,7 @@ def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
     by_cluster = np.bincount(owner, minlength=released.n_clusters)
     _, shared_code = _tied(released.shared_chunks, threshold)
     codes = np.unique(np.concatenate([code, shared_code])).size
-    return Ties(code.size + shared_code.size, codes, by_cluster, shared_code.size)
+    return Ties(code.size + shared_code.size, codes, by_cluster)
 
 
 def _tied(chunks: Chunks, threshold: float) -> Pairs:

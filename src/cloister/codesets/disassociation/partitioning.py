@@ -6,6 +6,7 @@ k^m-anonymous (VERPART).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,8 +176,7 @@ def _splits_to_keep(tree: Tree, part_holds: NDArray[np.bool_], node_holds: NDArr
     return np.flatnonzero(stays)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VerticalPartition:
+class VerticalPartition(NamedTuple):
     """The codes of each part and their places; which parts need a code in their item chunk, and which were repaired."""
 
     entries: Entries
@@ -193,12 +193,7 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is taken out, and
     "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
-    code also waits if it would tie (see `cloister.codesets.disassociation.protect`). Repair: see
-    `cloister.codesets.disassociation.protect`.
-
-    Parameters
-    ----------
-    unit : (n_codes,) the first of the codes that must stay together with each code
+    code also waits if it would tie. Repair: see `cloister.codesets.disassociation.protect`.
 
     References
     ----------

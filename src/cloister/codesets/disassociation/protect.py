@@ -17,7 +17,7 @@ kept whole before others, then the smallest (`cloister.kernels.parts`). Refining
 cluster that needs it: the least supported code stays, of these the most frequent one overall, then the smallest.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,35 +54,7 @@ from .partitioning import (
 from .release import reconstruct
 
 
-def pin_bare(
-    entries: Entries,
-    needs_item: NDArray[np.bool_],
-    sensitive: NDArray[np.bool_],
-    supports: NDArray[np.int64],
-    unit: NDArray[np.int32],
-) -> bool:
-    """Keep a code back in each part that needs one in its item chunk and has none; whether there was such a part.
-
-    A part needs one if its record chunks alone do not meet the condition; sensitive codes do not count.
-    """
-    pins = codes_to_pin(entries, needs_item, sensitive, supports, unit)
-    for pin in pins.tolist():
-        part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
-        span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
-        entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
-    return bool(pins.size)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Refinement:
-    """Shared chunks as pieces of a pool, with the tree whose nodes they stand at."""
-
-    tree: Tree
-    pool: Pool
-    pieces: Pieces
-
-
-def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> Refinement:
+def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> tuple[Pool, Pieces]:
     """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
 
     Going up the tree, what the parts below a node still hold of a code in item chunks is pooled. A code that reaches k
@@ -112,8 +84,17 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
         fixed = make_fixed(entries, unit, encoded.records.constraint)
         pieces = join(tree, pool, fixed, rule)
         mark_shared(entries, pool, pieces)
-        if not pin_bare(entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit):
-            return Refinement(tree, pool, pieces)
+        # A part whose record chunks alone do not meet the condition keeps a code back if it has none left. Sensitive
+        # codes do not count.
+        pins = codes_to_pin(
+            entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit
+        ).tolist()
+        if not pins:
+            return pool, pieces
+        for pin in pins:
+            part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
+            span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
+            entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
         entries.place[entries.place == SHARED] = ITEM_CHUNK
 
 
@@ -126,15 +107,8 @@ def neighbour_tree(
     """Depths of a forest over the parts in which neighbours are joined pair by pair, until no pair gains from it.
 
     Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
-    this forest then keeps the same four rules as along the split tree (`cloister.codesets.disassociation.protect`).
-
-    Parameters
-    ----------
-    is_border : (n_parts - 1,) whether a part and the next are in different classes, which are never joined
-
-    Returns
-    -------
-    depths : (n_parts - 1,) int32, -1 between parts that are not joined
+    this forest then keeps the same four rules as along the split tree. Parts of different classes, between which there
+    is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined.
 
     References
     ----------
@@ -229,13 +203,14 @@ def disassociate(
         depths = neighbour_tree(vertical.entries, encoded.unit, rule.k, split.depths < 0)
     else:
         depths = np.full(split.depths.size, -1, dtype=np.int32)
-    refinement = refine(encoded, split, vertical, rule, make_tree(depths))
+    tree = make_tree(depths)
+    pool, pieces = refine(encoded, split, vertical, rule, tree)
     record = record_chunks(encoded.records, split, vertical.entries)
-    shared = shared_chunks(refinement.pool, refinement.pieces)
+    shared = shared_chunks(pool, pieces)
     class_of_part = np.zeros(split.starts.size - 1, dtype=np.int64)
     if classes is not None:
         class_of_part = classes.class_of[order[split.starts[:-1]]]
-    parts, part_number = arrange(split, vertical.entries, record, shared, refinement.tree, class_of_part)
+    parts, part_number = arrange(split, vertical.entries, record, shared, tree, class_of_part)
     released = Disassociation(request.k, request.m, codes.vocabulary, *parts, codes.repeats, encoded.sensitive)
     if classes is not None:
         class_of = np.empty(class_of_part.size, dtype=np.int32)

@@ -1,7 +1,7 @@
 """The forms of generalized code sets: what is asked, what is released, and what it costs; sets of numbers as arrays."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -60,12 +60,11 @@ class Sets:
         """Return the number of the set that each item is in."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def joined(self, other: "Sets") -> "Sets":
+    def joined(self, *others: "Sets") -> "Sets":
         """Return these sets and others after them."""
-        return Sets(
-            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
-            np.concatenate([self.items, other.items]),
-        )
+        every = (self, *others)
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([sets.sizes for sets in every]))]).astype(np.int64)
+        return Sets(offsets, np.concatenate([sets.items for sets in every]))
 
     def distinct(self) -> "Sets":
         """Return each set once, in the order of their numbers; a set comes before those that go on from it."""
@@ -287,11 +286,11 @@ class GeneralizationFigures:
     suppressed_codes: int
     suppressed_occurrences: int
     empty_records: int
-    left_out: int = 0
-    ilm_terms: float = 0.0
-    closeness: str = ""
-    statuses: Mapping[Status, int] = field(default_factory=dict)
-    outcomes: tuple[PolicySetOutcome, ...] = ()
+    left_out: int
+    ilm_terms: float
+    closeness: str
+    statuses: Mapping[Status, int]
+    outcomes: tuple[PolicySetOutcome, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
@@ -65,10 +64,6 @@ class CodeTree:
             return 0
         together = np.all(self.paths[codes] == self.paths[codes[0]], axis=0)
         return int(np.argmax(together)) + 1
-
-    def weight(self, level: int) -> float:
-        """Return the weight of a term whose codes meet at this height, in [0, 1]."""
-        return level / self.top
 
 
 def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
@@ -163,11 +158,6 @@ class TermCounts:
     n_records: int
     term_occurrences: Integers
     suppressed: Integers
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weight w of each term, in [0, 1]; 0 for single codes."""
-        return np.asarray(self.levels / self.top, dtype=np.float64)
 
 
 def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, told: bool = False) -> TermCounts:

@@ -139,8 +139,8 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     required = distinct.chosen(occurs)
     if len(apart):
         postings = CodePostings.of(Sets(codes.offsets, codes.items), codes.n_codes)
-        parts = joined([maximal_parts(apart.members(number), postings) for number in range(len(apart))])
-        required = maximal(required.joined(parts))
+        parts = [maximal_parts(apart.members(number), postings) for number in range(len(apart))]
+        required = maximal(required.joined(*parts))
     return PrivacyConstraints(given, required, apart)
 
 
@@ -255,11 +255,3 @@ def rare_parts(terms: Numbers, postings: CodePostings, k: int) -> Sets:
     bits = record_bits(CodeSets(names, records.offsets, records.items))
     rare = parts.chosen(supports(every, bits, parts.offsets, parts.items, k) < k)
     return Sets(rare.offsets, terms[rare.items])
-
-
-def joined(sets: list[Sets]) -> Sets:
-    """Return the sets of all, one after the other."""
-    none = Sets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
-    sizes = np.concatenate([none.sizes, *(each.sizes for each in sets)])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Sets(offsets, np.concatenate([none.items, *(each.items for each in sets)]))

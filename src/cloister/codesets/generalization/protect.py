@@ -31,7 +31,7 @@ from .data import (
     Uncovered,
 )
 from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
-from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, joined, maximal, rare_parts
+from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
 from .terms import WorkingTerms, clip, cluster, grouped, record_bits
 
 
@@ -40,10 +40,8 @@ def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
 
     The sets occur in no record of the original together, but their terms may.
     """
-    if not len(apart):
-        return joined([])
     postings = CodePostings.of(released.records, len(released.terms))
-    return joined([rare_parts(terms, postings, released.k) for terms in _as_terms(apart, released)])
+    return Sets.of([]).joined(*(rare_parts(terms, postings, released.k) for terms in _as_terms(apart, released)))
 
 
 def _as_terms(sets: Sets, released: Generalization) -> list[Numbers]:
@@ -136,9 +134,20 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             f"With k = {request.k} every code would have to be suppressed, or too few patients would keep one. Ask for "
             "a smaller k, or let more codes be generalized together."
         )
-    figures = _figures(codes, request, tree, constraints, everyone)
-    told = information_loss(count_terms(released, codes.supports(), tree, told=True))
-    figures = replace(figures, ilm_terms=told, left_out=codes.n_records - released.n_records)
+    counts = count_terms(everyone, codes.supports(), tree)
+    figures = GeneralizationFigures(
+        ilm=information_loss(counts),
+        log_ul=log_exponential_loss(counts),
+        ncp=certainty_penalty(counts),
+        suppressed_codes=len(everyone.suppressed),
+        suppressed_occurrences=int(counts.suppressed.sum()),
+        empty_records=int(np.sum(everyone.records.sizes == 0)),
+        left_out=codes.n_records - released.n_records,
+        ilm_terms=information_loss(count_terms(released, codes.supports(), tree, told=True)),
+        closeness=tree.spec,
+        statuses=statuses(constraints, everyone),
+        outcomes=outcomes(request.policy, codes, everyone),
+    )
     return GeneralizedCodes(released, origin, codes, figures)
 
 
@@ -211,27 +220,6 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
         first = released.terms.items[released.terms.offsets[:-1]]
         waiting = maximal(Sets(rare.offsets, first[rare.items]))
     return terms.term_of
-
-
-def _figures(
-    codes: CodeSets,
-    request: GeneralizationRequest,
-    tree: CodeTree,
-    constraints: PrivacyConstraints,
-    released: Generalization,
-) -> GeneralizationFigures:
-    counts = count_terms(released, codes.supports(), tree)
-    return GeneralizationFigures(
-        ilm=information_loss(counts),
-        log_ul=log_exponential_loss(counts),
-        ncp=certainty_penalty(counts),
-        suppressed_codes=len(released.suppressed),
-        suppressed_occurrences=int(counts.suppressed.sum()),
-        empty_records=int(np.sum(released.records.sizes == 0)),
-        closeness=tree.spec,
-        statuses=statuses(constraints, released),
-        outcomes=outcomes(request.policy, codes, released),
-    )
 
 
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
