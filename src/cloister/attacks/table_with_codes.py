@@ -12,9 +12,8 @@ from cloister.codesets.disassociation.data import Disassociation
 from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
-from cloister.table_with_codes.data import CodesAsked
+from cloister.table_with_codes.data import CodesAsked, read_codes, with_presence
 from cloister.table_with_codes.manifest import TableWithCodesManifest
-from cloister.table_with_codes.presence import read_codes, with_presence
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
 from cloister.tabular.verification.promise import Promise

@@ -13,7 +13,7 @@ from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
-from cloister.codesets.policy_words import as_told
+from cloister.codesets.policy import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest

@@ -11,7 +11,7 @@ from cloister.codesets.disassociation.data import DisassociationRequest, Protect
 from cloister.codesets.disassociation.facts import codebook, shown_of
 from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import verify
-from cloister.codesets.policy_words import as_told, one_record
+from cloister.codesets.policy import as_told
 from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
@@ -156,7 +156,7 @@ def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
 
 def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> CodeSets:
     """One record that holds every code, and stands for all that is known here of the others."""
-    return replace(one_record(vocabulary, repeats=repeats), ids=pl.Series(["1"]) if has_ids else None)
+    return replace(CodeSets.of_all(vocabulary, repeats=repeats), ids=pl.Series(["1"]) if has_ids else None)
 
 
 def _checked(request: CodesRequest[DisassociationRequest]) -> CodesRequest[DisassociationRequest]:

@@ -22,7 +22,7 @@ from cloister.codesets.generalization.release import (
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
-from cloister.codesets.policy_words import as_told, classified
+from cloister.codesets.policy import as_told, classified
 from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest

@@ -133,8 +133,7 @@ class PreparedTable(Prepared):
             if request.levels is not None:
                 check_levels(encoded.problem, request.levels)
             return
-        from cloister.table_with_codes.data import k_of
-        from cloister.table_with_codes.presence import asking_presence, check_column, read_codes, with_presence
+        from cloister.table_with_codes.data import asking_presence, check_column, k_of, read_codes, with_presence
 
         codes.check(k_of(request))
         check_column(source.frame, request, codes, source.name)

@@ -23,9 +23,16 @@ from cloister.report_figures import ReportCounts
 from cloister.results import Manifest, Verdict
 from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
-from cloister.table_with_codes.data import CodesAsked, ProtectedBoth, k_of
+from cloister.table_with_codes.data import (
+    CodesAsked,
+    ProtectedBoth,
+    asking_presence,
+    check_column,
+    k_of,
+    read_codes,
+    with_presence,
+)
 from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
-from cloister.table_with_codes.presence import asking_presence, check_column, read_codes, with_presence
 from cloister.table_with_codes.protect import protect_codes_of, record_codes
 from cloister.table_with_codes.release import TableWithCodesRelease
 from cloister.table_with_codes.verify import verify_both

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.policy import GWAS, UtilityPolicy, gwas_diseases, parse_policy
-from cloister.codesets.policy_words import as_told
+from cloister.codesets.policy import GWAS, UtilityPolicy, as_told, gwas_diseases, parse_policy
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -33,27 +33,14 @@ from cloister.tabular.recheck import (
 )
 from cloister.tabular.verify import generalized
 
-from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes, patients_of
-from .presence import PRESENT, with_presence, words_of
+from .data import PRESENT, with_presence, words_of
+from .manifest import PatientCounts, TableWithCodesManifest, cluster_counts, codebook_with_codes
 from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
 CHECKED = (
     f"{CLUSTERS} is written in the one way there is",
     "what the manifest says of the codes does not contradict the clusters; its figures were counted anew",
 )
-
-
-@dataclass(frozen=True)
-class _Files:
-    """The files of a release, as read."""
-
-    frame: pl.DataFrame
-    released: Disassociation
-    stated: TableWithCodesManifest
-
-    @property
-    def column(self) -> str:
-        return self.stated.codes.column
 
 
 def recheck_with_codes(
@@ -78,26 +65,32 @@ def recheck_with_codes(
         stated = TableWithCodesManifest.of(manifest)
         if not is_complete(folder, stated) or not os.path.isfile(folder / CLUSTERS):
             return Verdict(False, "the files were looked for", (), tuple(failures))
-        files = _Files(read_released(folder, stated), read_clusters(folder / CLUSTERS), stated)
+        frame, released = read_released(folder, stated), read_clusters(folder / CLUSTERS)
     except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    released, column = files.released, files.column
+        return Verdict(False, "the files were read", (), (*failures, error.text.rstrip(".")))
+    column = stated.codes.column
     if released.repeats or released.sensitive.size or not released.class_columns:
         return Verdict(False, f"{CLUSTERS} was read", (), (*failures, f"{CLUSTERS} is not that of a table with codes"))
-    if tuple(files.frame.columns) != tuple(stated.columns):
+    if tuple(frame.columns) != tuple(stated.columns):
         wrong = "the data file does not have the columns that release.json declares"
         return Verdict(False, "the files were read", (), (*failures, wrong))
-    table, reduced = original, with_presence(files.frame, column)
+    table, reduced = original, with_presence(frame, column)
     if original.frame is not None and column in original.frame.columns:
         table = replace(original, frame=with_presence(original.frame, column, missing))
     found = check_table(reduced, stated, expectation, table)
     codes = verify_codes(released)
     checks, failures = [*codes.checks], [*failures, *found.failures, *codes.failures]
     if codes.holds:
-        promised = [*_together(files), *_compared(files, original, table, missing)]
+        promise = promise_of(stated)
+        expected = tuple(name for name in promise.levels if name != column)
+        promised = [
+            ("clusters name the quasi-identifiers", released.class_columns == expected),
+            *agreements(frame, column, promise.id, released),
+            *_compared(stated, released, original, table, missing),
+        ]
         checks += [promise for promise, holds in promised if holds]
         failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        failures += _contradictions(folder, files)
+        failures += _contradictions(folder, stated, released)
         failures += codebook_failures(folder, codebook_with_codes(codebook(reduced, stated), column, released), stated)
         failures += expectation_failures(released, CodesExpectation(expectation.k, m))
     shown = report_data_of_release(reduced, stated, column)
@@ -110,21 +103,17 @@ def recheck_with_codes(
     return Verdict(not failures, f"{found.how}; {codes.how}", (*of_table, *checks), tuple(failures))
 
 
-def _together(files: _Files) -> list[tuple[str, bool]]:
-    """Promises about table and codes together, each with whether it holds."""
-    promise = promise_of(files.stated)
-    expected = tuple(name for name in promise.levels if name != files.column)
-    named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
-    return [named, *agreements(files.frame, files.column, promise.id, files.released)]
-
-
 def _compared(
-    files: _Files, original: TableOriginal, reduced: TableOriginal, missing: Sequence[str]
+    stated: TableWithCodesManifest,
+    released: Disassociation,
+    original: TableOriginal,
+    reduced: TableOriginal,
+    missing: Sequence[str],
 ) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column, released = promise_of(files.stated), files.column, files.released
+    promise, column = promise_of(stated), stated.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", tuple(missing))).to_series()
@@ -135,7 +124,7 @@ def _compared(
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
-    source = source_of(reduced.frame, files.stated, original.hierarchies)
+    source = source_of(reduced.frame, stated, original.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
     labels = generalized(texts, source.ladders, promise.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
@@ -149,12 +138,12 @@ def _compared(
     ]
 
 
-def _contradictions(folder: Path, files: _Files) -> list[str]:
+def _contradictions(folder: Path, stated: TableWithCodesManifest, released: Disassociation) -> list[str]:
     """What the manifest says of the codes that the clusters do not."""
-    released, part, records = files.released, files.stated.codes, files.stated.records.released
+    part, records = stated.codes, stated.records.released
     facts = facts_of(released, part.settings, part.utility)
     agreements = {
-        "patients are not counted as they are": part.patients.published() == patients_of(released, records),
+        "patients are not counted as they are": part.patients == PatientCounts.of(released, records),
         "clusters are not counted as they are": part.clusters == cluster_counts(facts.clusters, released),
         "utility does not follow from the clusters": utility_follows(part.utility, part.settings, released, facts),
         "risk is not that of the clusters": part.risk == facts.risk,

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from cloister.codesets.policy import UtilityPolicy
-from cloister.codesets.policy_words import as_told
+from cloister.codesets.policy import UtilityPolicy, as_told
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
 from cloister.flow.trajectories_shape import clustering_on, code_set, constraints_of, diversity_of

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, ID, CodeSets, Integers
+from cloister.codesets.data import CODES, ID
 from cloister.codesets.encode import plain_code
 from cloister.codesets.request import CodesExpectation, CodesOriginal
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
 from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, check_files, read_data
 from cloister.report_figures import report_failures
@@ -52,42 +51,37 @@ def recheck_codes(
     try:
         stated = DisassociationManifest.of(manifest)
         released = read_clusters(folder / CLUSTERS)
+        listed, frame = read_data(folder / CODEBOOK, ","), read_data(folder / DATA[0], stated.settings.delimiter)
     except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    diversity = stated.settings.diversity or 1
-    secret = None if original is None else _secret(original, released, diversity)
-    verdict = verify(released, secret, diversity)
+        return Verdict(False, "the files were read", (), (*failures, error.text.rstrip(".")))
+    settings = stated.settings
+    secret = None if original is None else _secret(original, released, settings.diversity or 1)
+    verdict = verify(released, secret, settings.diversity or 1)
     failures += verdict.failures
     if verdict.holds:
-        failures += _contradictions(stated, released)
+        facts = facts_of(released, settings, stated.utility)
+        sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
+        follows = {
+            "settings.repeats": settings.repeats is released.repeats,
+            "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
+            "records": stated.records.released == released.n_records,
+            "guarantee.rules": stated.guarantee.rules == rules_of(settings),
+            "utility": utility_follows(stated.utility, settings, released, facts),
+            "risk": stated.risk == facts.risk,
+            "clusters": stated.clusters == facts.clusters,
+        }
+        failures += [
+            f"{part} in release.json does not follow from the clusters" for part in follows if not follows[part]
+        ]
+        failures += method_failures(released, settings)
         failures += [] if is_as_written(folder, released) else [f"{CLUSTERS} is not written as a release is"]
-        failures += [] if _codebook_agrees(folder, stated, released) else [NO_CODEBOOK]
-        failures += _reconstruction_failures(folder, stated, released)
+        if not listed.equals(codebook(released, numbered=stated.columns.id is not None)):
+            failures.append(f"{CODEBOOK} does not say what the clusters say")
+        failures += _reconstruction_failures(frame, stated, released)
         failures += report_failures(folder, manifest, shown_of(released))
         failures += expectation_failures(released, expectation)
     checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
     return Verdict(not failures, verdict.how, checks, tuple(failures))
-
-
-NO_CODEBOOK = f"{CODEBOOK} does not say what the clusters say"
-
-
-def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:
-    """What the manifest says that the clusters do not."""
-    settings = stated.settings
-    facts = facts_of(released, settings, stated.utility)
-    sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
-    follows = {
-        "settings.repeats": settings.repeats is released.repeats,
-        "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
-        "records": stated.records.released == released.n_records,
-        "guarantee.rules": stated.guarantee.rules == rules_of(settings),
-        "utility": utility_follows(stated.utility, settings, released, facts),
-        "risk": stated.risk == facts.risk,
-        "clusters": stated.clusters == facts.clusters,
-    }
-    differing = [f"{part} in release.json does not follow from the clusters" for part, so in follows.items() if not so]
-    return [*differing, *method_failures(released, settings)]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:
@@ -98,20 +92,10 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     return found.hexdigest() == sha256(folder / CLUSTERS)
 
 
-def _codebook_agrees(folder: Path, stated: DisassociationManifest, released: Disassociation) -> bool:
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError:
-        return False
-    return listed.equals(codebook(released, numbered=stated.columns.id is not None))
-
-
-def _reconstruction_failures(folder: Path, stated: DisassociationManifest, released: Disassociation) -> list[str]:
+def _reconstruction_failures(
+    frame: pl.DataFrame, stated: DisassociationManifest, released: Disassociation
+) -> list[str]:
     """What of the data file cannot be a reconstruction of the clusters, in counts."""
-    try:
-        frame = read_data(folder / DATA[0], stated.settings.delimiter)
-    except InputError as error:
-        return [error.message.rstrip(".")]
     if frame.columns != list(stated.columns.published()):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
@@ -132,7 +116,12 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     A code of an item chunk is given to one record, and otherwise to records that would have no code: it is alone there.
     """
     names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    lowest, highest = _occurrences_allowed(released)
+    # As often as the chunks say, and for each item chunk in one to all records of a cluster.
+    n_codes, told = len(released.vocabulary), supports_told(released)
+    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    lowest = told + np.bincount(released.item_chunks, minlength=n_codes)
+    most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
+    highest = np.where(codes_counted_exactly(released), told, told + most)
     allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
     found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")
     alone = text.alias("code").value_counts(name="alone")
@@ -143,15 +132,6 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     wrong = both.height - int(fits.sum())
     stand = "code stands" if wrong == 1 else "codes stand"
     return [f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow"] if wrong else []
-
-
-def _occurrences_allowed(released: Disassociation) -> tuple[Integers, Integers]:
-    """How often each code may occur: as the chunks tell, and for each item chunk in one to all records of a cluster."""
-    n_codes, told = len(released.vocabulary), supports_told(released)
-    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-    least = np.bincount(released.item_chunks, minlength=n_codes)
-    most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
-    return told + least, np.where(codes_counted_exactly(released), told, told + most)
 
 
 def expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
@@ -165,18 +145,12 @@ def expectation_failures(released: Disassociation, expectation: CodesExpectation
 
 def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> DisassociationSecret:
     """The original in the numbers of the release, and the cluster of each of its records."""
-    codes = original.given.codes
+    codes, frame = original.given.codes, original.crosswalk
     if codes.vocabulary != released.vocabulary:
         raise InputError(
             "The original does not have the codes of the release. Read it as it was read for the release: texts that "
-            "stood for a missing code are named with --missing."
+            f"stood for a missing code are named with {setting('missing')}."
         )
-    return DisassociationSecret(codes, _cluster_of(original, codes), diversity)
-
-
-def _cluster_of(original: CodesOriginal, codes: CodeSets) -> NDArray[np.int32]:
-    """The cluster of each record of the original, in its order."""
-    frame = original.crosswalk
     if frame is None:
         raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
     if frame.columns != ["original", "cluster"]:
@@ -186,5 +160,4 @@ def _cluster_of(original: CodesOriginal, codes: CodeSets) -> NDArray[np.int32]:
     joined = ids.to_frame("original").join(known, on="original", how="left", maintain_order="left")
     if joined.height != codes.n_records or joined["cluster"].null_count() or frame.height != codes.n_records:
         raise InputError("The crosswalk does not map each patient of the original to one cluster.")
-    numbers_of: NDArray[np.int32] = joined["cluster"].to_numpy().astype(np.int32)
-    return numbers_of
+    return DisassociationSecret(codes, joined["cluster"].to_numpy().astype(np.int32), diversity)

@@ -1,14 +1,14 @@
 """A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CODES, CodeSets
+from cloister.codesets.data import CODES
 from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCodes
@@ -18,11 +18,11 @@ from cloister.release_folder import CODEBOOK, MANIFEST, check_files, data_file, 
 from cloister.report_figures import report_failures
 from cloister.results import Manifest, Verdict
 
-from .data import Generalization, Integers, Sets, Uncovered
+from .data import Generalization, Integers, PrivacySets, Sets, Uncovered
 from .facts import evidence_is_possible, facts_of
 from .manifest import GeneralizationManifest
-from .release import codebook, data_frame, order_in_file, read_released, record_texts, shown_of
-from .stated_policies import KnownPrivacy, StatedSets, known_policy, known_privacy, lacking, sets_named
+from .release import codebook, data_frame, read_released, shown_of, texts_in_file
+from .stated_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 CHECKED = (
@@ -33,8 +33,6 @@ CHECKED = (
 )
 NO_FIGURES = "utility in release.json does not follow from the data file"
 NO_COUNTS = "records are not those of the original"
-NOTHING_KNOWN = StatedSets((), Sets.of([]), "")
-"""Stands for a privacy policy that is not known."""
 
 
 def recheck_generalized(
@@ -47,70 +45,57 @@ def recheck_generalized(
         return Verdict(False, "the files were looked for", (), tuple(failures))
     try:
         stated = GeneralizationManifest.of(manifest)
-        asked = stated.settings
-        frame = _read(folder / name, stated)
+        asked, numbered = stated.settings, stated.columns.id is not None
+        frame = read_data(folder / name, asked.delimiter)
+        if frame.columns != list(stated.columns.published()):
+            raise InputError(f"{name} does not have the columns that {MANIFEST} declares.")
+        frame = frame.cast(pl.String)
         released = read_released(frame[CODES], asked.k, asked.m, repeats=asked.repeats)
+        listed = read_data(folder / CODEBOOK, ",")
     except InputError as error:
-        return Verdict(False, f"{name} was read", (), (error.message.rstrip("."),))
+        return Verdict(False, f"{name} was read", (), (error.text.rstrip("."),))
     if not len(released.terms):
         return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
+    differing = facts_of(released, asked).differing(stated)
+    failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
+    if not frame.equals(data_frame(released, numbered=numbered).cast(pl.String)):
+        failures.append("the data file is not written as a release is")
+    if not listed.equals(codebook(released, numbered=numbered)):
+        failures.append(f"{CODEBOOK} does not say what the data file says")
     codes = None if original is None else original.given.codes
-    failures = _contradictions(folder, stated, released, frame)
     if original is not None:
         failures += _misfits(released, original.given, stated)
     if failures:
         return Verdict(False, f"{name} was read", (), tuple(failures))
     if codes is not None:
-        released = _with_suppressed(released, codes)
+        # The vocabulary of the original, of which the codes of no term are suppressed.
+        number = {code: place for place, code in enumerate(codes.vocabulary)}
+        place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
+        gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
+        terms = Sets(released.terms.offsets, place[released.terms.items])
+        released = replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
     policy = known_policy(stated, released, expectation.policy, codes)
     privacy = known_privacy(asked, expectation, codes)
     failures += [] if evidence_is_possible(stated.utility, asked, released, policy) else [NO_FIGURES]
     failures += report_failures(folder, manifest, shown_of(released))
-    promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
+    # Without its privacy policy the rest of a release can be checked all the same.
+    promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
     promise = GeneralizationGuarantee(
         promised, policy if asked.by_sets else None, asked.uncovered is not Uncovered.SUPPRESS
     )
-    counted = tuple(_counted(privacy, released, codes))
+    counted = []
+    for known, beside in ((privacy.promised, ""), (privacy.further, "which is checked beside the promised one,")):
+        if known is not None:
+            named, sets = sets_named(known, released, codes), len(known.sets)
+            which = f" {known.spec}, {beside}" if beside else ""
+            have = "set has" if sets == 1 else "sets have"
+            counted.append(f"of the privacy policy{which} {named:,} of {sets:,} {have} codes of the release")
     secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
     verdict = verify(released, promise, secret)
     failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise, verdict.failures)]
     if privacy.is_lacking and not failures:
         raise lacking(asked, privacy)
     return Verdict(not failures, verdict.how, (*verdict.checks, *counted, *CHECKED), tuple(failures))
-
-
-def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
-    """How many sets of the privacy policies have codes of the release."""
-    for policy in (privacy.promised, privacy.further):
-        if policy is not None:
-            named, sets = sets_named(policy, released, codes), len(policy.sets)
-            beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
-            have = "set has" if sets == 1 else "sets have"
-            yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
-
-
-def _read(path: Path, stated: GeneralizationManifest) -> pl.DataFrame:
-    """The data file, with the columns that the manifest declares."""
-    frame = read_data(path, stated.settings.delimiter)
-    if frame.columns != list(stated.columns.published()):
-        raise InputError(f"{path.name} does not have the columns that {MANIFEST} declares.")
-    return frame.cast(pl.String)
-
-
-def _contradictions(
-    folder: Path, stated: GeneralizationManifest, released: Generalization, frame: pl.DataFrame
-) -> list[str]:
-    """What the manifest or the codebook says that the data file does not, and how that is not written as it must be."""
-    numbered = stated.columns.id is not None
-    differing = facts_of(released, stated.settings).differing(stated)
-    failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
-    if not frame.equals(data_frame(released, numbered=numbered).cast(pl.String)):
-        failures.append("the data file is not written as a release is")
-    try:
-        listed = read_data(folder / CODEBOOK, ",").equals(codebook(released, numbered=numbered))
-    except InputError:
-        listed = False
-    return failures if listed else [*failures, f"{CODEBOOK} does not say what the data file says"]
 
 
 def _misfits(released: Generalization, given: GivenCodes, stated: GeneralizationManifest) -> list[str]:
@@ -131,15 +116,6 @@ def _misfits(released: Generalization, given: GivenCodes, stated: Generalization
     return counts
 
 
-def _with_suppressed(released: Generalization, codes: CodeSets) -> Generalization:
-    """The same with the vocabulary of the original, and the codes of no term suppressed."""
-    number = {code: place for place, code in enumerate(codes.vocabulary)}
-    place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
-    gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
-    terms = Sets(released.terms.offsets, place[released.terms.items])
-    return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
-
-
 def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
     """The record of the original behind each released one; None without a crosswalk."""
     frame, codes = original.crosswalk, original.given.codes
@@ -156,7 +132,7 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
     if joined.height != released.n_records or joined["record"].null_count() or frame.height != released.n_records:
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
     origin = np.empty(released.n_records, dtype=np.int64)
-    origin[order_in_file(record_texts(released))] = joined["record"].to_numpy()
+    origin[texts_in_file(released)[1]] = joined["record"].to_numpy()
     return origin
 
 
@@ -167,12 +143,7 @@ def _unexpected(
     promise: GeneralizationGuarantee,
     known: Sequence[str],
 ) -> list[str]:
-    """What does not hold of the recipient's own k and m, and of a privacy policy that is not the promised one.
-
-    Parameters
-    ----------
-    known : what does not hold anyway
-    """
+    """What, beside what is known, does not hold of the recipient's own k and m, and of another privacy policy."""
     failures, k, asked = [], k or released.k, replace(promise, utility=None)
     m = privacy.m or released.m
     if k > released.k or (m is not None and (released.m is None or m > released.m)):

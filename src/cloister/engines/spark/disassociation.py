@@ -94,8 +94,8 @@ def disassociate_blocks(
     splits = split_top(blocks, SplitRequest(request.k, limit, encoded.records.constraint, encoded.records.passed_over))
     parts = sorted(_protected(blocks, splits, request, repeats, before), key=lambda part: part.number)
     _check_whole(blocks, splits, parts)
-    joined = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
-    return Parted(joined.released, _figures(parts), len(parts), _crosswalk(parts, joined.cluster_numbers))
+    joined, numbers = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
+    return Parted(joined, _figures(parts), len(parts), _crosswalk(parts, numbers))
 
 
 def _protected(
