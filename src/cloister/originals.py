@@ -20,13 +20,7 @@ from cloister.trajectories.request import read_given as read_trajectories
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """How the original is to be read.
-
-    Attributes
-    ----------
-    missing : texts that stand for a missing value
-    encoding, delimiter : where what is detected is not right
-    """
+    """How the original is to be read."""
 
     missing: Sequence[str] = ()
     encoding: str | None = None

@@ -22,7 +22,6 @@ class Words:
 
     Attributes
     ----------
-    texts : as typed
     later : by column, what takes the place of what was typed
     """
 
@@ -46,9 +45,7 @@ class Help:
 
     Attributes
     ----------
-    text : its help
     metavar : what stands for its value; the type if None
-    option : how it is called, if not as the field
     typed : what a word is read as, if not as the type of the field
     shown : the default in words, where the field says None
     """
@@ -66,10 +63,7 @@ class Key:
 
     Attributes
     ----------
-    allowed : in words
-    name : of the key, if not that of the field
     kind : type in TOML, if not that of the field
-    one_of : the words that it may be
     holds : whether a value is in range
     read : from TOML to the value of the field
     """

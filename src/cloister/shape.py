@@ -65,8 +65,6 @@ class Run:
 
     Attributes
     ----------
-    watch : holds the time spent so far
-    voice : tells somebody what is done
     engines : engines that count tables where they are, kept open until everything was written
     """
 
@@ -86,10 +84,7 @@ class Original:
 
     Attributes
     ----------
-    data : as read
-    hierarchies : by column
     privacy : of generalized code sets, the privacy policy
-    missing : texts that stand for a missing value
     """
 
     data: Any = field(repr=False)
@@ -103,8 +98,6 @@ class Prepared(ABC):
 
     Attributes
     ----------
-    run : with the watch of this run
-    original : what is protected
     recorded : columns that are released as recorded, one row a patient
     """
 
@@ -149,12 +142,7 @@ class Shape(Protocol[Options_contra, Read]):
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
     def of_part(self, told: Told, part: Part, job: Job, path: Path) -> Any:
-        """Return the settings of a part of a job: what is told of all parts and of this one, and what its sources say.
-
-        Parameters
-        ----------
-        path : of the job file
-        """
+        """Return the settings of a part of a job: what is told of all parts and of this one, and what its sources say."""
 
     def typed(self, options: Options_contra, key: str, word: Any) -> Any:
         """Return the value that a word of a grid stands for under a key."""

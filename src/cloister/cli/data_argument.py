@@ -36,12 +36,7 @@ def data_word(text: str) -> Path | Address:
 
 
 def data_of(data: Path | Address, query: str | None, **of_files: str | None) -> "Path | Query":
-    """Return the file, or the query to the database.
-
-    Parameters
-    ----------
-    of_files : options that say how files are read, by their names
-    """
+    """Return the file, or the query to the database."""
     if not isinstance(data, Address):
         if query is not None:
             raise InputError("--query is for databases, but DATA is a file. Leave it out, or name a database.")

@@ -15,12 +15,7 @@ Options = TypeVar("Options")
 
 
 def command(options: type[Options], run: Callable[[Options], None], text: str) -> Callable[..., None]:
-    """Return a command that runs with the settings of a record.
-
-    Parameters
-    ----------
-    text : its help
-    """
+    """Return a command that runs with the settings of a record."""
 
     def typed(**told: Any) -> None:
         run(record(options, told))
@@ -75,12 +70,7 @@ def _shown(one: Setting) -> dict[str, Any]:
 
 
 def record(options: type[Options], told: Mapping[str, Any]) -> Options:
-    """Return what was typed, as the record that declares it; DATA and its query become one.
-
-    Parameters
-    ----------
-    told : by the names of the parameters
-    """
+    """Return what was typed, as the record that declares it; DATA and its query become one."""
     made = {one.name: _value(one, told[one.word]) for one in settings_of(options) if one.word in told}
     if "data" in made:
         of_files = {name: made[name] for name in ("encoding", "delimiter")}

@@ -99,12 +99,7 @@ def columns_named(options: VerifyOptions | AttackOptions, manifest: Manifest) ->
 def hierarchies_named(
     options: VerifyOptions | AttackOptions, manifest: Manifest, compared: Sequence[Path]
 ) -> dict[str, Hierarchy]:
-    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``.
-
-    Parameters
-    ----------
-    compared : files of the data, the first of which names the files in a folder of hierarchies
-    """
+    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
     words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
     typed = {column: word for column, word in words.items() if word} | columns_named(options, manifest)
     found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}

@@ -22,12 +22,9 @@ class Comparison:
 
     Attributes
     ----------
-    figures : by name of the release
     settings : settings that differ between releases of one shape: the value of each release by name, as text;
         None where it has no such setting
     losses : by which they are compared; None where losses cannot be compared
-    measure : what these losses are; None where they cannot be compared
-    on_frontier : names of the releases that no other beats in both risk and loss
     """
 
     figures: Mapping[str, Figures]

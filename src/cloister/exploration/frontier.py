@@ -32,7 +32,6 @@ class Point:
     Attributes
     ----------
     place : which of the settings, from 0
-    risk, loss : in [0, 1], both better if lower
     promise : numbers of the guarantee, better if greater; it decides between points that are alike
     """
 
@@ -71,15 +70,7 @@ def _order(point: Point) -> tuple[float, float, tuple[float, ...], int]:
 
 
 def recommend(points: Sequence[Point], rule: Rule, risk_limit: float | None) -> Recommendation:
-    """Return the setting that a rule takes.
-
-    Parameters
-    ----------
-    points : the settings with a safe release
-    rule : ``knee``: of the frontier, the point furthest below the line between its ends, both axes drawn from 0 to 1;
-        ``best-utility``: the least loss
-    risk_limit : settings of a higher risk are not taken
-    """
+    """Return the setting that a rule takes."""
     allowed = [point for point in points if risk_limit is None or point.risk <= risk_limit]
     if not allowed:
         why = "no setting has a risk within the limit" if points else "no setting can be compared"

@@ -20,10 +20,8 @@ class Outcome:
 
     Attributes
     ----------
-    setting : values by key
     figures : of the release; None where there is no safe one
     reason : why there is none; None where there is one
-    seconds : that it took
     """
 
     setting: Setting
@@ -60,11 +58,7 @@ class Exploration:
 
     Attributes
     ----------
-    outcomes : one a setting, in the order of the grid
     losses : what each is compared by; None where there is no release, or losses cannot be compared
-    measure : what these losses are; None where they cannot be compared
-    on_frontier : places of the settings that no other beats in both risk and loss
-    recommendation : which setting to take, by the rule asked for
     """
 
     outcomes: tuple[Outcome, ...]

@@ -35,17 +35,7 @@ def protect_claims(
     custody: Mapping[str, Any] | None = None,
     load: Callable[[], None] | None = None,
 ) -> ClaimsRelease:
-    """Take patients and their claims through the stages.
-
-    Parameters
-    ----------
-    data : as read, with the plan
-    seed : of the simulations; that of the plan if None. Draws estimate the risk, and nothing else is random
-    threads : never change what is released
-    watch : a stopwatch that already holds the time spent on starting and reading
-    custody : what else only the custodian may see
-    load : loads what is compiled
-    """
+    """Take patients and their claims through the stages."""
     watch = watch or Stopwatch()
     if seed is not None:
         data = replace(data, plan=replace(data.plan, risk=replace(data.plan.risk, seed=seed)))

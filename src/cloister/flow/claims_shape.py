@@ -130,7 +130,6 @@ def changed_plan(plan: ClaimsPlan, keys: Told, name: str, folder: Path) -> Claim
     Parameters
     ----------
     keys : values by key, as ``"risk.threshold"``
-    name, folder : how the plan is called in messages, and where files are that it names
     """
     content = _without_none(asdict(plan))
     for key, value in keys.items():

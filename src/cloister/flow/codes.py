@@ -30,15 +30,7 @@ def protect_codes(
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> CodesRelease:
-    """Take code sets through the stages, by disassociation.
-
-    Parameters
-    ----------
-    given : the code sets as read and numbered
-    seed : of the reconstruction in ``data.csv``; nothing that protects code sets is random
-    watch : a stopwatch that already holds the time spent on starting and reading
-    custody : what else only the custodian may see
-    """
+    """Take code sets through the stages, by disassociation."""
     watch = watch or Stopwatch()
     if request.policy is not None:
         request = replace(request, policy=as_told(request.policy, given.codes))

@@ -36,9 +36,6 @@ class CodesOnSpark:
     Attributes
     ----------
     data : a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
-    columns : which column is what
-    repeats, drop_empty : as of `CodeSets.read`
-    missing : texts that stand for a missing code
     with_ids : whether ids are kept for a crosswalk
     """
 
@@ -66,9 +63,6 @@ def protect_codes_on_spark(
     Parameters
     ----------
     ask : from code sets of one record that holds every code, which is all that is known here, to what is asked
-    engine : of Spark: see `cloister.engines.choice.is_spark`; of no meaning for a frame, which has its session
-    seed, watch, custody : as of `cloister.flow.codes.protect_codes`
-    records_a_part, before : as of `cloister.engines.spark.disassociation.disassociate_blocks`
     """
     watch = watch or Stopwatch()
     with session_of(source.data) if is_spark_frame(source.data) else spark_session(engine) as session:

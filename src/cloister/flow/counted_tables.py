@@ -39,7 +39,6 @@ class CountedTable:
     Attributes
     ----------
     tally : of the released columns; those that were not counted stand in it as missing
-    roles : of all columns, in the order of the table
     uncounted : released columns that were not counted: an id that becomes a number, and what stays where it is
     """
 
@@ -63,12 +62,6 @@ def protect_counted_table(
 
     *Guarantee*: that of `cloister.flow.tables.protect_table`; the data file has the same bytes. Cost: one count of the
     table where it is; memory for the different combinations of released values, not for the records.
-
-    Parameters
-    ----------
-    engine : over the table
-    format, delimiter : of the file that is released
-    seed, progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)

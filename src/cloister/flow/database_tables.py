@@ -67,11 +67,6 @@ class _Made:
         """The tally of the protected table, in the order of its values; what was not counted is missing.
 
         Counted once, from the table that will stay: nobody else can change it inside the transaction.
-
-        Raises
-        ------
-        InternalError
-            Ids are not the numbers of the records in the order of their values, or records are none of the original.
         """
         database, making = self.database, self.making
         if self.id_column is not None:
@@ -113,12 +108,6 @@ def protect_table_in_database(
     are those that the file would have. What leaves the database are counts: of the combinations of quasi-identifiers
     (and of columns that rules are about), of ids, and of the protected table. Not promised: anything about what the
     database itself logs. The table stays only once the transaction is committed. Cost: three passes over the records.
-
-    Parameters
-    ----------
-    database : over the table, in a transaction
-    table : name of the protected one; must not be there
-    seed, progress, watch, custody : as of `protect_table`
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, database.name)

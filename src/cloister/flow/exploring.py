@@ -41,9 +41,6 @@ class Asked:
     Attributes
     ----------
     grid : values by key, or words for them
-    out : folder for what is found; nothing is written if None
-    recommend, risk_limit : the rule by which a setting is recommended, and the risk above which none is
-    keep_releases : whether each release is written into ``out``
     """
 
     grid: Mapping[str, Sequence[Any]]
@@ -208,12 +205,7 @@ def _plain(value: Any) -> Any:
 
 
 def files_named(values: Any, folder: Path) -> tuple[Path, ...]:
-    """Return the files that settings name, in order of their names; of folders the files in them.
-
-    Parameters
-    ----------
-    folder : that names may be relative to as well
-    """
+    """Return the files that settings name, in order of their names; of folders the files in them."""
     found = set()
     for text in _texts(values):
         for start, end in combinations([-1, *(i for i, sign in enumerate(text) if sign in SEPARATORS), len(text)], 2):

@@ -39,15 +39,7 @@ def protect_by_generalization(
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> GeneralizedCodesRelease:
-    """Take code sets through the stages, by generalization.
-
-    Parameters
-    ----------
-    given : the code sets as read and numbered
-    seed : of a workload; nothing that protects code sets is random
-    watch : a stopwatch that already holds the time spent on starting and reading
-    custody : what else only the custodian may see
-    """
+    """Take code sets through the stages, by generalization."""
     watch = watch or Stopwatch()
     check_writable(check_codes(given.codes))
     with watch.stage("start"):

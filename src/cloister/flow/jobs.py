@@ -49,12 +49,7 @@ def try_job(asked: JobRun, *, overwrite: bool = False) -> DryRun:
 
 
 def write_job(asked: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
-    """Protect, verify and write all parts.
-
-    Parameters
-    ----------
-    started : when the job began, by ``time.perf_counter()``; now if None
-    """
+    """Protect, verify and write all parts."""
     started = time.perf_counter() if started is None else started
     with _ready(asked, overwrite) as prepared:
         written = _protected(asked, prepared, overwrite, started)

@@ -24,13 +24,7 @@ RISK_THRESHOLD = 0.2
 
 
 def passed(verdict: Verdict) -> Verdict:
-    """Return the verdict on our own output, if it holds.
-
-    Raises
-    ------
-    InternalError
-        It does not: our bug, and nothing is released.
-    """
+    """Return the verdict on our own output, if it holds."""
     if not verdict.holds:
         raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
     return verdict
@@ -57,15 +51,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
-    """Return the whole manifest: what is particular to the release, and when, where and from what it was made.
-
-    Parameters
-    ----------
-    described : shape, method, settings and all else that is particular to the shape
-    source : name of what was read, without its path
-    seed : as given
-    watch : holds the time of every stage so far
-    """
+    """Return the whole manifest: what is particular to the release, and when, where and from what it was made."""
     head = {
         "schema": SCHEMA,
         "cloister": version("cloister"),

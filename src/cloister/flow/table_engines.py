@@ -28,15 +28,7 @@ from .tables import COMPILED, must_compile
 
 @dataclass(frozen=True)
 class Opened:
-    """An engine over a table.
-
-    Attributes
-    ----------
-    engine : ready to count
-    format, delimiter : of the file that is released
-    database : the same engine where the protected table is made in it
-    notes : what the user should know about the database
-    """
+    """An engine over a table."""
 
     engine: Engine
     format: str = "csv"

@@ -71,7 +71,6 @@ def quasi_identifiers(
     Parameters
     ----------
     wanted : for each column nothing, ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; or words, as ``COLUMN=HIERARCHY``
-    folder : of hierarchy files, if given
     columns : of the data
     """
     files = {} if folder is None else hierarchy_files(folder, data)
@@ -158,7 +157,6 @@ def by_column(
     Parameters
     ----------
     read : from the word for a column to its value; None where it is none
-    takes : what the option takes, in words
     columns : of the data; a text that as a whole names one of them is not split at the commas of the name
     """
     if not isinstance(given, Words):

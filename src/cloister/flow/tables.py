@@ -49,12 +49,7 @@ class TableCourse:
 
     Attributes
     ----------
-    protected : what is released of it
-    request : what was asked, with rules as the manifest states them
-    check : the verdict on the released records, or on what is read back of them
-    manifest, codebook : what is told of them
     shown : what the report shows of them; of all columns but one, if it is named
-    exact, crosswalk : what only the custodian may see
     """
 
     protected: ProtectedTable
@@ -80,11 +75,7 @@ def protect_table(
 
     Parameters
     ----------
-    source : the table as read
-    seed : written to the manifest; nothing that protects a table is random
     progress : called now and then while searching
-    watch : a stopwatch that already holds the time spent on starting and reading
-    custody : what else only the custodian may see
     """
     watch = watch or Stopwatch()
     course = take_table(source, request, watch, progress=progress)
@@ -131,12 +122,7 @@ def take_encoded(
     progress: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableCourse:
-    """Take an encoded table, or its tally, through the stages from there on; see `take_table`.
-
-    Parameters
-    ----------
-    source : name of what was read, without its path
-    """
+    """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
     with watch.stage("protect"):
         protected = protect(table, request, progress, codes)
     if protected.search is not None:

@@ -45,15 +45,7 @@ def protect_table_with_codes(
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
 ) -> TableWithCodesRelease:
-    """Take a table with codes through the stages.
-
-    Parameters
-    ----------
-    source : the table as read, codes of a patient in one cell
-    asked : what is asked of the codes
-    seed : of the reconstruction in the data file; nothing that protects is random
-    progress, watch, custody : as of `protect_table`
-    """
+    """Take a table with codes through the stages."""
     watch = watch or Stopwatch()
     asked.check(k_of(request))
     with watch.stage("start"):
@@ -130,8 +122,6 @@ def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str
     ----------
     identifier : column of the table that tells patients apart
     codes : of another file, with the ids of the patients
-    name : of the new column
-    file : that the codes came from, for messages
     """
     if identifier is None or codes.ids is None:
         lacking = table.name if identifier is None else file

@@ -49,18 +49,7 @@ def protect_trajectories(
     load: Callable[[], None] | None = None,
     cluster: ClusterBlocks | None = None,
 ) -> TrajectoriesRelease:
-    """Take trajectories through the stages.
-
-    Parameters
-    ----------
-    given : the trajectories as read and numbered, and auxiliary attributes
-    seed : written down; nothing that protects is random
-    threads : all cores unless given; never changes what is released
-    watch : a stopwatch that already holds the time spent on starting and reading
-    custody : what else only the custodian may see
-    load : loads what is compiled
-    cluster : clusters blocks elsewhere: see `cloister.trajectories.protect`
-    """
+    """Take trajectories through the stages."""
     settings, watch = settings or ReleaseSettings(), watch or Stopwatch()
     check_trajectories(given.trajectories)
     if load is not None:

@@ -61,9 +61,6 @@ class Job:
 
     Attributes
     ----------
-    name, output, seed, threads, engine, attack : as in the file
-    file : name of the job file
-    sources : by name
     parts : by name, in the order of the file; each has its k, unless it is of claims
     """
 

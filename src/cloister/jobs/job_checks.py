@@ -73,12 +73,7 @@ def _has_whole_histories(part: Part) -> bool:
 
 
 def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
-    """Return what is wrong with a part, in sentences.
-
-    Parameters
-    ----------
-    where : the keys that lead to it
-    """
+    """Return what is wrong with a part, in sentences."""
     for key, source in part.sources.items():
         if source not in sources:
             yield (
@@ -95,12 +90,7 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
 
 
 def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
-    """Refuse tables that would be made in several databases: they could not all stay, or none.
-
-    Parameters
-    ----------
-    engine : of parts that name none
-    """
+    """Refuse tables that would be made in several databases: they could not all stay, or none."""
     made: dict[str, str] = {}
     for name, part in parts.items():
         if database_of(part, engine) is not None:

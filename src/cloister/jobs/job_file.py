@@ -26,12 +26,7 @@ def read_job(path: Path) -> Job:
 
 
 def parse_job(text: str, file: str) -> Job:
-    """Return the job that a text states.
-
-    Parameters
-    ----------
-    file : its name, for messages
-    """
+    """Return the job that a text states."""
     return job_of(read_toml(text, file, "cloister init"), file)
 
 

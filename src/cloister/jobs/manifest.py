@@ -32,15 +32,7 @@ LOST = ("loss", "occurrences_in_item_chunks", "ilm", "ilm_terms")
 def describe_job(
     name: str, manifests: Mapping[str, Manifest], *, seed: int, created: str, seconds: float, files: Mapping[str, str]
 ) -> Manifest:
-    """Return the manifest of a job.
-
-    Parameters
-    ----------
-    name : of the job
-    manifests : of the parts, by name
-    created, seconds : when it was made, in universal time, and in how many seconds
-    files : hash of every file of every part, by its path inside the folder
-    """
+    """Return the manifest of a job."""
     return {
         "schema": SCHEMA,
         "cloister": __version__,
@@ -60,14 +52,7 @@ def describe_job(
 
 
 def job_contents(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> dict[str, Any]:
-    """Return what the report of a job shows: its manifest, and of each part the manifest and the figures.
-
-    Parameters
-    ----------
-    folder : holds the parts, each in a folder of its name
-    manifest : of the job
-    manifests : of the parts, by name
-    """
+    """Return what the report of a job shows: its manifest, and of each part the manifest and the figures."""
     parts = {name: {"release": part, "figures": read_figures(folder / name)} for name, part in manifests.items()}
     return {"schema": SCHEMA, "release": manifest, "parts": parts}
 

@@ -50,13 +50,6 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     Parameters
     ----------
     verify_part : returns the verdict on the folder of a part, or raises `GuaranteeViolation`
-
-    Raises
-    ------
-    InputError
-        The manifest lists no parts that are there.
-    GuaranteeViolation
-        A part does not hold.
     """
     names = part_names(manifest)
     if not names:

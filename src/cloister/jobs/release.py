@@ -20,19 +20,7 @@ from .unlinkable import joinable
 
 
 def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
-    """Write the manifest and the report of a job, and return the manifest.
-
-    Parameters
-    ----------
-    folder : holds the parts, each in a folder of its name
-    manifests : of the parts, by name
-    seconds : that the job took
-
-    Raises
-    ------
-    NoSafeRelease
-        Rows of two parts can be joined.
-    """
+    """Write the manifest and the report of a job, and return the manifest."""
     found = joinable(folder, manifests, leading_to_few)
     if found:
         raise NoSafeRelease(
