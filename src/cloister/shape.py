@@ -72,10 +72,10 @@ class Run:
     voice: Voice = SILENCE
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 
-    def compiling(self, is_needed: bool, what: str, seconds: int) -> None:
+    def compiling(self, is_needed: bool, what: str) -> None:
         """Say that something is compiled first, where it is."""
         if is_needed:
-            self.voice.note(f"Compiling {what} for this machine, once (about {seconds} s).")
+            self.voice.note(f"Compiling {what} for this machine, once.")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Shape(Protocol[Options_contra, Read]):
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
     def of_part(self, told: Told, part: Part, job: Job, path: Path) -> Any:
-        """Return the settings of a part of a job: what is told of all parts and of this one, and what its sources say."""
+        """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
     def typed(self, options: Options_contra, key: str, word: Any) -> Any:
         """Return the value that a word of a grid stands for under a key."""

@@ -255,7 +255,7 @@ STAGES = [
     "cloister.release.render_report",
     "cloister.release.write_private",
     "cloister.io.folder.make_private",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -284,8 +284,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
     for more in (("--verbose",), ("--json", "--verbose")):
         code = look(*BASE, *ROLES, *QI, "--overwrite", *more)
-        assert code in (2, 3, 130) or stage.endswith("protect_job.console")
-        assert (place / "release").exists() == stage.endswith("protect_job.console")
+        assert code in (2, 3, 130) or stage.endswith("protect.console")
+        assert (place / "release").exists() == stage.endswith("protect.console")
 
 
 def tampered(folder):

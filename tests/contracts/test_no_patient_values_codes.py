@@ -199,7 +199,7 @@ STAGES = [
     "cloister.codesets.disassociation.release.write_csv",
     "cloister.release.render_report",
     "cloister.release.write_private",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -225,8 +225,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--policy", "level:1", "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("protect_job.console")
-    assert (place / "release").exists() == stage.endswith("protect_job.console")
+    assert code in (2, 3, 130) or stage.endswith("protect.console")
+    assert (place / "release").exists() == stage.endswith("protect.console")
 
 
 def tampered(folder):

@@ -119,7 +119,7 @@ STAGES = [
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.render_report",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -145,8 +145,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
         monkeypatch.setattr("cloister.flow.generalized_codes.load_kernels", lambda: None)
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("protect_job.console")
-    assert (place / "release").exists() == stage.endswith("protect_job.console")
+    assert code in (2, 3, 130) or stage.endswith("protect.console")
+    assert (place / "release").exists() == stage.endswith("protect.console")
 
 
 def tampered(folder):

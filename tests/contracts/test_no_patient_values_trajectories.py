@@ -155,7 +155,7 @@ STAGES = [
     "cloister.trajectories.release.write_csv",
     "cloister.trajectories.release.read_data",
     "cloister.release.render_report",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -185,7 +185,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
 
     assert look(*BASE, *IDS, "--attributes", "samples.csv", "--verbose") in (2, 3, 130)
-    late = stage.endswith("protect_job.console")
+    late = stage.endswith("protect.console")
     assert {path.name for path in place.iterdir()} - {"visits.csv", "samples.csv"} == ({"release"} if late else set())
 
 

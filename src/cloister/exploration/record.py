@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import is_taken, write_private
 from cloister.io.disk import cannot_write
 from cloister.version import __version__
@@ -22,7 +22,7 @@ FOR_THE_CUSTODIAN = (
     "For the custodian alone. What many settings suppress tells, together, more than any one release may, and "
     f"{RECORD} holds hashes of the data. Do not hand this folder on, nor any file of it."
 )
-ANOTHER = "Take another folder for --out, or remove that one."
+ANOTHER = f"Take another folder for {setting('out')}, or remove that one."
 
 
 @dataclass
@@ -47,23 +47,28 @@ def recorded(folder: Path, identity: Identity, settings: Sequence[dict[str, Any]
     A last line that an end cut short is taken away.
     """
     if not is_taken(folder):
-        _begin(folder, identity)
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise cannot_write(folder.name, error) from None
+        write_private(folder / README, f"{FOR_THE_CUSTODIAN}\n".encode())
+        write_private(folder / RECORD, _line(_head(identity)))
     path = folder / RECORD
     if path.is_symlink() or not path.is_file():
         raise InputError(f"{folder.name} exists already and holds no exploration. {ANOTHER}")
     with path.open("r+b") as file:
-        _lock(file, folder.name)
+        taken = False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            taken = True
+        if taken:
+            raise InputError(
+                f"Another command is exploring into {folder.name}. Wait for it, or take another folder for "
+                f"{setting('out')}."
+            )
         done = _read(file, folder.name, identity, settings)
         yield Record(file, done)
-
-
-def _begin(folder: Path, identity: Identity) -> None:
-    try:
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        raise cannot_write(folder.name, error) from None
-    write_private(folder / README, f"{FOR_THE_CUSTODIAN}\n".encode())
-    write_private(folder / RECORD, _line(_head(identity)))
 
 
 def _head(identity: Identity) -> dict[str, Any]:
@@ -74,16 +79,6 @@ def _head(identity: Identity) -> dict[str, Any]:
 
 def _line(content: dict[str, Any]) -> bytes:
     return (json.dumps(content, ensure_ascii=False) + "\n").encode()
-
-
-def _lock(file: BinaryIO, name: str) -> None:
-    taken = False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        taken = True
-    if taken:
-        raise InputError(f"Another command is exploring into {name}. Wait for it, or take another folder for --out.")
 
 
 def _read(file: BinaryIO, name: str, identity: Identity, settings: Sequence[dict[str, Any]]) -> list[Outcome]:
@@ -101,14 +96,9 @@ def _read(file: BinaryIO, name: str, identity: Identity, settings: Sequence[dict
         head = None
     if not isinstance(head, dict):
         raise InputError(f"{RECORD} of {name} cannot be read. {ANOTHER}", file=RECORD)
-    _check_same(head, _head(identity), name)
+    for key, what in (("cloister", "by another version"), ("asked", "with other options"), ("files", "of other data")):
+        if head.get(key) != _head(identity)[key]:
+            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. {ANOTHER}")
     if [one.setting for one in done] != list(settings[: len(done)]):
         raise InputError(f"{RECORD} of {name} has other settings than were asked for. {ANOTHER}", file=RECORD)
     return done
-
-
-def _check_same(head: dict[str, Any], now: dict[str, Any], name: str) -> None:
-    """Refuse to go on with what was asked otherwise, of other data or by another version."""
-    for key, what in (("cloister", "by another version"), ("asked", "with other options"), ("files", "of other data")):
-        if head.get(key) != now[key]:
-            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. {ANOTHER}")

@@ -170,7 +170,7 @@ class PreparedHistories(Prepared):
     def protect(self) -> Release:
         """Take them through the steps of their plan."""
         options, run, claims = self.options, self.run, self.claims
-        run.compiling(must_compile(), "the method", 20)
+        run.compiling(must_compile(), "the method")
         with run.voice.working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims"):
             return protect_claims(
                 claims,

@@ -38,10 +38,8 @@ def protect_codes(
         interruptible(load_kernels)
     with watch.stage("protect"):
         protected = interruptible(lambda: disassociate(check_codes(given.codes), request.method))
-    released, secret = (
-        protected.released,
-        DisassociationSecret(given.codes, protected.cluster_of, request.method.diversity),
-    )
+    released = protected.released
+    secret = DisassociationSecret(given.codes, protected.cluster_of, request.method.diversity)
     check = partial(verify, secret=secret, diversity=request.method.diversity)
     with watch.stage("verify"):
         passed(interruptible(lambda: check(released)))

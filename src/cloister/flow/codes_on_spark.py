@@ -18,12 +18,13 @@ from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, re
 from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, Parted, disassociate_blocks
 from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
 from .codes import describe_disassociation
+from .places import IN_MEMORY
 from .stages import completed, interruptible, passed
 
 Ask = Callable[[GivenCodes], CodesRequest[DisassociationRequest]]
@@ -131,7 +132,8 @@ def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
         n_read = blocks.n_records + blocks.n_empty
         forget(blocks.frame)
         raise InputError(
-            f"{blocks.n_empty} of {n_read} patients in {form.name} have no code. Leave them out with --drop-empty.",
+            f"{blocks.n_empty} of {n_read} patients in {form.name} have no code. Leave them out with "
+            f"{setting('drop_empty')}.",
             file=form.name,
             column=form.columns.codes or form.columns.code,
         )
@@ -156,7 +158,7 @@ def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> Co
 def _checked(request: CodesRequest[DisassociationRequest]) -> CodesRequest[DisassociationRequest]:
     """Refuse what needs all records in one place."""
     if request.policy is not None and request.policy.support is not None:
-        raise InputError("Frequent sets (sup:) are not counted on Spark. Take another policy, or --engine memory.")
+        raise InputError(f"Frequent sets (sup:) are not counted on Spark. Take another policy, or {IN_MEMORY}.")
     if request.workload is not None:
-        raise InputError("Workloads are not answered on Spark. Leave the workload out, or take --engine memory.")
+        raise InputError(f"Workloads are not answered on Spark. Leave the workload out, or take {IN_MEMORY}.")
     return replace(request, accuracy=False)

@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.engines.relation import Engine, names_of
 from cloister.engines.statements import count_ids, fetch_tally, unique_share
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import RECORDS
 from cloister.release import Custody
 from cloister.search.problem import Report
@@ -20,13 +20,14 @@ from cloister.tabular.encode import IdCounts, check_ids, encoded
 from cloister.tabular.release import TalliedRelease
 from cloister.tabular.roles import resolve_roles
 
+from .places import IN_MEMORY
 from .stages import completed, interruptible
 from .tables import take_encoded
 
 IN_WORDS = {
     "method": "the method {method}",
-    "microaggregate": "averages (--microaggregate)",
-    "ids": "keyed ids (--ids hmac)",
+    "microaggregate": f"averages ({setting('microaggregate')})",
+    "ids": f"keyed ids ({setting('ids', 'hmac')})",
     "merge_bound": "merged classes",
 }
 """Settings that need rows, where their names do not say it."""
@@ -92,10 +93,10 @@ def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
     needing += ["ids"] if request.id is not None and request.ids is Ids.HMAC else []
     needing += ["merge_bound"] if request.merge_bound is not None else []
     if needing:
-        worded = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).format(method=request.method)
+        said = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).replace("{method}", request.method)
         raise InputError(
-            f"The engine {engine} knows counts of a table and not its rows, so that {worded} cannot be done with it. "
-            "Give --engine memory, or leave it out."
+            f"The engine {engine} knows counts of a table and not its rows, so that {said} cannot be done with it. "
+            f"Give {IN_MEMORY}, or leave it out."
         )
 
 

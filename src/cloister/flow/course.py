@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cloister.attacks.opening import Known, open_folder
 from cloister.attacks.simulation import simulate
-from cloister.errors import InternalError
+from cloister.errors import InternalError, setting
 from cloister.jobs.changes import changes, earlier_release
 from cloister.originals import ReadingWords
 from cloister.registry import shape_of
@@ -84,6 +84,6 @@ def formula_notes(folder: Path) -> list[str]:
     """Return a note on each file of a release of which a spreadsheet would run cells."""
     return [
         f"a spreadsheet would run cells of {', '.join(columns)} as formulas (they begin with =, +, - or @): read "
-        f"{file} as text, or protect a table with --escape-formulas"
+        f"{file} as text, or protect a table with {setting('escape_formulas')}"
         for file, columns in read_figures(folder)["formulas"].items()
     ]

@@ -10,7 +10,7 @@ import polars as pl
 
 from cloister.engines.in_database import Making, Recoded, fetch_released, make, n_changed, n_out_of_order
 from cloister.engines.relation import Database
-from cloister.errors import InputError, InternalError
+from cloister.errors import InputError, InternalError, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.release import Custody
 from cloister.release_folder import TABLE
@@ -24,6 +24,7 @@ from cloister.tabular.recoding.choice import at_level
 from cloister.tabular.release import DatabaseRelease
 
 from .counted_tables import CountedTable, count_table, refuse_what_needs_rows
+from .places import IN_MEMORY
 from .stages import completed, interruptible, passed
 from .tables import TableCourse, take_encoded
 
@@ -112,9 +113,13 @@ def protect_table_in_database(
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, database.name)
     if request.keep_suppressed:
-        raise InputError("Rows of * are not made in a database. Leave out --keep-suppressed, or give --engine memory.")
+        raise InputError(
+            f"Rows of * are not made in a database. Leave out {setting('keep_suppressed')}, or give {IN_MEMORY}."
+        )
     if database.is_there(table):
-        raise InputError(f"There is a table {table} in the database already. Give another name with --table.")
+        raise InputError(
+            f"There is a table {table} in the database already. Give another name with {setting('table')}."
+        )
     with watch.stage("start"):
         interruptible(partial(load_kernels, request.search_name))
     with watch.stage("read"):

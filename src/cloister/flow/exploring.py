@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import InputError
+from cloister.errors import setting as called
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.frontier import rule_named
 from cloister.exploration.outcome import Exploration, Identity, Outcome, Setting, outcome_of, summed_up
@@ -92,9 +93,9 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
     grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in asked.grid.items()}
     work.check_grid(options, grid)
     ground, settings = Ground(shape, work.changed(options, {})), settings_in(grid)
-    for setting in settings:
-        with _of_setting(setting):
-            ground.prepared(setting)
+    for one in settings:
+        with _of_setting(one):
+            ground.prepared(one)
     with _on_file(ground, grid, settings, asked) as record:
         earlier = len(record.done)
         for number in range(earlier, len(settings)):
@@ -176,7 +177,7 @@ def _check_out(out: Path, voice: Voice) -> None:
     if around is not None:
         raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
     if out.is_dir() and is_release(out):
-        raise InputError(f"{out.name} is a release. Take another folder for --out.")
+        raise InputError(f"{out.name} is a release. Take another folder for {called('out')}.")
 
 
 def _given(options: RunOptions) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.job_checks import check_part
 from cloister.jobs.sections import SHAPES, Part, part_of
 from cloister.settings import Told, Words, settings_of
 
 T = TypeVar("T")
-GRID = "--grid"
+GRID = setting("grid")
+EXAMPLE = setting("grid", "k=2,5,11")
 MOST_SETTINGS = 10_000
 NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "unmatched_values", "ids"}
 OF_READING = ("id", "encoding", "delimiter", "missing")
@@ -40,7 +41,7 @@ class KeyedShape:
             if one.word in grid and value and value != one.default:
                 raise InputError(f"{one.word} is an option and in the grid as well. Leave one of them out.")
         if "k" not in grid and not options.k:
-            raise InputError("k is needed. Give -k, or --grid k=2,5,11.")
+            raise InputError(f"k is needed. Give {setting('k')}, or {EXAMPLE}.")
 
     def typed(self, _options: Any, key: str, word: Any) -> Any:
         """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
@@ -125,15 +126,15 @@ def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         key, equals, rest = text.partition("=")
         key = key.strip()
         if not (key and equals):
-            raise InputError("--grid takes KEY=VALUE,VALUE, as in --grid k=2,5,11.")
+            raise InputError(f"{GRID} takes KEY=VALUE,VALUE, as in {EXAMPLE}.")
         if key in grid:
-            raise InputError(f"--grid names {key} twice. Give all of its values at once.")
+            raise InputError(f"{GRID} names {key} twice. Give all of its values at once.")
         values = [word.strip() for word in rest.split(";" if ";" in rest else ",")]
         values = values[:-1] if ";" in rest and not values[-1] else values
         if not all(values) or not values:
-            raise InputError(f"--grid {key} has an empty value. Give values apart by commas, as in --grid k=2,5,11.")
+            raise InputError(f"{GRID} {key} has an empty value. Give values apart by commas, as in {EXAMPLE}.")
         if len(set(values)) < len(values):
-            raise InputError(f"--grid {key} has a value twice. Give each once.")
+            raise InputError(f"{GRID} {key} has a value twice. Give each once.")
         grid[key] = tuple(values)
     return grid
 
@@ -144,7 +145,7 @@ def settings_in(grid: Mapping[str, Sequence[T]]) -> list[dict[str, T]]:
     for values in grid.values():
         count *= len(values)
     if not grid or not count:
-        raise InputError("A grid of settings is needed, as --grid k=2,5,11.")
+        raise InputError(f"A grid of settings is needed, as {EXAMPLE}.")
     if count > MOST_SETTINGS:
         raise InputError(f"The grid has {count:,} settings, more than {MOST_SETTINGS:,}. Give fewer values.")
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

@@ -1,15 +1,16 @@
 """The course of a job: every part read and checked, then protected, verified and written, all of them or none."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from cloister.attacks.opening import Part as AttackedPart
 from cloister.attacks.opening import links_of_parts, part_of
-from cloister.errors import GuaranteeViolation, InputError, InternalError, NoSafeRelease
+from cloister.errors import GuaranteeViolation, InputError, InternalError, NoSafeRelease, setting
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.folder import is_internal_of_job, is_job_release
@@ -34,12 +35,20 @@ class DryRun:
     parts: Mapping[str, Rows]
     notes: list[str]
 
+    def summary(self, word: Callable[[str], str]) -> dict[str, Any]:
+        """Return the same as an object of JSON, its notes in the words of a front end."""
+        parts = [
+            {"name": name, "shape": self.job.parts[name].shape, "asked": dict(rows)}
+            for name, rows in self.parts.items()
+        ]
+        return {"job": self.job.name, "dry_run": True, "parts": parts, "notes": [word(text) for text in self.notes]}
+
 
 def try_job(asked: JobRun, *, overwrite: bool = False) -> DryRun:
     """Read and check everything, and write nothing."""
     with _ready(asked, overwrite=True) as prepared:
         there = [] if overwrite or not is_taken(asked.out) else [
-            f"{asked.out.name} exists already: to replace it, run with --overwrite"
+            f"{asked.out.name} exists already: to replace it, run with {setting('overwrite')}"
         ]  # fmt: skip
         for name, one in prepared.items():
             with of_part(asked.job, name):
@@ -79,7 +88,8 @@ def _check_places(asked: JobRun, overwrite: bool) -> None:
     check_places(voice, asked.out, overwrite=overwrite, custodian_dir=custodian_dir)
     if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
         raise InputError(
-            f"{custodian_dir.name} exists already, or is not of a job. Give another name for --custodian-dir."
+            f"{custodian_dir.name} exists already, or is not of a job. Give another name for "
+            f"{setting('custodian_dir')}."
         )
     taken = set()
     for name, part in asked.job.parts.items():

@@ -1,21 +1,18 @@
 """A part of a job -> the settings that protect it, and what is about to be done by them."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cloister.errors import CloisterError, InputError, NoSafeRelease
-from cloister.jobs.job import FileSource, Job
+from cloister.errors import CloisterError, InputError, NoSafeRelease, as_key, worded
+from cloister.jobs.job import Job
 from cloister.jobs.sections import SHAPES, Part
 from cloister.registry import shape_of
 from cloister.settings import settings_of
 from cloister.shape import Prepared, Run
 from cloister.stopwatch import Stopwatch
-
-OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)\b")
 
 
 @dataclass(frozen=True)
@@ -71,14 +68,12 @@ def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
 @contextmanager
 def of_part(job: Job, name: str) -> Iterator[None]:
     """Say of a refusal which part of the job it is about, and call options by their keys."""
-    known = {one.name: one.name for one in fields(FileSource)}
-    options = SHAPES[job.parts[name].shape].options
-    known |= {one.option.lstrip("-"): one.word for one in settings_of(options) if one.key}
+    words = {one.name: one.word for one in settings_of(SHAPES[job.parts[name].shape].options)}
     problem: CloisterError
     try:
         yield
         return
     except (InputError, NoSafeRelease) as error:
         problem = error
-    words = OPTION.sub(lambda found: known.get(found[1], found[0]), problem.message)
-    raise problem.saying(words if words.startswith(job.file) else f"{job.file}, part {name}: {words}")
+    text = worded(problem.text, lambda key, value: as_key(words.get(key, key), value))
+    raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")

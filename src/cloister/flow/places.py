@@ -4,13 +4,18 @@ import hashlib
 import os
 from pathlib import Path
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import Query, is_taken, remove_dead_partials, sha256
 from cloister.release import check_apart
 from cloister.release_folder import read_manifest
 from cloister.results import Manifest
 from cloister.shape import SILENCE, Voice
 from cloister.sources import profiled
+
+IN_MEMORY = setting("engine", "memory")
+WORKLOAD_NOTE = (
+    f"the errors of a workload are told to the custodian alone, in the folder that {setting('custodian_dir')} names"
+)
 
 
 def tidy_beside(place: Path, voice: Voice) -> None:
@@ -34,7 +39,9 @@ def check_places(
         tidy_beside(place, voice)
     taken = [place for place in places if is_taken(place)]
     if out in taken and not overwrite:
-        raise InputError(f"{out.name or out} exists already. Give another name, or --overwrite to replace a release.")
+        raise InputError(
+            f"{out.name or out} exists already. Give another name, or {setting('overwrite')} to replace a release."
+        )
     check_apart(out, custodian_dir, crosswalk, values)
     for place in places:
         if not os.path.isdir(place.absolute().parent):

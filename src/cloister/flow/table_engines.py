@@ -90,7 +90,7 @@ class PreparedOnEngine(Prepared):
     def protect(self) -> Release:
         """Take its tally through the stages; in a database the protected table is made there."""
         run, options, table = self.run, self.options, self.table
-        run.compiling(must_compile(self.request.search_name), *COMPILED)
+        run.compiling(must_compile(self.request.search_name), COMPILED)
         custody = custody_of(options.data, options.custodian_dir)
         try:
             with run.voice.searching() as progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.sections import Part
@@ -28,7 +28,7 @@ from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import parse_ids, requested
 
 from .grids import KeyedShape
-from .places import custody_of, release_at
+from .places import IN_MEMORY, custody_of, release_at
 from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
 from .tables import COMPILED, must_compile, protect_table
 
@@ -55,7 +55,8 @@ class TableShape(KeyedShape):
         if options.table is not None:
             if not is_database(options.engine):
                 raise InputError(
-                    "--table names a table in a database. Give the address of the database as --engine, too."
+                    f"{setting('table')} names a table in a database. Give the address of the database as "
+                    f"{setting('engine')}, too."
                 )
             check_table_name(options.table)
 
@@ -72,7 +73,7 @@ class TableShape(KeyedShape):
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):
-            raise InputError('A table with a source of codes needs its rows. Give engine = "memory", or leave it out.')
+            raise InputError(f"A table with a source of codes needs its rows. Give {IN_MEMORY}, or leave it out.")
         return JoinedOptions(**vars(replace(options, engine="memory")), codes_from=job.sources[options.codes])
 
     def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Prepared:
@@ -109,7 +110,7 @@ class PreparedTable(Prepared):
     def protect(self) -> Release:
         """Take the table through the stages; values without a place in their hierarchy are listed if asked for."""
         run, options = self.run, self.options
-        run.compiling(must_compile(self.request.search_name), *COMPILED)
+        run.compiling(must_compile(self.request.search_name), COMPILED)
         try:
             with run.voice.searching() as progress:
                 return _protect(self.codes)(
@@ -172,32 +173,26 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
 
 def _needs_rows(options: TableOptions) -> str | None:
     """The first option that needs the rows of the table; None if nothing was asked for that does."""
-    needing = [
-        f"--method {options.method}" if name == "method" else f"--{name.replace('_', '-')}"
-        for name in options.needing_rows()
-    ]
+    needing = [setting(name, options.method) if name == "method" else setting(name) for name in options.needing_rows()]
     asked = {
-        "--codes": options.codes is not None,
-        "--escape-formulas": options.escape_formulas,
-        "--crosswalk": options.crosswalk is not None,
-        "--attack": options.attack,
-        "--ids hmac": options.ids.startswith("hmac"),
+        setting("codes"): options.codes is not None,
+        setting("escape_formulas"): options.escape_formulas,
+        setting("crosswalk"): options.crosswalk is not None,
+        setting("attack"): options.attack,
+        setting("ids", "hmac"): options.ids.startswith("hmac"),
     }
-    return next((option for option in (*needing, *(name for name, is_asked in asked.items() if is_asked))), None)
+    return next(iter([*needing, *(name for name, is_asked in asked.items() if is_asked)]), None)
 
 
 def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked | None":
     """What is asked of a column of codes, which is loaded only for that."""
-    of_codes: dict[str, object] = {
-        "-m": options.m,
-        "--policy": options.policy,
-        "--max-cluster-size": options.max_cluster_size,
-    }
-    of_codes |= {"--merge-classes": options.merge_bound}
-    given = [option for option, value in of_codes.items() if value is not None]
+    of_codes = ("m", "policy", "max_cluster_size", "merge_bound")
+    given = [setting(name) for name in of_codes if getattr(options, name) is not None]
     if options.codes is None:
         if given:
-            raise InputError(f"{', '.join(given)}: for a column of codes only. Name it with --codes, or leave it out.")
+            raise InputError(
+                f"{', '.join(given)}: for a column of codes only. Name it with {setting('codes')}, or leave it out."
+            )
         return None
     from cloister.table_with_codes.data import CodesAsked
 
@@ -248,7 +243,7 @@ def _rules(options: TableOptions) -> Iterator[PrivacyRule]:
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
     """The fixed policy, if one was given."""
     if options.levels and options.levels_from is not None:
-        raise InputError("--levels and --levels-from both fix the policy. Give one of them.")
+        raise InputError(f"{setting('levels')} and {setting('levels_from')} both fix the policy. Give one of them.")
     if options.levels:
         return whole_levels(options.levels, columns)
     if options.levels_from is None:
@@ -271,7 +266,9 @@ def _ids(text: str) -> tuple[Ids, bytes | None]:
     choice, _, file = text.partition(":")
     ids = parse_ids(choice)
     if (ids is Ids.HMAC) != bool(file):
-        raise InputError("Keyed ids need the file of the key, as in --ids hmac:KEYFILE; other ids take none.")
+        raise InputError(
+            f"Keyed ids need the file of the key, as in {setting('ids', 'hmac:KEYFILE')}; other ids take none."
+        )
     return ids, _key(Path(file)) if file else None
 
 

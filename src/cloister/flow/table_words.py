@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.io import Query, as_text, distinct_values, write_csv
@@ -66,7 +66,7 @@ def quasi_identifiers(
     columns: Sequence[str],
     missing_as: str | None,
 ) -> QuasiIdentifiers:
-    """Return the quasi-identifiers that ``--qi`` and ``--hierarchies`` ask for.
+    """Return the quasi-identifiers that are asked for.
 
     Parameters
     ----------
@@ -87,11 +87,14 @@ def quasi_identifiers(
     for column, spec in _wanted(wanted, columns):
         spec, low, high = _split_bounds(column, spec)
         if column in found:
-            raise InputError(f"Column {column!r} is named twice by --qi. Name it once.", column=column)
+            raise InputError(
+                f"Column {column!r} is named twice by {setting('quasi_identifiers')}. Name it once.", column=column
+            )
         if not spec and column in columns and column not in files:
             if folder is not None:
                 raise InputError(
-                    f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as --qi {column}=suppress.",
+                    f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as "
+                    f"{setting('quasi_identifiers', f'{column}=suppress')}.",
                     column=column,
                 )
             notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
@@ -150,7 +153,12 @@ def _wanted(wanted: Mapping[str, Any] | Words, columns: Sequence[str]) -> list[t
 
 
 def by_column(
-    given: Mapping[str, Any] | Words | None, option: str, read: Callable[[str], Any], takes: str, columns: Sequence[str]
+    given: Mapping[str, Any] | Words | None,
+    name: str,
+    read: Callable[[str], Any],
+    takes: str,
+    example: str,
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """Return a value for each column: as given, or from words as typed; several may stand in one, apart by commas.
 
@@ -167,9 +175,9 @@ def by_column(
             column, _, word = part.rpartition("=")
             value = read(word)
             if not column or value is None:
-                raise InputError(f"{option} takes {takes}.")
+                raise InputError(f"{setting(name)} takes {takes}, as in {setting(name, example)}.")
             if column in found:
-                raise InputError(f"{option} names column {column!r} twice.", column=column)
+                raise InputError(f"{setting(name)} names column {column!r} twice.", column=column)
             found[column] = value
     return {column: value for column, value in found.items() if column not in given.later} | dict(given.later)
 
@@ -184,12 +192,12 @@ def _number(word: str) -> float | None:
 
 def weights_by_column(given: Mapping[str, float] | Words, columns: Sequence[str]) -> dict[str, float]:
     """Return the weight of each column that has one."""
-    return by_column(given, "--weight", _number, "COLUMN=NUMBER, as in --weight age=2", columns)
+    return by_column(given, "weights", _number, "COLUMN=NUMBER", "age=2", columns)
 
 
 def whole_levels(given: Mapping[str, int] | Words | None, columns: Sequence[str]) -> dict[str, int]:
     """Return the level of each column, where there is a fixed policy."""
-    levels = by_column(given, "--levels", _number, "COLUMN=NUMBER, as in --levels age=2", columns)
+    levels = by_column(given, "levels", _number, "COLUMN=NUMBER", "age=2", columns)
     for column, level in levels.items():
         if level < 0 or level != level // 1:
             raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
@@ -198,8 +206,11 @@ def whole_levels(given: Mapping[str, int] | Words | None, columns: Sequence[str]
 
 def averages(given: Mapping[str, str] | Words, columns: Sequence[str]) -> dict[str, str]:
     """Return mean or median for each column that is averaged."""
-    takes = "COLUMN=mean or COLUMN=median, as in --microaggregate age=mean"
-    return by_column(given, "--microaggregate", lambda word: word if word in AVERAGES else None, takes, columns)
+
+    def average(word: str) -> str | None:
+        return word if word in AVERAGES else None
+
+    return by_column(given, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns)
 
 
 def rows_of(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:

@@ -34,13 +34,11 @@ from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
 from cloister.tabular.shown import codebook, shown_of
-from cloister.tabular.verification.promise import Promise
 from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed
 
-COMPILED = ("the search", 30)
-"""What is compiled before the first table, and about how many seconds that takes."""
+COMPILED = "the search"
 
 
 @dataclass(frozen=True)
@@ -143,19 +141,14 @@ def take_encoded(
         facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
         utility = public_utility(table, protected, request)
         manifest = described(settings, table.roles, request, protected, facts, utility)
-        _confirm_promise(manifest, promise)
+        stated = promise_of(manifest)
+        public = replace(promise, limit=None, suppressed=promise.suppressed if stated.suppressed is not None else None)
+        if stated != public:
+            raise InternalError("The manifest does not state what was verified.")
         book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
     exact, known = exact_figures(protected, n_records(table.frame)), _crosswalk(table, protected, request)
     shown = partial(shown_of, table, protected, request)
     return TableCourse(protected, request, check, manifest, book, shown, exact, known)
-
-
-def _confirm_promise(manifest: TableSections, promise: Promise) -> None:
-    """The manifest must promise what was verified."""
-    stated = promise_of(manifest)
-    public = replace(promise, limit=None, suppressed=promise.suppressed if stated.suppressed is not None else None)
-    if stated != public:
-        raise InternalError("The manifest does not state what was verified.")
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

@@ -1,8 +1,8 @@
 """Trajectories as a shape: from settings to a request, and what is done with it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.policy import GWAS, UtilityPolicy, gwas_diseases, parse_policy
 from cloister.codesets.policy_words import as_told
 from cloister.engines.choice import check_memory_or_spark, is_spark
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
 from cloister.release import Release
@@ -33,7 +33,7 @@ from cloister.trajectories.request import (
 from cloister.trajectories.sequences import Trajectories
 
 from .grids import KeyedShape
-from .places import custody_of
+from .places import WORKLOAD_NOTE, custody_of
 from .trajectories import protect_trajectories
 
 USUAL_DIVERSITY = 2
@@ -51,15 +51,18 @@ class TrajectoriesShape(KeyedShape):
         check_words(options, "method", "cost", "on_unknown_code", "age_unit")
         if options.ids != "number":
             raise InputError(
-                "--ids can be number alone for trajectories in this version: the number holds the pairs of a patient "
-                "together, so that it cannot be dropped, and it follows from what is released, so that it links "
-                "nothing."
+                f"{setting('ids')} can be number alone for trajectories in this version: the number holds the pairs of "
+                "a patient together, so that it cannot be dropped, and it follows from what is released, so that it "
+                "links nothing."
             )
         if options.seed < 0:
             raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
         check_threads(options.threads)
         if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
-            raise InputError("--diversity is about something sensitive. Name it with --sensitive or --sensitive-codes.")
+            raise InputError(
+                f"{setting('diversity')} is about something sensitive. Name it with {setting('sensitive')} or "
+                f"{setting('sensitive_codes')}."
+            )
         if len(options.sensitive or ()) > 1:
             raise InputError("One sensitive column can be named in this version. Leave out the others.")
 
@@ -90,7 +93,13 @@ class PreparedTrajectories(Prepared):
         self.options, self.run, self.given = options, run, given
         with run.watch.stage("encode"):
             policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
-            self.request = request = _request(options, given, policy)
+            told = stated(options) | {"block": _block(options.block)}
+            if options.sensitive is not None:
+                told["sensitive"] = options.sensitive[0]
+            if options.sensitive_codes is not None:
+                texts = options.sensitive_codes
+                told["sensitive_codes"] = [word for text in texts for word in text.split(",") if word.strip()]
+            self.request = request = request_of(told, given.trajectories, policy)
             spec = None if policy is None else policy.spec
             self.settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, spec)
         self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
@@ -99,7 +108,7 @@ class PreparedTrajectories(Prepared):
     def protect(self) -> Release:
         """Align them, in this process or on Spark."""
         options, run, given = self.options, self.run, self.given
-        run.compiling(must_compile(), "the method", 60)
+        run.compiling(must_compile(), "the method")
         what = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
         with run.voice.working(what), clustering_on(options.engine) as cluster:
             return protect_trajectories(
@@ -125,7 +134,24 @@ class PreparedTrajectories(Prepared):
 
     def notes(self, _release: Release, manifest: Manifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
-        return notes_on(self.options, self.given, manifest)
+        options, given = self.options, self.given
+        notes, settings = list(given.notes), manifest["settings"]
+        if settings["on_unknown_code"] == "drop":
+            notes.append("lines with codes that the hierarchy does not have are left out, as asked")
+        if given.attributes is not None:
+            notes.append(
+                f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: "
+                "whoever knows a patient's values there may find the patient by them"
+            )
+        absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
+        if absent:
+            count = len(settings["sensitive_codes"])
+            notes.append(
+                f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
+            )
+        if options.workload is not None and options.custodian_dir is None:
+            notes.append(WORKLOAD_NOTE)
+        return notes
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
@@ -139,29 +165,23 @@ class PreparedTrajectories(Prepared):
         ]
 
 
-def _request(
-    options: TrajectoriesOptions, given: GivenTrajectories, policy: UtilityPolicy | None
+def request_of(
+    settings: Mapping[str, Any], trajectories: Trajectories, policy: UtilityPolicy | None
 ) -> TrajectoriesRequest:
-    codes, ages, weights = options.code_hierarchy, options.age_hierarchy, options.weights
+    """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
+    weights = settings["weights"]
+    wanted = [settings.get(name) for name in ("code_hierarchy", "age_hierarchy")]
+    codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
     return asked(
         TrajectoriesRequest,
-        stated(options),
-        code_hierarchy=usual_codes(given.trajectories) if codes is None else parse_hierarchy(codes),
-        age_hierarchy=USUAL_AGES if ages is None else parse_hierarchy(ages),
+        settings,
+        code_hierarchy=usual_codes(trajectories) if codes is None else codes,
+        age_hierarchy=USUAL_AGES if ages is None else ages,
         weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
-        block=_block(options.block),
-        drop_empty=options.drop_empty_pairs,
-        diversity=_diversity(options),
+        drop_empty=settings["drop_empty_pairs"],
+        diversity=diversity_of(*(settings.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
         constraints=() if policy is None else constraints_of(policy),
     )
-
-
-def _diversity(options: TrajectoriesOptions) -> Diversity | None:
-    column = options.sensitive[0] if options.sensitive else None
-    codes = None
-    if options.sensitive_codes is not None:
-        codes = [word for text in options.sensitive_codes for word in text.split(",") if word.strip()]
-    return diversity_of(column, codes, options.diversity)
 
 
 def _block(text: str | int) -> int | Literal["auto", "off"]:
@@ -170,32 +190,8 @@ def _block(text: str | int) -> int | Literal["auto", "off"]:
     if text in ("auto", "off"):
         return "auto" if text == "auto" else "off"
     if not text.isascii() or not text.isdigit():
-        raise InputError(f"--block can be auto, off or a number of patients, not {text!r}.")
+        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {text!r}.")
     return int(text)
-
-
-def notes_on(options: TrajectoriesOptions, given: GivenTrajectories, manifest: Manifest) -> list[str]:
-    """Return what was taken for granted, and what a user should know."""
-    notes, settings = list(given.notes), manifest["settings"]
-    if settings["on_unknown_code"] == "drop":
-        notes.append("lines with codes that the hierarchy does not have are left out, as asked")
-    if given.attributes is not None:
-        notes.append(
-            f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: "
-            "whoever knows a "
-            "patient's values there may find the patient by them"
-        )
-    absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
-    if absent:
-        count = len(settings["sensitive_codes"])
-        notes.append(
-            f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
-        )
-    if options.workload is not None and options.custodian_dir is None:
-        notes.append(
-            "the errors of a workload are told to the custodian alone, in the folder that --custodian-dir names"
-        )
-    return notes
 
 
 @contextmanager
@@ -203,7 +199,7 @@ def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
     """Yield what clusters blocks on an engine: the workers of Spark; None for threads of this process."""
     if not is_spark(engine):
         if engine not in ("auto", "memory"):
-            raise InputError(f"engine can be auto, memory, not {engine!r}.")
+            raise InputError(f"{setting('engine')} can be auto, memory, not {engine!r}.")
         yield None
         return
     from cloister.engines.spark.session import spark_session

@@ -1,22 +1,25 @@
 """Protecting code sets from Python."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
+from cloister.codesets.disassociation.data import InferenceCheck, Refine
 from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
+from cloister.codesets.generalization.data import GeneralizationMethod, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
-from cloister.codesets.policy import UtilityPolicy, known_codes
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes, check_seed, parse_workload
+from cloister.codesets.policy import UtilityPolicy
+from cloister.codesets.request import GivenCodes, check_codes, check_seed
 from cloister.engines.choice import is_spark, is_spark_frame
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.flow.codes import protect_codes
+from cloister.flow.codes_shape import disassociation_of
+from cloister.flow.generalization_shape import USUAL_M, generalization_of
 from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import Hierarchy
-from cloister.settings import asked
+from cloister.settings import check_word
 
 MEMORY = ("auto", "memory")
 """Engines that work in this process."""
@@ -90,27 +93,24 @@ def disassociate(
     >>> release.verify().holds
     True
     """
-    told, seed = locals(), check_seed(seed)
-    check_words(("refine", refine, tuple(Refine)), ("inference_check", inference_check, tuple(InferenceCheck)))
-
-    def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
-        own = None if policy is None else policy.on(given.codes)
-        known = known_codes(sensitive, given.codes, "sensitive codes")
-        method = asked(DisassociationRequest, told, policy=own, sensitive=known)
-        counts = None if workload is None else parse_workload(workload, given.codes, seed)
-        has_ids = given.codes.ids is not None
-        return CodesRequest(method, own, counts, numbered=has_ids, accuracy=counts is not None)
-
+    told = locals() | {"seed": check_seed(seed)}
+    check_word("refine", refine, Refine)
+    check_word("inference_check", inference_check, InferenceCheck)
     if is_spark_frame(codes) or is_spark(engine):
         if workload is not None:
-            raise InputError("Workloads are not answered on Spark. Leave the workload out, or take engine='memory'.")
+            raise InputError(
+                f"Workloads are not answered on Spark. Leave the workload out, or take {setting('engine', 'memory')}."
+            )
         from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark  # loads nothing where not needed
 
-        given = codes if is_spark_frame(codes) else check_codes(codes)
-        return protect_codes_on_spark(CodesOnSpark(given), ask, engine, seed=seed)
-    check_words(("engine", engine, MEMORY))
-    given_codes = GivenCodes(check_codes(codes))
-    return protect_codes(given_codes, ask(given_codes), seed=seed)
+        source = CodesOnSpark(codes if is_spark_frame(codes) else check_codes(codes))
+        return protect_codes_on_spark(
+            source, partial(disassociation_of, told, accuracy=False), engine, seed=told["seed"]
+        )
+    check_word("engine", engine, MEMORY)
+    given = GivenCodes(check_codes(codes))
+    request = disassociation_of(told, given, accuracy=workload is not None)
+    return protect_codes(given, request, seed=told["seed"])
 
 
 def generalize_codes(
@@ -172,29 +172,13 @@ def generalize_codes(
     >>> release.verify().holds
     True
     """
-    told, seed = locals(), check_seed(seed)
+    told = locals() | {"seed": check_seed(seed)}
     check_codes(codes)
-    check_words(
-        ("method", method, tuple(GeneralizationMethod)),
-        ("uncovered", uncovered, tuple(Uncovered)),
-        ("loss", loss, tuple(TermLoss)),
-    )
-    policy = None if policy is None else policy.on(codes)
-    counts = None if workload is None else parse_workload(workload, codes, seed)
-    request = asked(GeneralizationRequest, told, privacy=_privacy_on(codes, privacy), policy=policy)
-    whole = CodesRequest(request, policy, counts, numbered=codes.ids is not None)
-    return protect_by_generalization(GivenCodes(codes), whole, seed=seed)
-
-
-def _privacy_on(codes: CodeSets, privacy: PrivacyPolicy | None) -> PrivacyPolicy:
-    """The policy; one of all sets is made anew, since it promises something of all sets of these codes."""
-    if privacy is not None and privacy.m is None:
-        return privacy
-    return PrivacyPolicy.all_combinations(codes, 2 if privacy is None or privacy.m is None else privacy.m)
-
-
-def check_words(*settings: tuple[str, str, Sequence[str]]) -> None:
-    """Refuse words that no setting has."""
-    for name, word, known in settings:
-        if word not in known:
-            raise InputError(f"{name} can be {', '.join(known)}, not {word!r}.")
+    check_word("method", method, GeneralizationMethod)
+    check_word("uncovered", uncovered, Uncovered)
+    check_word("loss", loss, TermLoss)
+    # one of all sets is made anew, since it promises something of all sets of these codes
+    m = USUAL_M if privacy is None else privacy.m
+    told["privacy"] = privacy if m is None else PrivacyPolicy.all_combinations(codes, m)
+    given = GivenCodes(codes)
+    return protect_by_generalization(given, generalization_of(told, given), seed=told["seed"])

@@ -1,14 +1,17 @@
 """Running a whole job from Python."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cloister.errors import as_keyword, worded
 from cloister.flow.jobs import try_job, write_job
 from cloister.flow.parts import JobRun
 from cloister.jobs.job_file import job_of, read_job
 from cloister.settings import Told
 
 THE_JOB = "the job"
+in_python = partial(worded, how=as_keyword)
 
 
 def run_job(
@@ -66,14 +69,9 @@ def run_job(
     """
     asked = job_run(job, custodian_dir)
     if dry_run:
-        found = try_job(asked, overwrite=overwrite)
-        parts = [
-            {"name": name, "shape": found.job.parts[name].shape, "asked": dict(rows)}
-            for name, rows in found.parts.items()
-        ]
-        return {"job": found.job.name, "dry_run": True, "parts": parts, "notes": found.notes}
+        return try_job(asked, overwrite=overwrite).summary(in_python)
     written = write_job(asked, overwrite=overwrite)
-    return {**written.manifest, "out": str(asked.out), "notes": list(written.notes)}
+    return {**written.manifest, "out": str(asked.out), "notes": [in_python(text) for text in written.notes]}
 
 
 def job_run(job: str | Path | Told, custodian_dir: str | Path | None = None) -> JobRun:

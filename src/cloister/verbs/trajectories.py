@@ -8,30 +8,15 @@ from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.policy_words import as_told
 from cloister.errors import InputError
 from cloister.flow.trajectories import protect_trajectories
-from cloister.flow.trajectories_shape import clustering_on, code_set, constraints_of, diversity_of
+from cloister.flow.trajectories_shape import clustering_on, code_set, request_of
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
-from cloister.settings import asked
-from cloister.trajectories.data import (
-    Cost,
-    Method,
-    Number,
-    Trajectories,
-    TrajectoriesRequest,
-    weights_of,
-)
-from cloister.trajectories.domain import USUAL_AGES, Unknown, usual_codes
+from cloister.settings import check_word
+from cloister.trajectories.data import Cost, Method, Number, Trajectories
+from cloister.trajectories.domain import Unknown
 from cloister.trajectories.protect import load_kernels
 from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import (
-    AttributesTable,
-    GivenTrajectories,
-    ReleaseSettings,
-    check_trajectories,
-    joined,
-)
-
-from .codes import check_words
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories, joined
 
 
 def anonymize_trajectories(
@@ -113,30 +98,16 @@ def anonymize_trajectories(
     """
     told = locals()
     check_trajectories(trajectories)
-    check_words(("method", method, tuple(Method)), ("cost", cost, tuple(Cost)))
-    check_words(("on_unknown_code", on_unknown_code, tuple(Unknown)))
-    request = asked(
-        TrajectoriesRequest,
-        told,
-        code_hierarchy=usual_codes(trajectories) if code_hierarchy is None else code_hierarchy,
-        age_hierarchy=USUAL_AGES if age_hierarchy is None else age_hierarchy,
-        weights=weights_of(*weights),
-        drop_empty=drop_empty_pairs,
-        diversity=diversity_of(sensitive, sensitive_codes, diversity),
-        constraints=() if policy is None else constraints_of(policy),
-    )
-    given = GivenTrajectories(trajectories)
+    check_word("method", method, Method)
+    check_word("cost", cost, Cost)
+    check_word("on_unknown_code", on_unknown_code, Unknown)
+    request, given = request_of(told, trajectories, policy), GivenTrajectories(trajectories)
     if attributes is not None:
-        given = _with_attributes(given, attributes)
+        if trajectories.ids is None:
+            raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
+        ids, frame = as_text(trajectories.ids), from_native(attributes).frame
+        given = replace(given, attributes=joined(frame, ids, "attributes", None, "the trajectories"))
     spec = None if policy is None else as_told(policy, code_set(trajectories)).spec
     settings = ReleaseSettings(Unknown(on_unknown_code), workload, spec)
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)
-
-
-def _with_attributes(given: GivenTrajectories, attributes: Any) -> GivenTrajectories:
-    ids = given.trajectories.ids
-    if ids is None:
-        raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
-    table: AttributesTable = joined(from_native(attributes).frame, as_text(ids), "attributes", None, "the trajectories")
-    return replace(given, attributes=table)
