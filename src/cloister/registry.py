@@ -6,8 +6,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cloister.jobs.sections import SHAPES as DECLARED
-from cloister.jobs.sections import Declared
+from cloister.jobs.job import SHAPES as DECLARED
+from cloister.jobs.job import Declared
 
 if TYPE_CHECKING:
     from cloister.shape import AnyShape

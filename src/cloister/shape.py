@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cloister.hierarchy import Hierarchy
-from cloister.jobs.job import Job
-from cloister.jobs.sections import Part
+from cloister.jobs.job import Job, Part
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings import RunOptions, Told

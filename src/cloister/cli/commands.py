@@ -9,7 +9,7 @@ import typer
 from cloister.cli import options as told_by
 from cloister.cli.declared import Address, command, described, parameter, record
 from cloister.errors import InputError
-from cloister.jobs.sections import SHAPES
+from cloister.jobs.job import SHAPES
 from cloister.settings import settings_of
 
 app = typer.Typer(

@@ -4,8 +4,7 @@ from cloister.cli.options import CompareOptions
 from cloister.cli.output import console, grid, print_json
 from cloister.cli.progress import Screen
 from cloister.errors import InputError
-from cloister.exploration.comparison import compared, manifests_in
-from cloister.exploration.pages import comparison_page, rows_of
+from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
 from cloister.flow.places import tidy_beside
 from cloister.io import write_private
 from cloister.release_folder import release_around

@@ -16,7 +16,7 @@ from cloister.exploration.outcome import Exploration, Outcome, Setting
 from cloister.exploration.record import RECORD
 from cloister.flow.exploring import PAGE, Asked, explored, in_words
 from cloister.flow.grids import parse_grid
-from cloister.jobs.sections import SHAPES
+from cloister.jobs.job import SHAPES
 from cloister.settings import RunOptions
 from cloister.stopwatch import STARTED
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloister.errors import CloisterError, InputError, InternalError, as_option, worded
-from cloister.jobs.sections import SHAPES
+from cloister.jobs.job import SHAPES
 from cloister.settings import settings_of
 
 

@@ -4,8 +4,7 @@ from cloister.cli.options import RunJobOptions
 from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.protect import late_stops_told
-from cloister.flow.jobs import DryRun, try_job, write_job
-from cloister.flow.parts import JobRun
+from cloister.flow.jobs import DryRun, JobRun, try_job, write_job
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE
 from cloister.release_folder import REPORT

@@ -16,7 +16,7 @@ from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
-from cloister.jobs.folder import JOB
+from cloister.jobs.manifest import JOB
 from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest

@@ -17,9 +17,8 @@ from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels, must_compile
 from cloister.errors import InputError
 from cloister.io import Query, Source
-from cloister.jobs.job import FileSource, Job
-from cloister.jobs.job_checks import hmac_sentence
-from cloister.jobs.sections import Part
+from cloister.jobs.job import FileSource, Job, Part
+from cloister.jobs.job_file import hmac_sentence
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings import Told, check_threads

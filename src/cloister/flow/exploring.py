@@ -11,13 +11,12 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.errors import setting as called
+from cloister.exploration.comparison import exploration_page
 from cloister.exploration.figures import Figures, exact_figures_of
-from cloister.exploration.frontier import rule_named
-from cloister.exploration.outcome import Exploration, Identity, Outcome, Setting, outcome_of, summed_up
-from cloister.exploration.pages import exploration_page
+from cloister.exploration.outcome import Exploration, Identity, Outcome, Setting, outcome_of, rule_named, summed_up
 from cloister.exploration.record import FOR_THE_CUSTODIAN, Record, recorded
 from cloister.io import sha256, write_private
-from cloister.jobs.sections import SHAPES
+from cloister.jobs.job import SHAPES
 from cloister.registry import shape_of
 from cloister.release_folder import is_release, release_around
 from cloister.settings import RunOptions, Told, Words, settings_of

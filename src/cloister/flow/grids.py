@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cloister.errors import InputError, did_you_mean, setting
-from cloister.jobs.job import FileSource, Job
-from cloister.jobs.job_checks import check_part
-from cloister.jobs.sections import SHAPES, Part, part_of
+from cloister.jobs.job import SHAPES, FileSource, Job, Part, part_of
+from cloister.jobs.job_file import check_part
 from cloister.settings import Told, Words, settings_of
 
 T = TypeVar("T")

@@ -1,30 +1,105 @@
 """The course of a job: every part read and checked, then protected, verified and written, all of them or none."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from cloister.attacks.opening import Part as AttackedPart
 from cloister.attacks.opening import links_of_parts, part_of
-from cloister.errors import GuaranteeViolation, InputError, InternalError, NoSafeRelease, setting
+from cloister.errors import (
+    CloisterError,
+    GuaranteeViolation,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    as_key,
+    setting,
+    worded,
+)
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.changes import earlier_parts, what_changed
-from cloister.jobs.folder import is_internal_of_job, is_job_release
-from cloister.jobs.job import Job
-from cloister.jobs.job_checks import database_of, unused
+from cloister.jobs.job import SHAPES, Job, Part
+from cloister.jobs.job_file import database_of, unused
+from cloister.jobs.manifest import is_internal_of_job, is_job_release
 from cloister.jobs.release import finish_job
 from cloister.recheck import verify_folder
+from cloister.registry import shape_of
 from cloister.release import Release
 from cloister.results import Manifest
-from cloister.shape import Original, Prepared, Rows
+from cloister.settings import settings_of
+from cloister.shape import Original, Prepared, Rows, Run
+from cloister.stopwatch import Stopwatch
 
 from .course import WrittenRelease, formula_notes, protected
-from .parts import JobRun, of_part, prepare_part, secrets_of
 from .places import check_places
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """How a job is run; paths in full."""
+
+    job: Job
+    path: Path
+    out: Path
+    custodian_dir: Path | None = None
+    run: Run = field(default_factory=Run)
+
+
+def options_of(asked: JobRun, name: str) -> Any:
+    """Return the settings that protect a part: those of the job, of its source and its own."""
+    job, part = asked.job, asked.job.parts[name]
+    told = {
+        "out": asked.out / name,
+        "custodian_dir": None if asked.custodian_dir is None else asked.custodian_dir / name,
+        "seed": job.seed,
+        "threads": job.threads,
+        "engine": job.engine,
+        "attack": job.attack,
+    }
+    return shape_of(part.shape).of_part(told | part.options(), part, job, asked.path)
+
+
+def without_keys(part: Part, keys: Iterable[str]) -> Part:
+    """Return a part without what it says of keys, ``weight.age`` being one of ``weight``; `k` is then for nobody."""
+    told = dict(part.told)
+    for key in keys:
+        head, _, column = key.partition(".")
+        if column and isinstance(told.get(head), Mapping):
+            told[head] = {name: value for name, value in told[head].items() if name != column}
+        elif not column:
+            told.pop(head, None)
+    return Part(part.shape, {"k": 0, **told} if "k" in part.told else told)
+
+
+def prepare_part(asked: JobRun, name: str) -> Prepared:
+    """Read the sources of a part, and return what is about to be done with them."""
+    shape, options, run = shape_of(asked.job.parts[name].shape), options_of(asked, name), asked.run
+    shape.check(options)
+    return shape.prepare(options, Run(Stopwatch(), run.voice, run.engines))
+
+
+def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
+    """Return where the crosswalk of a part goes, and where values of it are listed."""
+    options = part.options()
+    return options.get("crosswalk"), options.get("unmatched_values")
+
+
+@contextmanager
+def of_part(job: Job, name: str) -> Iterator[None]:
+    """Say of a refusal which part of the job it is about, and call options by their keys."""
+    words = {one.name: one.word for one in settings_of(SHAPES[job.parts[name].shape].options)}
+    problem: CloisterError
+    try:
+        yield
+        return
+    except (InputError, NoSafeRelease) as error:
+        problem = error
+    text = worded(problem.text, lambda key, value: as_key(words.get(key, key), value))
+    raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")
 
 
 @dataclass(frozen=True)

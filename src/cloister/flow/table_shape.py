@@ -11,8 +11,7 @@ from cloister.engines.choice import check_table_name, check_word, choose_engine,
 from cloister.engines.relation import names_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
-from cloister.jobs.job import FileSource, Job
-from cloister.jobs.sections import Part
+from cloister.jobs.job import FileSource, Job, Part
 from cloister.privacy import KAnonymity, PrivacyRule
 from cloister.release import Release
 from cloister.results import Manifest

@@ -11,10 +11,9 @@ from cloister.report import render_job
 from cloister.results import Manifest
 from cloister.stopwatch import DIGITS
 
-from .folder import files_of_parts
 from .job import Job
-from .job_checks import APART
-from .manifest import describe_job, job_contents
+from .job_file import APART
+from .manifest import describe_job, files_of_parts, job_contents
 from .shared_columns import leading_to_few
 from .unlinkable import joinable
 

@@ -11,12 +11,11 @@ from cloister.claims.data import Claims
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import Figures, exact_figures_of
-from cloister.exploration.frontier import rule_named
-from cloister.exploration.outcome import Exploration, outcome_of, summed_up
+from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
 from cloister.flow.claims_shape import changed_plan
 from cloister.flow.exploring import Asked, explored
 from cloister.flow.grids import settings_in
-from cloister.flow.parts import of_part, options_of, without_keys
+from cloister.flow.jobs import of_part, options_of, without_keys
 from cloister.release import Release
 from cloister.settings import Told
 

@@ -21,7 +21,7 @@ from cloister.engines.duckdb import duckdb_database, duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, NoSafeRelease
 from cloister.flow.counted_tables import protect_counted_table
-from cloister.flow.database_tables import protect_table_in_database
+from cloister.flow.table_engines import protect_table_in_database
 from cloister.flow.tables import protect_table
 from cloister.hierarchy import intervals, prefix, suppress
 from cloister.io import Source, read_table, write_csv, write_parquet
