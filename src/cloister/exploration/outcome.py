@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from cloister.errors import InputError, NoSafeRelease, did_you_mean
@@ -220,11 +220,3 @@ def points_of(figures: Sequence[Figures | None], losses: Sequence[float | None])
         for place, (one, loss) in enumerate(zip(figures, losses, strict=True))
         if one is not None and one.risk is not None and loss is not None
     ]
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What must be the same for an exploration to be gone on with: settings asked for, and hashes of the files."""
-
-    asked: Mapping[str, Any]
-    files: Mapping[str, str] = field(repr=False)

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from cloister.io import is_taken, write_private
 from cloister.io.disk import cannot_write
 from cloister.version import __version__
 
-from .outcome import Identity, Outcome, outcome_told
+from .outcome import Outcome, outcome_told
 
 RECORD = "settings.jsonl"
 README = "README.txt"
@@ -27,25 +27,34 @@ ANOTHER = f"Take another folder for {setting('out')}, or remove that one."
 
 @dataclass
 class Record:
-    """The outcomes on file, and the file to add to."""
+    """The outcomes so far, and the file to add to; None where they are kept in memory alone."""
 
-    file: BinaryIO = field(repr=False)
-    done: list[Outcome]
+    done: list[Outcome] = field(default_factory=list)
+    file: BinaryIO | None = field(default=None, repr=False)
 
     def add(self, outcome: Outcome) -> None:
-        """Write one more line, and see that it is on disk."""
-        self.file.write(_line(outcome.told()))
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        """Add one more, and see that its line is on disk."""
+        if self.file is not None:
+            self.file.write(_line(outcome.told()))
+            self.file.flush()
+            os.fsync(self.file.fileno())
         self.done.append(outcome)
 
 
 @contextmanager
-def recorded(folder: Path, identity: Identity, settings: Sequence[dict[str, Any]]) -> Iterator[Record]:
+def recorded(folder: Path | None, identity: Mapping[str, Any], settings: Sequence[dict[str, Any]]) -> Iterator[Record]:
     """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
 
     A last line that an end cut short is taken away.
+
+    Parameters
+    ----------
+    folder : None for a record in memory
+    identity : what is asked for, and hashes of the files; must be the same for an exploration to be gone on with
     """
+    if folder is None:
+        yield Record()
+        return
     if not is_taken(folder):
         try:
             folder.mkdir(mode=0o700)
@@ -57,22 +66,21 @@ def recorded(folder: Path, identity: Identity, settings: Sequence[dict[str, Any]
     if path.is_symlink() or not path.is_file():
         raise InputError(f"{folder.name} exists already and holds no exploration. {ANOTHER}")
     with path.open("r+b") as file:
-        taken = False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
         except BlockingIOError:
-            taken = True
-        if taken:
+            is_ours = False
+        if not is_ours:
             raise InputError(
                 f"Another command is exploring into {folder.name}. Wait for it, or take another folder for "
                 f"{setting('out')}."
             )
-        done = _read(file, folder.name, identity, settings)
-        yield Record(file, done)
+        yield Record(_read(file, folder.name, identity, settings), file)
 
 
-def _head(identity: Identity) -> dict[str, Any]:
-    head = {"for": FOR_THE_CUSTODIAN, "cloister": __version__, "asked": identity.asked, "files": identity.files}
+def _head(identity: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"for": FOR_THE_CUSTODIAN, "cloister": __version__, **identity}
     plain: dict[str, Any] = json.loads(json.dumps(head))
     return plain
 
@@ -81,7 +89,7 @@ def _line(content: dict[str, Any]) -> bytes:
     return (json.dumps(content, ensure_ascii=False) + "\n").encode()
 
 
-def _read(file: BinaryIO, name: str, identity: Identity, settings: Sequence[dict[str, Any]]) -> list[Outcome]:
+def _read(file: BinaryIO, name: str, identity: Mapping[str, Any], settings: Sequence[dict[str, Any]]) -> list[Outcome]:
     """The outcomes on file; what follows the last whole line is removed from it."""
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]

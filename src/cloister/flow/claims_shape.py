@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.claims.plan_sections import HMAC
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
-from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels, must_compile
 from cloister.errors import InputError
 from cloister.io import Query, Source
@@ -31,18 +30,11 @@ from .places import custody_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimsOfJob(ClaimsOptions):
-    """The settings of claims in a job: how each file is read, and the plan, which may stand in the job."""
-
-    sources: tuple[FileSource, FileSource]
-    stated: ClaimsPlan
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimsOfGrid(ClaimsOptions):
-    """The settings of claims under one setting of a grid of keys of the plan."""
+class StatedClaims(ClaimsOptions):
+    """The settings of claims whose plan stands in a job or is changed by a grid; ``sources`` are those of a job."""
 
     stated: ClaimsPlan
+    sources: tuple[FileSource, FileSource] | None = None
 
 
 class ClaimsShape:
@@ -59,7 +51,7 @@ class ClaimsShape:
     def read(self, options: ClaimsOptions) -> tuple[Source, Source]:
         """Read both files, once it is known that the plan can be read."""
         _plan_of(options)
-        if isinstance(options, ClaimsOfJob):
+        if isinstance(options, StatedClaims) and options.sources is not None:
             patients, claims = options.sources
             return _read(options.patients, patients, "patients"), _read(options.claims, claims, "claims")
         return read_claim_tables(
@@ -77,7 +69,7 @@ class ClaimsShape:
             joined = claims_of(patients, claims, _plan_of(options))
         return PreparedHistories(options, run, joined)
 
-    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> ClaimsOfJob:
+    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> StatedClaims:
         """Return the settings of a part of a job, whose plan is a file or stands in the job."""
         plan, file = part.told["plan"], path
         if isinstance(plan, str):
@@ -90,7 +82,7 @@ class ClaimsShape:
             raise InputError(f"{file.name}: {hmac_sentence('ids.patients')}", file=file.name)
         patients, claims = (job.sources[part.sources[key]] for key in ("patients", "claims"))
         own = {key: value for key, value in told.items() if key not in ("engine", "seed")}
-        return ClaimsOfJob(
+        return StatedClaims(
             **own,
             patients=patients.data(part.sources["patients"]),
             claims=claims.data(part.sources["claims"]),
@@ -115,9 +107,7 @@ class ClaimsShape:
     def changed(self, options: ClaimsOptions, setting: Told) -> ClaimsOptions:
         """Return the settings with values in their places in the plan."""
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
-        if isinstance(options, ClaimsOfJob | ClaimsOfGrid):
-            return replace(options, stated=plan)
-        return ClaimsOfGrid(**vars(options), stated=plan)
+        return StatedClaims(**vars(options) | {"stated": plan})
 
     def check_grid(self, options: ClaimsOptions, grid: Told) -> None:
         """Nothing of a plan is a setting as well."""
@@ -149,9 +139,7 @@ def _without_none(value: Any) -> Any:
 
 
 def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
-    if isinstance(options, ClaimsOfJob | ClaimsOfGrid):
-        return options.stated
-    return ClaimsPlan.read(options.plan)
+    return options.stated if isinstance(options, StatedClaims) else ClaimsPlan.read(options.plan)
 
 
 def _read(data: Path | Query, source: FileSource, form: Form) -> Source:
@@ -169,6 +157,9 @@ class PreparedHistories(Prepared):
     def protect(self) -> Release:
         """Take them through the steps of their plan."""
         options, run, claims = self.options, self.run, self.claims
+        files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
+        found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
+        custody = {name: one for name, one in found.items() if one}
         run.compiling(must_compile(), "the method")
         with run.voice.working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims"):
             return protect_claims(
@@ -176,7 +167,9 @@ class PreparedHistories(Prepared):
                 seed=options.seed,
                 threads=options.threads or os.cpu_count() or 1,
                 watch=run.watch,
-                custody=_custody(options),
+                custody={
+                    name: found for name, path in files.items() if (found := custody_of(path, options.custodian_dir))
+                },
                 load=load_kernels,
             )
 
@@ -185,9 +178,25 @@ class PreparedHistories(Prepared):
         settings_of(self.claims.plan, threads=1)
         encode(prepare(self.claims).claims)
 
-    def notes(self, release: Release, _manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
-        return notes_on(self.claims, release) if isinstance(release, ClaimsRelease) else []
+        claims, plan = self.claims, self.claims.plan
+        notes = list(claims.notes)
+        kept = [*plan.patient_columns("keep"), *plan.claim_columns("keep")]
+        if kept:
+            notes.append(
+                f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may "
+                "find the patient by them"
+            )
+        if plan.ids.patients.startswith(HMAC):
+            notes.append("keyed ids link this release to others made with the same key, for whoever has both")
+        used = manifest["choice"]["max_flag_rate"]
+        if used != plan.risk.max_flag_rate:
+            notes.append(
+                f"max_flag_rate was lowered to {used:g}: of the levels chosen by the {plan.risk.max_flag_rate:g} that "
+                "was asked, suppression did not bring the risk down"
+            )
+        return notes
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
@@ -203,29 +212,3 @@ class PreparedHistories(Prepared):
                 f"{plan.suppression.treatment}, at most {plan.risk.max_flag_rate:g} of the patients flagged",
             ),
         ]
-
-
-def _custody(options: ClaimsOptions) -> dict[str, Any]:
-    """What only the custodian may see of the three files."""
-    files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
-    return {name: found for name, path in files.items() if (found := custody_of(path, options.custodian_dir))}
-
-
-def notes_on(claims: Claims, release: ClaimsRelease) -> list[str]:
-    """Return what was taken for granted, and what a user should know."""
-    notes, plan = list(claims.notes), claims.plan
-    kept = [*plan.patient_columns("keep"), *plan.claim_columns("keep")]
-    if kept:
-        notes.append(
-            f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may find "
-            "the patient by them"
-        )
-    if plan.ids.patients.startswith(HMAC):
-        notes.append("keyed ids link this release to others made with the same key, for whoever has both")
-    used = release.manifest["choice"]["max_flag_rate"]
-    if used != plan.risk.max_flag_rate:
-        notes.append(
-            f"max_flag_rate was lowered to {used:g}: of the levels chosen by the {plan.risk.max_flag_rate:g} that "
-            "was asked, suppression did not bring the risk down"
-        )
-    return notes

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, is_dataclass
 from itertools import combinations
 from pathlib import Path
@@ -13,8 +13,8 @@ from cloister.errors import InputError
 from cloister.errors import setting as called
 from cloister.exploration.comparison import exploration_page
 from cloister.exploration.figures import Figures, exact_figures_of
-from cloister.exploration.outcome import Exploration, Identity, Outcome, Setting, outcome_of, rule_named, summed_up
-from cloister.exploration.record import FOR_THE_CUSTODIAN, Record, recorded
+from cloister.exploration.outcome import Exploration, Outcome, Setting, outcome_of, rule_named, summed_up
+from cloister.exploration.record import FOR_THE_CUSTODIAN, recorded
 from cloister.io import sha256, write_private
 from cloister.jobs.job import SHAPES
 from cloister.registry import shape_of
@@ -88,14 +88,18 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
     """Try every setting that is not on file yet, and say what all of them say together."""
     rule, work = rule_named(asked.recommend, asked.risk_limit), shape_of(shape)
     if asked.out is not None:
-        _check_out(asked.out, voice)
+        tidy_beside(asked.out, voice)
+        if (around := release_around(asked.out)) is not None:
+            raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
+        if asked.out.is_dir() and is_release(asked.out):
+            raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
     grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in asked.grid.items()}
     work.check_grid(options, grid)
     ground, settings = Ground(shape, work.changed(options, {})), settings_in(grid)
     for one in settings:
         with _of_setting(one):
             ground.prepared(one)
-    with _on_file(ground, grid, settings, asked) as record:
+    with recorded(asked.out, _identity(ground, grid, asked), settings) as record:
         earlier = len(record.done)
         for number in range(earlier, len(settings)):
             with voice.working(f"setting {number + 1} of {len(settings)}: {in_words(settings[number])}"):
@@ -109,29 +113,6 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
             _replace(asked.out / JSON, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
             _replace(asked.out / PAGE, exploration_page(exploration, ground.source))
     return ExploredGrid(exploration, earlier, content)
-
-
-class _InMemory:
-    """Outcomes that are not written."""
-
-    def __init__(self) -> None:
-        self.done: list[Outcome] = []
-
-    def add(self, outcome: Outcome) -> None:
-        """Keep one more."""
-        self.done.append(outcome)
-
-
-def _on_file(
-    ground: Ground, grid: Told, settings: list[dict[str, Any]], asked: Asked
-) -> AbstractContextManager[Record | _InMemory]:
-    """The outcomes so far, on file where there is a folder for them."""
-    if asked.out is None:
-        return nullcontext(_InMemory())
-    given, folder = _given(ground.options), getattr(ground.options, "plan", Path()).resolve().parent
-    told = {"shape": ground.shape, "options": given, "grid": grid, "keep_releases": asked.keep_releases}
-    files = files_named([*given.values(), grid], folder)
-    return recorded(asked.out, Identity(told, {str(path): f"sha256:{sha256(path)}" for path in files}), settings)
 
 
 def in_words(setting: Setting) -> str:
@@ -169,25 +150,18 @@ def _tried(ground: Ground, setting: Setting, asked: Asked, number: int) -> Outco
         return outcome_of(setting, attempt)
 
 
-def _check_out(out: Path, voice: Voice) -> None:
-    """Refuse a place inside a release, or a release itself."""
-    tidy_beside(out, voice)
-    around = release_around(out)
-    if around is not None:
-        raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
-    if out.is_dir() and is_release(out):
-        raise InputError(f"{out.name} is a release. Take another folder for {called('out')}.")
-
-
-def _given(options: RunOptions) -> dict[str, Any]:
-    """Settings that say something, as JSON has them."""
-    return {
-        one.name: _plain(value)
-        for one in settings_of(type(options))
-        if one.name not in NOT_ASKED
-        and (value := getattr(options, one.name)) is not None
-        and (one.default is MISSING or value != one.default)
-    }
+def _identity(ground: Ground, grid: Told, asked: Asked) -> Told:
+    """What must be the same for an exploration to be gone on with: what is asked, and hashes of the files."""
+    if asked.out is None:
+        return {}
+    given, folder = {}, getattr(ground.options, "plan", Path()).resolve().parent
+    for one in settings_of(type(ground.options)):
+        value = getattr(ground.options, one.name)
+        if one.name not in NOT_ASKED and value is not None and (one.default is MISSING or value != one.default):
+            given[one.name] = _plain(value)
+    told = {"shape": ground.shape, "options": given, "grid": grid, "keep_releases": asked.keep_releases}
+    files = files_named([*given.values(), grid], folder)
+    return {"asked": told, "files": {str(path): f"sha256:{sha256(path)}" for path in files}}
 
 
 def _plain(value: Any) -> Any:

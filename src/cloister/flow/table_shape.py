@@ -1,18 +1,18 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
-from cloister.privacy import KAnonymity, PrivacyRule
+from cloister.privacy import KAnonymity
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings import Told
@@ -212,12 +212,15 @@ def request_of(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequ
     """Return the request that settings state, and what the user should know of how it was found."""
     found = quasi_identifiers(options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as)
     notes = list(found.notes)
+    how: dict[str, Any] = {"missing": options.missing, "encoding": options.encoding, "delimiter": options.delimiter}
+    # population tables are read as the table is
+    rules = [read_rule(str(rule), missing_as=options.missing_as, **how) for rule in options.rules]
     ids, key = _ids(options.ids)
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
     looked_up = {
         "quasi_identifiers": found.by_column,
-        "rules": (KAnonymity(options.k), *_rules(options)),
+        "rules": (KAnonymity(options.k), *rules),
         "weights": weights_by_column(options.weights, columns),
         "levels": _levels(options, columns),
         "microaggregate": averages(options.microaggregate, columns),
@@ -225,18 +228,6 @@ def request_of(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequ
         "id_key": key,
     }
     return requested(vars(options) | looked_up), notes
-
-
-def _rules(options: TableOptions) -> Iterator[PrivacyRule]:
-    """The rules beside k-anonymity; population tables are read as the table is."""
-    for rule in options.rules:
-        yield read_rule(
-            str(rule),
-            missing_as=options.missing_as,
-            missing=options.missing,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-        )
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
