@@ -239,7 +239,7 @@ def test_refused_hierarchies(look, place, content, more):
 
 STAGES = [
     "cloister.flow.table_shape.read_table",
-    "cloister.flow.table_shape.protect_table",
+    "cloister.flow.tables.protect_table",
     "cloister.flow.tables.encode",
     "cloister.flow.tables.protect",
     "cloister.flow.tables.verify",

@@ -159,7 +159,6 @@ class PreparedHistories(Prepared):
         options, run, claims = self.options, self.run, self.claims
         files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
         found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
-        custody = {name: one for name, one in found.items() if one}
         run.compiling(must_compile(), "the method")
         with run.voice.working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims"):
             return protect_claims(
@@ -167,9 +166,7 @@ class PreparedHistories(Prepared):
                 seed=options.seed,
                 threads=options.threads or os.cpu_count() or 1,
                 watch=run.watch,
-                custody={
-                    name: found for name, path in files.items() if (found := custody_of(path, options.custodian_dir))
-                },
+                custody={name: one for name, one in found.items() if one},
                 load=load_kernels,
             )
 

@@ -1,9 +1,8 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +22,12 @@ from cloister.tabular.encode import encode
 from cloister.tabular.judging.rule_sources import read_rule
 from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.recoding.choice import check_levels
-from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import parse_ids, requested
 
 from .grids import KeyedShape
 from .places import IN_MEMORY, custody_of, release_at
 from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
-from .tables import COMPILED, must_compile, protect_table
+from .tables import COMPILED, must_compile, protecting
 
 if TYPE_CHECKING:
     from cloister.table_with_codes.data import CodesAsked
@@ -112,7 +110,7 @@ class PreparedTable(Prepared):
         run.compiling(must_compile(self.request.search_name), COMPILED)
         try:
             with run.voice.searching() as progress:
-                return _protect(self.codes)(
+                return protecting(self.codes)(
                     self.source,
                     self.request,
                     seed=options.seed,
@@ -197,15 +195,6 @@ def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked
 
     m = 2 if options.m is None else options.m
     return CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
-
-
-def _protect(asked: "CodesAsked | None") -> Callable[..., TableRelease]:
-    """What protects the table: with a column of codes it takes more, which is loaded only then."""
-    if asked is None:
-        return protect_table
-    from cloister.flow.tables_with_codes import protect_table_with_codes
-
-    return partial(protect_table_with_codes, asked=asked)
 
 
 def request_of(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequest, list[str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -37,6 +37,9 @@ from cloister.tabular.shown import codebook, shown_of
 from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed
+
+if TYPE_CHECKING:
+    from cloister.table_with_codes.data import CodesAsked
 
 COMPILED = "the search"
 
@@ -88,6 +91,15 @@ def protect_table(
         shown=partial(course.shown, None),
         _check=course.check,
     )
+
+
+def protecting(asked: "CodesAsked | None") -> Callable[..., TableRelease]:
+    """Return what protects a table; what a column of codes takes more is loaded only for that."""
+    if asked is None:
+        return protect_table
+    from .tables_with_codes import protect_table_with_codes
+
+    return partial(protect_table_with_codes, asked=asked)
 
 
 def take_table(

@@ -1,14 +1,13 @@
 """Protecting a table from Python."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError
-from cloister.flow.tables import protect_table
+from cloister.flow.tables import protecting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.privacy import PrivacyRule
@@ -134,8 +133,9 @@ def anonymize(
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
     looked_up = {
         "quasi_identifiers": {
-            column: QuasiIdentifier(_hierarchy(wanted), *_bounds(*bounds.get(column, (0, None))))
-            for column, wanted in quasi_identifiers.items()
+            column: QuasiIdentifier(parse_hierarchy(one) if isinstance(one, str) else one, int(low), high and int(high))
+            for column, one in quasi_identifiers.items()
+            for low, high in [bounds.get(column, (0, None))]
         },
         "rules": [read_rule(rule) if isinstance(rule, str) else rule for rule in rules],
         "suppression": suppression_limit,
@@ -149,9 +149,12 @@ def anonymize(
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
-    of_codes = {"m": m, "policy": policy, "max_cluster_size": max_cluster_size}
-    protect = protect_table if codes is None else _with_codes(codes, of_codes)
-    release = protect(source, request, seed=int(seed), progress=progress, watch=watch)
+    wanted = None
+    if codes is not None:
+        from cloister.table_with_codes.data import CodesAsked  # loaded only for that
+
+        wanted = CodesAsked(codes, m, policy, max_cluster_size=max_cluster_size)
+    release = protecting(wanted)(source, request, seed=int(seed), progress=progress, watch=watch)
     return replace(release, data=native.back(release.frame))
 
 
@@ -165,19 +168,3 @@ def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any)
     with spark_frame(frame) as table:
         release = protect_counted_table(table, request, format="csv", delimiter=",", **told)
     return replace(release, data=back(frame, release.frame, release.id_column))
-
-
-def _with_codes(column: str, of_codes: Mapping[str, Any]) -> Callable[..., TableRelease]:
-    """What protects a table with a column of codes, which is loaded only for that."""
-    from cloister.flow.tables_with_codes import protect_table_with_codes
-    from cloister.table_with_codes.data import CodesAsked
-
-    return partial(protect_table_with_codes, asked=CodesAsked(column, **of_codes))
-
-
-def _hierarchy(wanted: Hierarchy | str) -> Hierarchy:
-    return parse_hierarchy(wanted) if isinstance(wanted, str) else wanted
-
-
-def _bounds(lowest: int, highest: int | None) -> tuple[int, int | None]:
-    return int(lowest), None if highest is None else int(highest)
