@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 def _table() -> "AnyShape":
-    from cloister.flow.table_shape import TableShape
+    from cloister.pipeline.table_shape import TableShape
 
     return TableShape()
 
 
 def _codes() -> "AnyShape":
-    from cloister.flow.codes_shape import CodesShape
+    from cloister.pipeline.codes_shape import CodesShape
 
     return CodesShape()
 
 
 def _trajectories() -> "AnyShape":
-    from cloister.flow.trajectories_shape import TrajectoriesShape
+    from cloister.pipeline.trajectories_shape import TrajectoriesShape
 
     return TrajectoriesShape()
 
 
 def _claims() -> "AnyShape":
-    from cloister.flow.claims_shape import ClaimsShape
+    from cloister.pipeline.claims_shape import ClaimsShape
 
     return ClaimsShape()
 

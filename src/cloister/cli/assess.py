@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cloister.api import assess as verb
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.cli.options import (
@@ -20,14 +21,13 @@ from cloister.cli.options import (
 from cloister.cli.output import console, facts, grid, note, print_json
 from cloister.codesets.request import check_seed, read_given
 from cloister.errors import InputError
-from cloister.flow.table_words import split_wanted
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header
+from cloister.pipeline.table_words import split_wanted
 from cloister.release_folder import MANIFEST
 from cloister.risk.assessment import Attackers, must_compile
 from cloister.sources import read_claim_tables, read_code_events, read_table
 from cloister.trajectories.options import UNITS
-from cloister.verbs import assess as verb
 
 Summary = dict[str, Any]
 

@@ -17,11 +17,11 @@ from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.verify import hierarchies_named
 from cloister.errors import InputError
-from cloister.flow.jobs import JobRun, parts_as_read
-from cloister.flow.places import release_at, tidy_beside
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.originals import ReadingWords
+from cloister.pipeline.jobs import JobRun, parts_as_read
+from cloister.pipeline.places import release_at, tidy_beside
 from cloister.release_folder import MANIFEST
 
 

@@ -5,8 +5,8 @@ from cloister.cli.output import console, grid, print_json
 from cloister.cli.progress import Screen
 from cloister.errors import InputError
 from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
-from cloister.flow.places import tidy_beside
 from cloister.io import write_private
+from cloister.pipeline.places import tidy_beside
 from cloister.release_folder import release_around
 
 

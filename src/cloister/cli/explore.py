@@ -14,9 +14,9 @@ from cloister.cli.progress import Screen
 from cloister.errors import NoSafeRelease
 from cloister.exploration.outcome import Exploration, Outcome, Setting
 from cloister.exploration.record import RECORD
-from cloister.flow.exploring import PAGE, Asked, explored, in_words
-from cloister.flow.grids import parse_grid
 from cloister.jobs.job import SHAPES
+from cloister.pipeline.exploring import PAGE, Asked, explored, in_words
+from cloister.pipeline.grids import parse_grid
 from cloister.settings import RunOptions
 from cloister.stopwatch import STARTED
 

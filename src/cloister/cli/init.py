@@ -11,10 +11,10 @@ from cloister.claims.guessing import Guess
 from cloister.cli.options import InitClaimsOptions, InitJobOptions, InitOptions
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
-from cloister.flow.jobs import JobRun, prepare_part
 from cloister.io import Query, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_job import first_job
+from cloister.pipeline.jobs import JobRun, prepare_part
 from cloister.sources import form_of, profiled, read_claim_tables, read_table
 
 

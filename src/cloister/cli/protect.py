@@ -10,7 +10,7 @@ from typing import Any
 from cloister.cli.output import StoppedLate, Terminated, after_writing, console, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.summaries import print_summary
-from cloister.flow.course import write_release
+from cloister.pipeline.course import write_release
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
 

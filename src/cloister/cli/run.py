@@ -4,9 +4,9 @@ from cloister.cli.options import RunJobOptions
 from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.protect import late_stops_told
-from cloister.flow.jobs import DryRun, JobRun, try_job, write_job
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE
+from cloister.pipeline.jobs import DryRun, JobRun, try_job, write_job
 from cloister.release_folder import REPORT
 from cloister.results import Manifest
 from cloister.shape import Run

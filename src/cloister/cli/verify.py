@@ -10,13 +10,13 @@ from cloister.cli.options import AttackOptions, VerifyOptions
 from cloister.cli.output import print_json, say
 from cloister.cli.progress import Screen
 from cloister.errors import InputError
-from cloister.flow.places import release_at
-from cloister.flow.table_words import hierarchy_files, split_wanted
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB
+from cloister.pipeline.places import release_at
+from cloister.pipeline.table_words import hierarchy_files, split_wanted
 from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest

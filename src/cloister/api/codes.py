@@ -14,11 +14,11 @@ from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.request import GivenCodes, check_codes, check_seed
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
-from cloister.flow.codes import protect_codes
-from cloister.flow.codes_shape import disassociation_of
-from cloister.flow.generalization_shape import USUAL_M, generalization_of
-from cloister.flow.generalized_codes import protect_by_generalization
 from cloister.hierarchy import Hierarchy
+from cloister.pipeline.codes import protect_codes
+from cloister.pipeline.codes_shape import disassociation_of
+from cloister.pipeline.generalization_shape import USUAL_M, generalization_of
+from cloister.pipeline.generalized_codes import protect_by_generalization
 from cloister.settings import check_word
 
 MEMORY = ("auto", "memory")
@@ -101,7 +101,10 @@ def disassociate(
             raise InputError(
                 f"Workloads are not answered on Spark. Leave the workload out, or take {setting('engine', 'memory')}."
             )
-        from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark  # loads nothing where not needed
+        from cloister.pipeline.codes_on_spark import (  # loads nothing where not needed
+            CodesOnSpark,
+            protect_codes_on_spark,
+        )
 
         source = CodesOnSpark(codes if is_spark_frame(codes) else check_codes(codes))
         return protect_codes_on_spark(

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import as_keyword, worded
-from cloister.flow.jobs import JobRun, try_job, write_job
 from cloister.jobs.job_file import job_of, read_job
+from cloister.pipeline.jobs import JobRun, try_job, write_job
 from cloister.settings import Told
 
 THE_JOB = "the job"

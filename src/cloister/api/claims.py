@@ -6,7 +6,7 @@ from cloister.claims.data import Claims
 from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels
 from cloister.errors import InputError
-from cloister.flow.claims import protect_claims
+from cloister.pipeline.claims import protect_claims
 
 
 def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int | None = None) -> ClaimsRelease:

@@ -61,8 +61,8 @@ def protect_counted_table(
 ) -> TalliedRelease:
     """Take a table that an engine counts through the stages.
 
-    *Guarantee*: that of `cloister.flow.tables.protect_table`; the data file has the same bytes. Cost: one count of the
-    table where it is; memory for the different combinations of released values, not for the records.
+    *Guarantee*: that of `cloister.pipeline.tables.protect_table`; the data file has the same bytes. Cost: one count of
+    the table where it is; memory for the different combinations of released values, not for the records.
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)

@@ -12,10 +12,10 @@ from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
-from cloister.flow.claims_shape import changed_plan
-from cloister.flow.exploring import Asked, explored
-from cloister.flow.grids import settings_in
-from cloister.flow.jobs import of_part, options_of, without_keys
+from cloister.pipeline.claims_shape import changed_plan
+from cloister.pipeline.exploring import Asked, explored
+from cloister.pipeline.grids import settings_in
+from cloister.pipeline.jobs import of_part, options_of, without_keys
 from cloister.release import Release
 from cloister.settings import Told
 

@@ -5,7 +5,7 @@ from threading import Event
 import pytest
 
 from cloister.errors import NoSafeRelease
-from cloister.flow import stages
+from cloister.pipeline import stages
 
 
 def test_the_result_comes_back():

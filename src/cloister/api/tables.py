@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError
-from cloister.flow.tables import protecting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
+from cloister.pipeline.tables import protecting
 from cloister.privacy import PrivacyRule
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
@@ -161,7 +161,7 @@ def anonymize(
 def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any) -> TableRelease:
     """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
     from cloister.engines.spark.tables import back, spark_frame
-    from cloister.flow.counted_tables import protect_counted_table
+    from cloister.pipeline.counted_tables import protect_counted_table
 
     if codes is not None:
         raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")

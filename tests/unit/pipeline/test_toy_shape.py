@@ -11,9 +11,9 @@ import cloister as cl
 from cloister.codesets.data import CodeSets
 from cloister.codesets.options import CodesOptions
 from cloister.codesets.request import GivenCodes
-from cloister.flow.codes_shape import CodesShape
-from cloister.flow.course import write_release
 from cloister.jobs import job as sections
+from cloister.pipeline.codes_shape import CodesShape
+from cloister.pipeline.course import write_release
 from cloister.registry import SHAPES, register
 from cloister.settings import Help, Key
 from cloister.shape import Run

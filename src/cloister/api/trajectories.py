@@ -7,10 +7,10 @@ from typing import Any, Literal
 from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.policy_words import as_told
 from cloister.errors import InputError
-from cloister.flow.trajectories import protect_trajectories
-from cloister.flow.trajectories_shape import clustering_on, code_set, request_of
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
+from cloister.pipeline.trajectories import protect_trajectories
+from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
 from cloister.settings import check_word
 from cloister.trajectories.data import Cost, Method, Number, Trajectories
 from cloister.trajectories.domain import Unknown
