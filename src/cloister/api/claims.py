@@ -25,8 +25,6 @@ def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int |
 
     Raises
     ------
-    InputError
-        The data or the plan cannot be used.
     NoSafeRelease
         No levels and no suppression that the plan allows bring the risk under its threshold.
 

@@ -68,8 +68,6 @@ def disassociate(
 
     Raises
     ------
-    InputError
-        The code sets or the settings cannot be used.
     NoSafeRelease
         There are fewer than k records, or a sensitive code is too frequent.
 
@@ -152,8 +150,6 @@ def generalize_codes(
 
     Raises
     ------
-    InputError
-        The code sets or the settings cannot be used.
     NoSafeRelease
         There are fewer than k records, or too many codes would have to be suppressed.
 

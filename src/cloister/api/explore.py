@@ -57,11 +57,6 @@ def explore(
         Every setting with its figures or the reason why it has no safe release; no release is kept. What many settings
         suppress tells more, together, than one release may: do not hand it on.
 
-    Raises
-    ------
-    InputError
-        The data, the grid or a setting cannot be used.
-
     Notes
     -----
     *Guarantee*: each release was verified as any other; an exploration promises nothing itself. Cost: that of the verb

@@ -40,8 +40,6 @@ def run_job(
 
     Raises
     ------
-    InputError
-        The job or its data cannot be used; names the part and the key.
     NoSafeRelease
         A part has no safe release, or rows of two parts can be joined.
 

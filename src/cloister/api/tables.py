@@ -101,8 +101,6 @@ def anonymize(
 
     Raises
     ------
-    InputError
-        The data or the settings cannot be used.
     NoSafeRelease
         The rules cannot be met.
 

@@ -75,8 +75,6 @@ def anonymize_trajectories(
 
     Raises
     ------
-    InputError
-        The trajectories or the settings cannot be used.
     NoSafeRelease
         There are fewer than k patients, or a sensitive value is too frequent.
 

@@ -214,8 +214,9 @@ def protect_table_in_database(
 
     *Guarantee*: that of `cloister.pipeline.tables.protect_table`, for the table that is made in the database; its
     records are those that the file would have. What leaves the database are counts: of the combinations of
-    quasi-identifiers (and of columns that rules are about), of ids, and of the protected table. Not promised: anything about what the
-    database itself logs. The table stays only once the transaction is committed. Cost: three passes over the records.
+    quasi-identifiers (and of columns that rules are about), of ids, and of the protected table. Not promised:
+    anything about what the database itself logs. The table stays only once the transaction is committed. Cost: three
+    passes over the records.
     """
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, database.name)
