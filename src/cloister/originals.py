@@ -20,24 +20,28 @@ from cloister.trajectories.request import read_given as read_trajectories
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """How the original is to be read.
-
-    Attributes
-    ----------
-    missing : texts that stand for a missing value
-    encoding, delimiter : where what is detected is not right
-    """
+    """How the original is to be read."""
 
     missing: Sequence[str] = ()
     encoding: str | None = None
     delimiter: str | None = None
 
+    def named(self) -> dict[str, Any]:
+        """Return the same as readers take it."""
+        return {"missing": tuple(self.missing), "encoding": self.encoding, "delimiter": self.delimiter}
+
+
+def _settings(manifest: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings that a manifest states, and the columns that it says were read; empty where it says nothing."""
+    settings = manifest.get("settings")
+    asked = settings if isinstance(settings, dict) else {}
+    columns = asked.get("input_columns")
+    return asked, columns if isinstance(columns, dict) else {}
+
 
 def code_columns(manifest: Manifest) -> dict[str, str]:
     """The columns of codes that a manifest names."""
-    settings = manifest.get("settings")
-    named = settings.get("input_columns") if isinstance(settings, dict) else None
-    columns = named if isinstance(named, dict) else {}
+    _, columns = _settings(manifest)
     return {role: columns[role] for role in ("codes", "code") if isinstance(columns.get(role), str)}
 
 
@@ -49,19 +53,14 @@ def original_codes(
         return None
     if not isinstance(original, str | Path):
         raise InputError("The original of code sets is given as the file that they were read from.")
-    settings = manifest.get("settings")
-    asked = settings if isinstance(settings, dict) else {}
-    named = asked.get("input_columns")
-    columns = CodeColumns(**named) if isinstance(named, dict) and named.keys() == {"id", "codes", "code"} else None
+    asked, named = _settings(manifest)
     given = read_given(
         original,
-        columns or CodeColumns(),
+        CodeColumns(**named) if named.keys() == {"id", "codes", "code"} else CodeColumns(),
         repeats=asked.get("repeats") is True,
         drop_empty=asked.get("drop_empty") is True,
-        encoding=words.encoding,
-        delimiter=words.delimiter,
-        missing=tuple(words.missing),
         usual_delimiter=delimiter_told(manifest),
+        **words.named(),
     )
     return CodesOriginal(given, None if crosswalk is None else read_table(crosswalk).frame)
 
@@ -79,15 +78,8 @@ def original_trajectories(
         return None
     if not isinstance(original, str | Path):
         raise InputError("The original of trajectories is given as the file that they were read from.")
-    given = read_trajectories(
-        original,
-        _event_columns(manifest),
-        attributes,
-        encoding=words.encoding,
-        delimiter=words.delimiter,
-        missing=tuple(words.missing),
-        usual_delimiter=delimiter_told(manifest),
-    )
+    usual = delimiter_told(manifest)
+    given = read_trajectories(original, _event_columns(manifest), attributes, usual_delimiter=usual, **words.named())
     secret = None if crosswalk is None else read_table(crosswalk).frame
     return TrajectoriesOriginal(given, secret, hierarchies.get("code"), hierarchies.get("age"))
 
@@ -103,24 +95,15 @@ def original_claims(
         raise InputError("The original of claims is given as two files, that of patients and that of claims.")
     if plan is None:
         raise InputError("To compare claims with their original, the plan that they were released by is needed.")
-    claims = Claims.read(
-        files[0],
-        files[1],
-        ClaimsPlan.read(plan),
-        encoding=words.encoding,
-        delimiter=words.delimiter,
-        missing=words.missing,
-    )
+    claims = Claims.read(files[0], files[1], ClaimsPlan.read(plan), **words.named())
     return ClaimsOriginal(claims, None if crosswalk is None else read_table(crosswalk).frame)
 
 
 def _event_columns(manifest: Manifest) -> EventColumns:
     """The columns that a manifest says were read; the usual ones where it says nothing that can be used."""
-    settings = manifest.get("settings")
-    asked = settings if isinstance(settings, dict) else {}
-    named, unit = asked.get("input_columns"), asked.get("age_unit")
-    if not isinstance(named, dict) or named.keys() != {"id", "code", "age", "date", "anchor"}:
+    asked, named = _settings(manifest)
+    if named.keys() != {"id", "code", "age", "date", "anchor"}:
         return EventColumns()
     if not all(name is None or isinstance(name, str) for name in named.values()):
         return EventColumns()
-    return EventColumns(**named, unit="days" if unit == "days" else "years")
+    return EventColumns(**named, unit="days" if asked.get("age_unit") == "days" else "years")

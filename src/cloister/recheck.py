@@ -16,7 +16,7 @@ from cloister.codesets.request import CodesExpectation, CodesOriginal, VisitsFil
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, is_tally
-from cloister.jobs.folder import is_job
+from cloister.jobs.manifest import is_job
 from cloister.jobs.recheck import recheck_job
 from cloister.originals import ReadingWords, code_columns, original_claims, original_codes, original_trajectories
 from cloister.privacy import KAnonymity

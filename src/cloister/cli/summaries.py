@@ -18,39 +18,36 @@ from cloister.tabular.options import FULL_DOMAIN
 
 def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     """Print what was released, under which guarantee, at what loss."""
-    shape = manifest["shape"]
-    screen.print(facts("Release", ROWS.get(shape, _usual_rows)(manifest)))
+    shape, settings, seconds = manifest["shape"], manifest["settings"], manifest["seconds"]
+    source, time = settings["source"], f"{seconds['total']:.2f} s"
+    if shape == "claims":
+        source = f"{source} and {settings['claims']}"
+    if shape == "table":
+        time = f"{time}, of which search {seconds['search']:.2f} s"
+    rows = ROWS[shape](manifest) if shape in ROWS else [("records", ", ".join(_counts(manifest["records"])))]
+    screen.print(facts("Release", [("source", source), *rows, ("time", time)]))
     if shape in COLUMNS:
         screen.print(COLUMNS[shape](manifest))
     screen.print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
-def _usual_rows(manifest: Manifest) -> Rows:
-    counts = [f"{count:,}" if isinstance(count, int) else count for count in manifest["records"].values()]
-    return [
-        ("source", manifest["settings"]["source"]),
-        ("records", ", ".join(f"{name} {count}" for name, count in zip(manifest["records"], counts, strict=True))),
-        ("time", f"{manifest['seconds']['total']:.2f} s"),
-    ]
+def _counts(records: Mapping[str, Any]) -> list[str]:
+    """Numbers of records by their names; text where a small count is masked."""
+    return [f"{name} {f'{count:,}' if isinstance(count, int) else count}" for name, count in records.items()]
 
 
 def table_rows(manifest: Manifest) -> Rows:
     """Return what was released of a table, under which guarantee, at what loss."""
-    records = manifest["records"]
+    utility = manifest["utility"]
+    loss = f"{utility['loss']:.6f}" if utility["exact"] else f"about {utility['loss']:.2f}"
     return [
-        ("source", manifest["settings"]["source"]),
-        (
-            "records",
-            f"{_table_count(records['released'])} of {_table_count(records['in'])} released, "
-            f"{_table_count(records['suppressed'])} suppressed",
-        ),
+        ("records", _counted(manifest["records"], "suppressed")),
         *([("protected table", f"{manifest[TABLE]['name']}, in the database")] if TABLE in manifest else []),
         ("guarantee", f"{'; '.join(table_sentences(manifest))} (verified)"),
         *_table_codes(manifest),
         ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),
-        ("loss", f"{_table_loss(manifest['utility'])} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
+        ("loss", f"{loss} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
         *_table_method(manifest),
-        ("time", f"{manifest['seconds']['total']:.2f} s, of which search {manifest['seconds']['search']:.2f} s"),
     ]
 
 
@@ -64,14 +61,6 @@ def _table_codes(manifest: Manifest) -> list[tuple[str, str]]:
         ("and of codes", f"{'; '.join(codes_sentences(manifest))} (verified)"),
         ("counts not told", f"at most {hidden} of the occurrences of codes"),
     ]
-
-
-def _table_count(number: int | str) -> str:
-    return f"{number:,}" if isinstance(number, int) else number
-
-
-def _table_loss(utility: dict[str, Any]) -> str:
-    return f"{utility['loss']:.6f}" if utility["exact"] else f"about {utility['loss']:.2f}"
 
 
 def _table_method(manifest: Manifest) -> list[tuple[str, str]]:
@@ -106,16 +95,12 @@ def table_columns(manifest: Manifest) -> Table:
         if WITH_CODES in manifest and column == manifest[WITH_CODES]["column"]:
             rows.append([column, "codes", "", ""])
             continue
-        level = "" if lost is None else f"{_table_levels(described)} of {lost['top']}"
+        level = ""
+        if lost is not None:  # the lowest and the highest where it differs between classes
+            one, several = described["level"], described.get("levels")
+            level = f"{one if one is not None else f'{several[0]}-{several[-1]}'} of {lost['top']}"
         rows.append([column, described["role"], level, "" if lost is None else f"{lost['loss']:.3f}"])
     return grid("Columns", ["column", "role", "level", "loss"], rows)
-
-
-def _table_levels(described: dict[str, Any]) -> str:
-    """The level of a column; where it differs between classes, the lowest and the highest."""
-    if described["level"] is not None:
-        return str(described["level"])
-    return f"{described['levels'][0]}-{described['levels'][-1]}"
 
 
 def codes_rows(manifest: Manifest) -> Rows:
@@ -125,8 +110,10 @@ def codes_rows(manifest: Manifest) -> Rows:
 
 def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
     utility, settings = manifest["utility"], manifest["settings"]
+    loss = f"{utility['ilm_terms']:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
+    if utility["ilm"] is not None:
+        loss = f"{utility['ilm']:.6g} (ILM; 0 nothing lost)"
     rows = [
-        ("source", settings["source"]),
         ("records", _counted(manifest["records"], "left out, without codes or among few without terms")),
         ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
         ("codes", f"{utility['codes']:,}, {utility['suppressed_codes']:,} of them suppressed"),
@@ -135,25 +122,18 @@ def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
             f"{utility['terms']:,}, {utility['terms_of_several_codes']:,} of them of several codes "
             f"({utility['generalized_codes']:,} in all, at most {utility['largest_term']:,} in one)",
         ),
-        ("loss", _terms_loss(utility)),
+        ("loss", loss),
     ]
     if settings["policy"] is not None:
         rows.append(("policy", _policy_row(manifest, "kept apart from others", "of which nothing is suppressed")))
     if settings["workload"] is not None:
         rows.append(("case counts", f"errors of {settings['workload']} are told in --custodian-dir alone"))
-    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
-
-
-def _terms_loss(utility: dict[str, Any]) -> str:
-    if utility["ilm"] is not None:
-        return f"{utility['ilm']:.6g} (ILM; 0 nothing lost)"
-    return f"{utility['ilm_terms']:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
+    return rows
 
 
 def _chunks_rows(manifest: Manifest) -> list[tuple[str, str]]:
     records, utility, parts = manifest["records"], manifest["utility"], manifest["clusters"]
     rows = [
-        ("source", manifest["settings"]["source"]),
         ("records", _counted(records, "without codes left out")),
         ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
         ("codes", f"{utility['codes']:,}, of which {utility['codes_counted_exactly']:,} are counted exactly"),
@@ -170,7 +150,7 @@ def _chunks_rows(manifest: Manifest) -> list[tuple[str, str]]:
     if manifest["risk"]["tied_pairs"] is not None:
         pairs = manifest["risk"]["tied_pairs"]
         rows.append(("codes that give others away", f"{pairs:,} {'pair' if pairs == 1 else 'pairs'} in a chunk"))
-    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+    return rows
 
 
 def _counted(records: dict[str, Any], which: str) -> str:
@@ -192,7 +172,6 @@ def trajectories_rows(manifest: Manifest) -> Rows:
     """Return what was released of trajectories, under which guarantee, at what loss."""
     records, utility, risk = manifest["records"], manifest["utility"], manifest["risk"]
     rows = [
-        ("source", manifest["settings"]["source"]),
         ("patients", f"{records['released']:,} of {records['in']:,} released"),
         ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
         (
@@ -212,7 +191,7 @@ def trajectories_rows(manifest: Manifest) -> Rows:
         rows.append(("nothing told", f"of {utility['patients_untold']:,} patients, who are one row of * each"))
     if manifest["clustering"]["blocks"] > 1:
         rows.append(("blocks", f"{manifest['clustering']['blocks']:,}, compared within"))
-    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+    return rows
 
 
 def _exact_loss(exact: float, paper: float | None) -> str:
@@ -220,31 +199,25 @@ def _exact_loss(exact: float, paper: float | None) -> str:
     return f"{exact:.3f} (0 nothing, 1 all; {counted})"
 
 
-def _likeliest(risk: Mapping[str, Any]) -> str:
-    """What is said of who picks the likeliest of those who fit."""
-    found = risk["likeliest"]
-    low, high = found["interval"]
-    above = ": ABOVE the threshold, not limited" if high > risk["threshold"] else ""
-    return f"{found['mean']:.4f} for who picks the likeliest ({low:.4f} to {high:.4f}; {found['limit']}){above}"
-
-
 def claims_rows(manifest: Manifest) -> Rows:
     """Return what was released of claims, at which measured risk."""
     records, risk, choice = manifest["records"], manifest["risk"], manifest["choice"]
     there = records["in"] if isinstance(records["in"], str) else f"{records['in']:,}"
     low, high = risk["interval"]
+    likeliest = risk["likeliest"]  # of who picks the likeliest of those who fit, which no threshold limits
+    least, most = likeliest["interval"]
+    above = ": ABOVE the threshold, not limited" if most > risk["threshold"] else ""
+    likely = f"{likeliest['mean']:.4f} for who picks the likeliest ({least:.4f} to {most:.4f}; {likeliest['limit']})"
     return [
-        ("source", f"{manifest['settings']['source']} and {manifest['settings']['claims']}"),
         ("patients", f"{records['released']:,} released (in the source: {there})"),
         ("claims", f"{records['claims']:,} released"),
         ("risk", f"{risk['mean']:.4f} in the mean ({low:.4f} to {high:.4f}; at most {risk['threshold']:g}; verified)"),
         ("flagged", f"{risk['flag_rate']:.4f} of attacks leave fewer than {risk['k']} candidates"),
         ("flags believed", f"{risk['tolerant']['highest']:.4f} at most ({risk['tolerant']['limit']})"),
-        ("likeliest", _likeliest(risk)),
+        ("likeliest", f"{likely}{above}"),
         ("truncation", f"{choice['truncation']} (percentile of claims)"),
         *([] if choice["optimal"] else [("search", "ended by its bound: the best levels found by then")]),
         ("loss", f"about {manifest['utility']['loss']:.2f} (0 nothing lost, 1 everything)"),
-        ("time", f"{manifest['seconds']['total']:.2f} s"),
     ]
 
 

@@ -5,13 +5,13 @@ import pytest
 from tests.claims_files import write_files
 from tests.oracles.attacks import patients_with
 
+from cloister.api.attack import attack
 from cloister.attacks.claims import ABSENT, STEPS, Histories
 from cloister.attacks.opening import Known, open_release
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.errors import InputError
-from cloister.flow.claims import protect_claims
-from cloister.verbs.attack import attack
+from cloister.pipeline.claims import protect_claims
 
 
 @pytest.fixture(scope="module")

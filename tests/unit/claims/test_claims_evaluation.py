@@ -28,7 +28,7 @@ from cloister.claims.release import lay_out
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
-from cloister.flow.claims import protect_claims
+from cloister.pipeline.claims import protect_claims
 from cloister.recheck import verify_folder
 from cloister.report.sentences import assumed_words
 

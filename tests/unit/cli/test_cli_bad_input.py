@@ -268,7 +268,7 @@ LATE = {
 @pytest.mark.parametrize("words", LATE.values(), ids=LATE)
 def test_what_would_fail_at_the_end_fails_at_once(cloister, refused, data, monkeypatch, words):
     """A place that cannot be written to is refused before any search."""
-    monkeypatch.setattr("cloister.flow.table_shape.protect_table", lambda *_: 1 / 0)
+    monkeypatch.setattr("cloister.pipeline.tables.protect_table", lambda *_: 1 / 0)
     given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--default-role", "drop", "--out", "release")
 
     assert words[1].rpartition("/")[2] in refused(cloister(*given, *words))
@@ -319,7 +319,7 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
     def broken(*_args):
         raise KeyError("a value")
 
-    monkeypatch.setattr("cloister.flow.tables.encode", broken)
+    monkeypatch.setattr("cloister.pipeline.tables.encode", broken)
     message = refused(protect(), 3)
 
     assert "KeyError" in message
@@ -344,7 +344,7 @@ def test_interrupted_while_working(protect, refused, monkeypatch, trap):
     def stopped(*_args, **_options):
         raise trap
 
-    monkeypatch.setattr("cloister.flow.tables.protect", stopped)
+    monkeypatch.setattr("cloister.pipeline.tables.protect", stopped)
     ran = protect()
 
     if trap is KeyboardInterrupt:

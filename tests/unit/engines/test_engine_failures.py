@@ -18,11 +18,11 @@ from cloister.engines import duckdb as duckdb_engine
 from cloister.engines.duckdb import duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import InputError, InternalError
-from cloister.flow.counted_tables import protect_counted_table
-from cloister.flow.database_tables import protect_table_in_database
 from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
+from cloister.pipeline.counted_tables import protect_counted_table
+from cloister.pipeline.table_engines import protect_table_in_database
 from cloister.release_folder import json_bytes
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
@@ -137,7 +137,7 @@ def test_an_account_that_may_make_nothing(hospital, tmp_path, monkeypatch, capsy
     assert not (tmp_path / "release").exists()
 
 
-@pytest.mark.parametrize("where", ["cloister.release.write_csv", "cloister.flow.database_tables.passed"])
+@pytest.mark.parametrize("where", ["cloister.release.write_csv", "cloister.pipeline.table_engines.passed"])
 def test_what_fails_on_our_side_undoes_the_table(hospital, tmp_path, monkeypatch, where, capsys):
     """When the folder cannot be written, or our own check fails, the table does not stay either."""
 

@@ -20,10 +20,10 @@ from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.spark.code_blocks import SparkFiles, blocks_of
 from cloister.engines.spark.top_splits import SplitRequest, split_top
 from cloister.errors import InputError, NoSafeRelease
-from cloister.flow.codes import protect_codes
-from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 from cloister.io import CodeColumns
 from cloister.kernels.horpart import Records, split_records
+from cloister.pipeline.codes import protect_codes
+from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 from cloister.recheck import verify_folder
 
 SAME = ("clusters.json", "data.csv", "codebook.csv")

@@ -1,0 +1,272 @@
+"""Assessing data from Python: how likely patients are to be found."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.claims.data import PATIENT as NUMBER
+from cloister.claims.data import Claims
+from cloister.claims.plan import ClaimsPlan
+from cloister.claims.prepare import prepare
+from cloister.codesets.data import CodeSets
+from cloister.errors import InputError
+from cloister.io import EventSource, Source, as_text, from_native
+from cloister.io.columns import nearest_column
+from cloister.risk.assessment import (
+    PATIENT,
+    Attackers,
+    CodesAssessment,
+    HistoriesAssessment,
+    SampledPopulation,
+    TableAssessment,
+    assess_table,
+    cells_of,
+    known_of,
+    of_patients,
+)
+from cloister.risk.partial_knowledge import partial_knowledge
+from cloister.risk.prosecutor import USUAL, parse_threshold
+from cloister.risk.safe_harbor import EVERY
+from cloister.tabular.roles import check_columns
+from cloister.tabular.settings import available_cores
+from cloister.trajectories.sequences import Trajectories
+
+PAIRS, CODES, AGES, CLAIMS = "pairs", "codes", "ages", "claims"
+USUAL_K = 5
+USUAL_KNOWN = (1, 2, 3, 5)
+SHAPES = {CodeSets: "code sets", Trajectories: "trajectories", Claims: "claims"}
+
+
+def assess(
+    data: Any,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    threshold: float | str | None = None,
+    population: Any = None,
+    sampling_fraction: float | None = None,
+    largest_unique: int | None = None,
+    zip_census: str | None = None,
+    m: Sequence[int] | None = None,
+    k: int | None = None,
+    seed: int | None = None,
+    repeats: bool = False,
+    threads: int | None = None,
+) -> TableAssessment | CodesAssessment | HistoriesAssessment:
+    """Return the risk of data as they are, raw or released, for their custodian: small counts are shown.
+
+    Parameters
+    ----------
+    data : pandas, Polars or PyArrow table or DuckDB relation, one row a patient; or `CodeSets`,
+        `Trajectories` or `Claims`; claims as they are after the steps of their plan, before anything is generalized
+    quasi_identifiers : of a table: the columns that an attacker knows; without any, only identifiers are looked for
+    threshold : of a table: risk taken as acceptable, above 0 and at most 1, or ``"hhp"`` (0.05) or ``"ema"`` (0.09);
+        0.2 unless given
+    population : of a table: a table of all people that the patients may be among, patients included, with the
+        quasi-identifiers
+    sampling_fraction : of a table, instead: the share of the population that the patients are, as a random sample
+    largest_unique : of a table: sets of up to so many columns are looked at for special uniques; 3 unless given, fewer
+        where that would take long
+    zip_census : of a table: lists of small ZIP areas of the census ``"2000"``, ``"2010"`` or ``"both"``; both
+        unless given
+    m : not of a table: numbers of codes, pairs or claims that attackers know of a patient; 1, 2, 3 and 5 unless given
+    k : not of a table: patients that a set of what is known should at least have; 5 unless given
+    seed : not of a table: of what is sampled, that is for more than three; 0 unless given
+    repeats : of trajectories and claims: attackers know how often something was recorded, too
+    threads : of a table; all cores unless given; never changes the answer
+
+    Returns
+    -------
+    TableAssessment, CodesAssessment or HistoriesAssessment
+        A missing value is a value of its own. ``summary()`` returns all numbers as plain values.
+
+    Examples
+    --------
+    >>> import polars as pl, cloister as cl
+    >>> frame = pl.DataFrame({"age": [39, 39, 40], "sex": ["F", "F", "M"]})
+    >>> found = cl.assess(frame, quasi_identifiers=["age", "sex"])
+    >>> found.prosecutor.highest, found.sample_uniques
+    (1.0, 1)
+    """
+    of_tables = {
+        "quasi_identifiers": quasi_identifiers,
+        "threshold": threshold,
+        "population": population,
+        "sampling_fraction": sampling_fraction,
+        "largest_unique": largest_unique,
+        "zip_census": zip_census,
+        "threads": threads,
+    }
+    of_knowledge = {"m": m, "k": k, "seed": seed, "repeats": repeats or None}
+    shape = next((words for kind, words in SHAPES.items() if isinstance(data, kind)), "a table")
+    not_asked = of_knowledge if shape == "a table" else of_tables
+    if shape == "code sets":  # they say themselves whether they hold repeats
+        not_asked = {**not_asked, "repeats": repeats or None}
+    foreign = [name for name, value in not_asked.items() if value is not None]
+    if foreign:
+        raise InputError(f"{', '.join(foreign)}: not for {shape}. Leave it out.")
+    attackers = Attackers(m or USUAL_KNOWN, USUAL_K if k is None else k, seed or 0, repeats)
+    if isinstance(data, CodeSets):
+        return assess_codes(data, attackers.known, attackers.k, attackers.seed)
+    if isinstance(data, Trajectories):
+        return assess_trajectories(data, attackers)
+    if isinstance(data, Claims):
+        return assess_claims(data, attackers)
+    if population is not None and sampling_fraction is not None:
+        raise InputError("A population table and a sampling fraction were given. One of them says what is needed.")
+    people = None if population is None else from_native(population).frame
+    return assess_frame(
+        from_native(data).frame,
+        quasi_identifiers or (),
+        threshold=USUAL if threshold is None else threshold,
+        population=people,
+        fraction=sampling_fraction,
+        largest_unique=largest_unique,
+        census=zip_census or EVERY,
+        threads=threads,
+    )
+
+
+def assess_codes(codes: CodeSets, known: Sequence[int], k: int, seed: int) -> CodesAssessment:
+    """Return the risk of code sets from attackers who know so many codes."""
+    return CodesAssessment(partial_knowledge(codes.offsets, codes.items, known=known, k=k, seed=seed))
+
+
+def assess_frame(
+    frame: pl.DataFrame,
+    quasi_identifiers: Sequence[str],
+    *,
+    threshold: float | str,
+    population: pl.DataFrame | None,
+    fraction: float | None,
+    largest_unique: int | None,
+    census: str,
+    threads: int | None,
+    name: str = "the dataframe",
+    population_name: str = "the population",
+) -> TableAssessment:
+    """Return the risk of a table that was read; names are those of files in messages."""
+    check_columns(quasi_identifiers, frame.columns, name)
+    twice = sorted({column for column in quasi_identifiers if list(quasi_identifiers).count(column) > 1})
+    if twice:
+        raise InputError(f"Quasi-identifiers are named twice: {', '.join(twice)}. Name each once.", column=twice[0])
+    if frame.height == 0:
+        raise InputError(f"{name} holds no records.")
+    asked = SampledPopulation(fraction=fraction) if fraction is not None else None
+    if population is not None:
+        check_columns(quasi_identifiers, population.columns, population_name)
+        asked = SampledPopulation(pl.DataFrame([as_text(population[column]) for column in quasi_identifiers]))
+    if asked is not None and not quasi_identifiers:
+        raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
+    return assess_table(
+        frame,
+        pl.DataFrame([as_text(column) for column in frame.get_columns()]),
+        quasi_identifiers,
+        threshold=parse_threshold(threshold),
+        population=asked,
+        largest_unique=largest_unique,
+        census=census,
+        threads=_threads(threads),
+    )
+
+
+def _threads(threads: int | None) -> int:
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
+    return available_cores() if threads is None else threads
+
+
+def assess_trajectories(trajectories: Trajectories, attackers: Attackers) -> HistoriesAssessment:
+    """Return the risk of trajectories from attackers who know pairs of code and age, codes alone, or ages alone."""
+    owners = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
+    codes, ages = pl.Series("code", trajectories.codes), pl.Series("age", trajectories.ages)
+    return _of_events(owners, codes, ages, attackers)
+
+
+def assess_events(source: EventSource, attackers: Attackers) -> HistoriesAssessment:
+    """Return the same of events as they were read."""
+    owners = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
+    return _of_events(owners, source.codes.alias("code"), source.ages.alias("age"), attackers)
+
+
+def _of_events(
+    owners: NDArray[np.int64], codes: pl.Series, ages: pl.Series, attackers: Attackers
+) -> HistoriesAssessment:
+    if not owners.size:
+        raise InputError("There are no patients, so there is nothing to assess.")
+    events = pl.DataFrame([pl.Series(PATIENT, owners), codes, ages])
+    kinds = ((PAIRS, ["code", "age"]), (CODES, ["code"]), (AGES, ["age"]))
+    known = [known_of(events, what, columns, attackers) for what, columns in kinds]
+    found = tuple(one for one in known if one is not None)
+    return HistoriesAssessment("trajectories", int(owners.max()) + 1, owners.size, found)
+
+
+def assess_claims(claims: Claims, attackers: Attackers) -> HistoriesAssessment:
+    """Return the risk of patients and claims after the steps of their plan, before anything is generalized."""
+    prepared = prepare(claims).claims
+    rows = pl.DataFrame([prepared.patients[NUMBER], pl.Series("row", range(prepared.n_patients), dtype=pl.Int64)])
+    owners = prepared.claims.select(NUMBER).join(rows, on=NUMBER, how="left", maintain_order="left")["row"]
+    plan = claims.plan
+    return _of_claims(
+        prepared.patients.select(*plan.patients.qi),
+        prepared.claims.select(*plan.claims.qi).with_columns(owners.alias(PATIENT)),
+        attackers,
+    )
+
+
+def assess_released_claims(
+    patients: Source, claims: Source, plan: ClaimsPlan, attackers: Attackers
+) -> HistoriesAssessment:
+    """Return the same of two files as they are, of which the plan names ids and quasi-identifiers."""
+    (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
+    _check_there(patients, [patient_id, *plan.patients.qi])
+    _check_there(claims, [claim_id, *plan.claims.qi])
+    ids = as_text(patients.frame[patient_id])
+    if ids.null_count() or ids.n_unique() != len(ids):
+        raise InputError(
+            f"Column {patient_id!r} of {patients.name} does not tell patients apart.",
+            file=patients.name,
+            column=patient_id,
+        )
+    rows = pl.DataFrame([ids.alias("id"), pl.Series("row", range(len(ids)), dtype=pl.Int64)])
+    owners = pl.DataFrame([as_text(claims.frame[claim_id]).alias("id")]).join(
+        rows, on="id", how="left", maintain_order="left"
+    )["row"]
+    if owners.null_count():
+        raise InputError(f"{owners.null_count():,} claims have no patient in {patients.name}.", file=claims.name)
+    return _of_claims(
+        patients.frame.select(*plan.patients.qi),
+        claims.frame.select(*plan.claims.qi).with_columns(owners.alias(PATIENT)),
+        attackers,
+    )
+
+
+def _of_claims(patients: pl.DataFrame, claims: pl.DataFrame, attackers: Attackers) -> HistoriesAssessment:
+    """Look at whole claims and at each of their columns, known alone and with the patient's quasi-identifiers."""
+    texts = pl.DataFrame([as_text(column) for column in patients.get_columns()])
+    columns = [column for column in claims.columns if column != PATIENT]
+    claims = claims.with_columns(as_text(claims[column]) for column in columns)
+    kinds: list[tuple[str, Sequence[str]]] = [(CLAIMS, columns)]
+    kinds += [(column, [column]) for column in columns] if len(columns) > 1 else []
+    cells = cells_of(texts) if texts.width else None
+    known = [known_of(claims, what, own, attackers) for what, own in kinds]
+    if cells is not None:
+        known += [known_of(claims, what, own, attackers, cells) for what, own in kinds]
+    if known[0] is None:
+        raise InputError("There are no claims, so there is nothing to assess.")
+    found = tuple(one for one in known if one is not None)
+    alone = None if cells is None else of_patients(texts, 1 / attackers.k)
+    return HistoriesAssessment("claims", patients.height, claims.height, found, alone)
+
+
+def _check_there(source: Source, wanted: Sequence[str]) -> None:
+    for column in wanted:
+        if column not in source.frame.columns:
+            hint = nearest_column(column, source.frame.columns)
+            raise InputError(
+                f"The plan names {column!r}, but {source.name} has no such column.{hint}",
+                file=source.name,
+                column=column,
+            )
