@@ -210,13 +210,13 @@ def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
 def _begin(place: Place) -> _Move:
     target = place.target
     try:
-        # Dead partials first: one of them may hold the earlier release, which then is in its place again.
         if not target.name:
             raise InputError("A release needs a folder of its own, with a name.")
         if not target.parent.is_dir():
             raise InputError(f"The folder {target.parent} does not exist. Make it first.", file=target.name)
         if target.is_symlink():
             raise InputError(f"{target.name} is a symbolic link. Name the folder that it points to.", file=target.name)
+        # Dead partials first: one of them may hold the earlier release, which then is in its place again.
         remove_dead_partials(target.parent)
         _check_free(place)
         earlier = _identity(target)
