@@ -23,6 +23,11 @@ LARGEST = 2**31 - 1
 """The largest number that a request may state."""
 
 
+def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
+    """Return where each of some things of these lengths begins, one after the other, and the end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
 def spread(starts: Integers, lengths: Integers) -> Integers:
     """Return the places of runs that begin at ``starts``, one run after the other.
 
@@ -92,8 +97,7 @@ class CodeSets:
             raise InputError(f"There are {len(ids)} ids for {len(sets)} records. Give one a record.")
         vocabulary = tuple(sorted(set().union(*sets)))
         position = {code: number for number, code in enumerate(vocabulary)}
-        offsets = np.zeros(len(sets) + 1, dtype=np.int64)
-        np.cumsum([len(codes) for codes in sets], out=offsets[1:])
+        offsets = starts_of([len(codes) for codes in sets])
         items = [number for codes in sets for number in sorted(position[code] for code in codes)]
         return cls(vocabulary, offsets, np.array(items, dtype=np.int32), ids, repeats)
 

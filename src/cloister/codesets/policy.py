@@ -179,8 +179,7 @@ class UtilityPolicy:
 
     def on(self, codes: CodeSets) -> "UtilityPolicy":
         """Return the policy, if all its codes are codes of the data."""
-        named = {code for constraint in self.constraints for code in constraint}
-        _require_known(named, codes.items_by_code(), "utility policy")
+        _require_known({code for each in self.constraints for code in each}, codes.items_by_code(), "utility policy")
         return self
 
     def within(self, codes: CodeSets) -> "UtilityPolicy":

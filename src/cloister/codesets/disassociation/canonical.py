@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers
+from cloister.codesets.data import Integers, starts_of
 from cloister.kernels.canonical_order import sequence_classes, sequence_order, take_sequences
 from cloister.kernels.horpart import Split, Tree
 from cloister.kernels.parts import Entries
@@ -31,7 +31,7 @@ def arrange(
     """Put everything in its final order; return it, and the number of the cluster that each part became."""
     spans = tree.low.astype(np.int64), tree.high.astype(np.int64)
     left = (entries.place == ITEM_CHUNK) | (entries.place == KEPT_BACK)
-    item_chunks = _starts(left)[entries.offsets], entries.code[left]
+    item_chunks = starts_of(left)[entries.offsets], entries.code[left]
     return arrange_parts(split.starts, item_chunks, record, shared, spans, class_of_part)
 
 
@@ -89,14 +89,9 @@ def _inverse(order: Integers) -> Integers:
     return number
 
 
-def _starts(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
-    """Where each of some things of these lengths begins, one after the other."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
 def _first(owner: Integers, owners: int) -> Integers:
     """Where each owner's chunks begin, the chunks standing by owner."""
-    return _starts(np.bincount(owner, minlength=owners))
+    return starts_of(np.bincount(owner, minlength=owners))
 
 
 def _labels(sequences: tuple[Integers, NDArray[np.int32]]) -> Integers:
@@ -132,7 +127,7 @@ def taken(chunks: Filled, order: Integers) -> Filled:
     domain_starts, domain = take_sequences(chunks.domain_starts, chunks.domain, order)
     _, items = take_sequences(chunks.item_starts[chunks.starts], chunks.items, order)
     starts, lengths = take_sequences(chunks.starts, np.diff(chunks.item_starts).astype(np.int32), order)
-    return Filled(chunks.owner[order], domain_starts, domain, starts, _starts(lengths), items)
+    return Filled(chunks.owner[order], domain_starts, domain, starts, starts_of(lengths), items)
 
 
 def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
@@ -143,7 +138,7 @@ def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
     inside = np.flatnonzero(parents >= 0)
     inside = inside[np.lexsort((parents[inside], found.height[parents[inside]]))]
     by_height = np.argsort(found.height, kind="stable")
-    heights = np.arange(int(found.height.max()) + 2) if joints.n else np.zeros(1, dtype=np.int64)
+    heights = np.arange(int(found.height.max(initial=-1)) + 2)
     bounds = np.searchsorted(found.height[by_height], heights)
     child_bounds = np.searchsorted(found.height[parents[inside]], heights)
     known = int(part_label.max()) + 1
@@ -163,9 +158,7 @@ def _joint_order(joints: _Joints, label: Integers) -> Integers:
     """Joints from the flat to the deep; equal ones by the joint around them, whose place is known before."""
     found = joints.nest
     by_height = np.lexsort((label, found.height))
-    if not joints.n:
-        return by_height
-    heights = np.arange(int(found.height.max()) + 2)
+    heights = np.arange(int(found.height.max(initial=-1)) + 2)
     bounds = np.searchsorted(found.height[by_height], heights)
     number = np.full(joints.n + 1, -1, dtype=np.int64)
     for height in heights[-2::-1].tolist():
@@ -191,8 +184,8 @@ def join_parts(parts: Sequence[Disassociation]) -> tuple[Disassociation, tuple[I
     """
     if len(parts) == 1:
         return parts[0], (np.arange(parts[0].n_clusters, dtype=np.int64),)
-    first = _starts([part.n_clusters for part in parts]).tolist()
-    nodes = _starts([part.n_joints for part in parts]).tolist()
+    first = starts_of([part.n_clusters for part in parts]).tolist()
+    nodes = starts_of([part.n_joints for part in parts]).tolist()
     sizes, lows, highs, numbers = [], [], [], []
     item_offsets, items, record, shared = [], [], [], []
     for part, clusters_before, nodes_before in zip(parts, first[:-1], nodes[:-1], strict=True):
@@ -209,7 +202,7 @@ def join_parts(parts: Sequence[Disassociation]) -> tuple[Disassociation, tuple[I
         shared.append(_by_owner(part.shared_chunks, part.shared_chunks.owner.astype(np.int64) + nodes_before))
     every = np.concatenate(sizes)
     arranged, part_number = arrange_parts(
-        _starts(every),
+        starts_of(every),
         (_offsets_together(item_offsets), np.concatenate(items)),
         _together(record),
         _together(shared),
@@ -238,6 +231,6 @@ def _together(chunks: Sequence[Filled]) -> Filled:
 
 def _offsets_together(offsets: Sequence[Integers]) -> Integers:
     """Where things begin if one lot stands after the other."""
-    ends = _starts([int(each[-1]) for each in offsets])
+    ends = starts_of([int(each[-1]) for each in offsets])
     begun = [each[:-1] + before for each, before in zip(offsets, ends[:-1].tolist(), strict=True)]
     return np.concatenate([*begun, ends[-1:]]).astype(np.int64)

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.data import starts_of
 from cloister.errors import InputError
 from cloister.io import private_file
 
@@ -266,9 +267,7 @@ class _Ragged:
 
     def offsets(self) -> Numbers:
         """Where each list begins, and the end."""
-        offsets = np.zeros(len(self.lengths) + 1, dtype=np.int64)
-        np.cumsum(self.lengths, out=offsets[1:])
-        return offsets
+        return starts_of(self.lengths)
 
     def numbers(self) -> Numbers:
         """All lists together."""
@@ -302,13 +301,11 @@ class _ChunkBuilder:
 
     def built(self, order: Numbers) -> Chunks:
         """Return the chunks with places in the vocabulary for codes."""
-        offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
-        np.cumsum(self.counts, out=offsets[1:])
         return Chunks(
             owner=np.array(self.owner, dtype=np.int32),
             domain_offsets=self.domains.offsets(),
             domain=self.domains.items(order),
-            subrecord_offsets=offsets,
+            subrecord_offsets=starts_of(self.counts),
             item_offsets=self.subrecords.offsets(),
             items=self.subrecords.items(order),
         )

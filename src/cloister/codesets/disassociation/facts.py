@@ -82,7 +82,7 @@ def codes_counted_exactly(released: Disassociation) -> NDArray[np.bool_]:
     return ~np.isin(np.arange(len(released.vocabulary)), released.item_chunks)
 
 
-def supports_told(released: Disassociation) -> Integers:
+def published_supports(released: Disassociation) -> Integers:
     """Return the occurrences of each code in record and shared chunks: its number where it is in no item chunk."""
     items = np.concatenate([released.record_chunks.items, released.shared_chunks.items])
     return np.bincount(items, minlength=len(released.vocabulary))
@@ -105,7 +105,7 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
     became of the sets of a policy from a file, ``sets``, is not in the release; of any other policy it is counted.
     """
     item_share = int((released.sizes * np.diff(released.item_offsets)).sum())
-    occurrences = int(supports_told(released).sum())
+    occurrences = int(published_supports(released).sum())
     known = sets_of(released, settings.policy) or sets
     ties = (
         None if settings.inference_check is InferenceCheck.OFF else count_ties(released, settings.inference_threshold)
@@ -208,7 +208,7 @@ def shown_of(released: Disassociation) -> ReportCounts:
 
 def counted(released: Disassociation, column: str) -> Counted:
     """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
-    told, is_exact = supports_told(released), codes_counted_exactly(released)
+    told, is_exact = published_supports(released), codes_counted_exactly(released)
     named = {
         place: plain_code(code, repeats=released.repeats)
         for place, code in enumerate(released.vocabulary)

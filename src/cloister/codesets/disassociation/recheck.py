@@ -24,9 +24,9 @@ from .facts import (
     codes_counted_exactly,
     facts_of,
     method_failures,
+    published_supports,
     rules_of,
     shown_of,
-    supports_told,
     utility_follows,
 )
 from .manifest import DisassociationManifest
@@ -117,11 +117,11 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     """
     names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
     # As often as the chunks say, and for each item chunk in one to all records of a cluster.
-    n_codes, told = len(released.vocabulary), supports_told(released)
+    n_codes, published = len(released.vocabulary), published_supports(released)
     cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-    lowest = told + np.bincount(released.item_chunks, minlength=n_codes)
+    lowest = published + np.bincount(released.item_chunks, minlength=n_codes)
     most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
-    highest = np.where(codes_counted_exactly(released), told, told + most)
+    highest = np.where(codes_counted_exactly(released), published, published + most)
     allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
     found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")
     alone = text.alias("code").value_counts(name="alone")

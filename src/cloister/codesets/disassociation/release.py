@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, Integers
+from cloister.codesets.data import CodeSets, Integers, starts_of
 from cloister.codesets.encode import occurrence
 from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.errors import InputError
@@ -48,7 +48,7 @@ from cloister.utility import (
 from .canonical import filled, taken
 from .clusters_file import read_clusters, same_release, write_clusters
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
-from .facts import count_sets, count_ties, supports_told
+from .facts import count_sets, count_ties, published_supports
 
 
 class ItemSupport(StrEnum):
@@ -72,17 +72,17 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     (``item_support``). Not every data set that the release may stand for is equally likely to be drawn. The same seed
     gives the same code sets. See Loukides et al. (2014), section 3.2.
     """
-    if item_support not in [support.value for support in ItemSupport]:
+    if item_support not in list(ItemSupport):
         raise InputError(f"The item support must be one of {', '.join(ItemSupport)}.")
     counter = np.random.default_rng(seed).integers(0, 2**64, size=1, dtype=np.uint64)
     layout = lay_out(released)
     at = np.argsort(layout.position)
-    row_starts = np.concatenate([[0], np.cumsum(released.sizes[at])]).astype(np.int64)
+    row_starts = starts_of(released.sizes[at])
     n = int(row_starts[-1])
     rows = Rows(row_starts, np.zeros(n, dtype=np.int32), np.full(n, -1, dtype=np.int64))
     # Record chunks by the position of their cluster, and where those of each position begin.
     chunks = released.record_chunks
-    first = np.concatenate([[0], np.cumsum(np.bincount(chunks.owner, minlength=at.size))]).astype(np.int64)
+    first = starts_of(np.bincount(chunks.owner, minlength=at.size))
     starts, numbers = take_sequences(first, np.arange(len(chunks), dtype=np.int32), at)
     record = taken(filled(chunks, chunks.owner.astype(np.int64)), numbers.astype(np.int64))
     item_starts, items = take_sequences(released.item_offsets, released.item_chunks, at)
@@ -118,7 +118,7 @@ def _shared(released: Disassociation, layout: Layout) -> Shared:
     first = shared.domain[shared.domain_offsets[:-1]].astype(np.int64)
     low, high = layout.low[shared.owner], layout.high[shared.owner]
     begin, end = np.searchsorted(keys, first * n + low), np.searchsorted(keys, first * n + high)
-    held_starts = np.concatenate([[0], np.cumsum(end - begin)]).astype(np.int64)
+    held_starts = starts_of(end - begin)
     before = np.repeat(begin - held_starts[:-1], end - begin)
     held = keys[before + np.arange(before.size)] % max(1, n)
     return Shared(shared.subrecord_offsets, low, high, held_starts, held)
@@ -244,7 +244,7 @@ def measure_accuracy(
 def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     """Return tlost: the share of the codes held by at least k patients that stand in item chunks only."""
     common = codes.supports() >= released.k
-    lost = common & (supports_told(released) == 0)
+    lost = common & (published_supports(released) == 0)
     return float(lost.sum() / max(1, common.sum()))
 
 

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, spread
+from cloister.codesets.data import Integers, spread, starts_of
 
 from .data import Chunks, Disassociation
 
@@ -149,7 +149,7 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
         steps = np.where(between, between, steps)
     around = parents[: released.n_clusters]
     yield "clusters stand in the order of their contents", _ascends(steps, around)
-    label = np.concatenate([[0], np.cumsum(steps != 0)]).astype(np.int64)
+    label = starts_of(steps != 0)
     yield "joint clusters stand in the order of their contents", _joints_ascend(released, parents, label)
     yield (
         "chunks stand in the order of their smallest code",
@@ -221,7 +221,7 @@ def _single(values: Integers) -> Ragged:
 def _taken(runs: tuple[Integers, NDArray[np.integer]], chosen: Integers) -> tuple[Integers, NDArray[np.integer]]:
     offsets, values = runs
     lengths = offsets[chosen + 1] - offsets[chosen]
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), values[spread(offsets[chosen], lengths)]
+    return starts_of(lengths), values[spread(offsets[chosen], lengths)]
 
 
 def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
@@ -231,7 +231,7 @@ def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
     values = np.empty(int(lengths.sum()), dtype=np.int32)
     for (offsets, own), begin in zip(parts, (ends - lengths).T, strict=True):
         values[np.repeat(begin - offsets[:-1], np.diff(offsets)) + np.arange(own.size)] = own
-    return np.concatenate([[0], np.cumsum(lengths.sum(axis=1))]).astype(np.int64), values
+    return starts_of(lengths.sum(axis=1)), values
 
 
 def _steps(runs: Ragged) -> Integers:

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, starts_of
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
@@ -82,7 +82,7 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
         names = _smallest(cut.current())
         keys = np.unique(records.owners() * len(names) + names[records.items])
         owner, name = np.divmod(keys, len(names))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(records)))]).astype(np.int64)
+        offsets = starts_of(np.bincount(owner, minlength=len(records)))
         sets = from_table(combinations_in(Sets(offsets, name.astype(np.int32)), size, len(names)))
         if not len(sets):
             break

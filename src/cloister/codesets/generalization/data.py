@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, CodeSets, spread
+from cloister.codesets.data import LARGEST, CodeSets, spread, starts_of
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
 from cloister.hierarchy.bound import Hierarchy
@@ -36,8 +36,7 @@ class Sets:
     def of(cls, sets: Iterable[Iterable[int]]) -> "Sets":
         """Take sets in the order they come in."""
         ordered = [sorted(set(each)) for each in sets]
-        offsets = np.zeros(len(ordered) + 1, dtype=np.int64)
-        np.cumsum([len(each) for each in ordered], out=offsets[1:])
+        offsets = starts_of([len(each) for each in ordered])
         return cls(offsets, np.array([item for each in ordered for item in each], dtype=np.int32))
 
     @property
@@ -53,7 +52,7 @@ class Sets:
         """Return some of the sets, in the order asked for."""
         numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
         sizes = self.sizes[numbers]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = starts_of(sizes)
         return Sets(offsets, self.items[spread(self.offsets[numbers], sizes)])
 
     def owners(self) -> Integers:
@@ -63,7 +62,7 @@ class Sets:
     def joined(self, *others: "Sets") -> "Sets":
         """Return these sets and others after them."""
         every = (self, *others)
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate([sets.sizes for sets in every]))]).astype(np.int64)
+        offsets = starts_of(np.concatenate([sets.sizes for sets in every]))
         return Sets(offsets, np.concatenate([sets.items for sets in every]))
 
     def distinct(self) -> "Sets":

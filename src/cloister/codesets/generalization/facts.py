@@ -4,7 +4,6 @@ Which codes were suppressed is not in the release, so that losses and sets of a 
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -154,21 +153,15 @@ def _sets_are_possible(
         # A builder makes sets of all codes of the original, but counts only those of which a code is released.
         present = set().union(*_plain_terms(released))
         constraints = tuple(each for each in constraints if each & present)
-    kept, whole = constraints_kept(released, constraints)
+    # Satisfied are sets that no term reaches beyond, preserved those of which nothing is suppressed either, which is
+    # known where the original is.
+    gone = {plain_code(released.vocabulary[code], repeats=released.repeats) for code in released.suppressed.tolist()}
+    terms = _plain_terms(released)
+    kept = [each for each in constraints if all(term <= each for term in terms if term & each)]
+    whole = sum(not each & gone for each in kept)
     unseen = sets - len(constraints)
     if unseen and is_made:
         return False
     if released.suppressed.size:
-        return unseen == 0 and (satisfied, preserved) == (kept, whole)
-    return 0 <= unseen <= suppressed and satisfied == kept + unseen
-
-
-def constraints_kept(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[int, int]:
-    """Return how many sets of a utility policy no term reaches beyond, and of how many nothing is suppressed either.
-
-    The second is right where it is known which codes are suppressed.
-    """
-    terms = _plain_terms(released)
-    gone = {plain_code(released.vocabulary[code], repeats=released.repeats) for code in released.suppressed.tolist()}
-    satisfied = [each for each in constraints if all(term <= each for term in terms if term & each)]
-    return len(satisfied), sum(not each & gone for each in satisfied)
+        return unseen == 0 and (satisfied, preserved) == (len(kept), whole)
+    return 0 <= unseen <= suppressed and satisfied == len(kept) + unseen

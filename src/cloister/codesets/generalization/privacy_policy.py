@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, spread
+from cloister.codesets.data import CodeSets, spread, starts_of
 from cloister.codesets.encode import MARK, occurrence
 from cloister.codesets.request import VisitsFile
 from cloister.errors import InputError
@@ -126,7 +126,7 @@ def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
     items = position[policy.sets.items]
     known = items >= 0
     sizes = np.bincount(policy.sets.owners()[known], minlength=len(policy.sets))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = starts_of(sizes)
     return _constraints(Sets(offsets, items[known]), codes)
 
 
@@ -226,8 +226,7 @@ class CodePostings:
     @classmethod
     def of(cls, records: Sets, n_codes: int) -> "CodePostings":
         """Index records."""
-        starts = np.zeros(n_codes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(records.items, minlength=n_codes), out=starts[1:])
+        starts = starts_of(np.bincount(records.items, minlength=n_codes))
         return cls(starts, records.owners()[np.argsort(records.items, kind="stable")])
 
     def restricted(self, codes: Numbers) -> Sets:

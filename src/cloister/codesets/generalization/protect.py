@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, starts_of
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels._jit import is_compiled
@@ -179,7 +179,7 @@ def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationReques
     term = place[codes.items]
     owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * width + term
     owner, term = np.divmod(np.unique(owner[term >= 0]), width)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=codes.n_records))]).astype(np.int64)
+    offsets = starts_of(np.bincount(owner, minlength=codes.n_records))
     records = Sets(offsets, term.astype(np.int32))
     origin = records.order()
     suppressed = np.flatnonzero(term_of < 0).astype(np.int32)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, starts_of
 from cloister.codesets.encode import occurrence
 from cloister.kernels.terms import (
     SUPPRESSED,
@@ -176,7 +176,7 @@ def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_tog
     rest = np.flatnonzero(group < 0)
     group[rest] = len(constraints) + (0 if uncovered_together else np.arange(len(rest)))
     codes = np.argsort(group, kind="stable").astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
+    starts = starts_of(np.bincount(group))
     return Groups(starts, codes, group)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import spread
+from cloister.codesets.data import spread, starts_of
 from cloister.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -175,7 +175,7 @@ class _Postings:
 
     @classmethod
     def of(cls, offsets: Integers, items: Table, n_terms: int) -> "_Postings":
-        starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=n_terms))]).astype(np.int64)
+        starts = starts_of(np.bincount(items, minlength=n_terms))
         record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         return cls(starts, record[np.argsort(items, kind="stable")])
 
