@@ -239,12 +239,12 @@ def test_refused_hierarchies(look, place, content, more):
 
 STAGES = [
     "cloister.pipeline.table_shape.read_table",
-    "cloister.pipeline.tables.protect_table",
+    "cloister.pipeline.table_shape.protect_table",
     "cloister.pipeline.tables.encode",
     "cloister.pipeline.tables.protect",
     "cloister.pipeline.tables.verify",
-    "cloister.pipeline.tables.facts_of",
-    "cloister.pipeline.tables.public_utility",
+    "cloister.tabular.describe.facts_of",
+    "cloister.tabular.describe.public_utility",
     "cloister.pipeline.tables.described",
     "cloister.pipeline.tables.codebook",
     "cloister.tabular.encode.distinct_rows",
