@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         SampleUniqueness,
         TCloseness,
     )
-    from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from cloister.verbs.run_job import run_job
     from cloister.verbs.tables import anonymize
     from cloister.verbs.trajectories import anonymize_trajectories
+    from cloister.verification import verify_folder
     from cloister.version import __version__ as __version__
 
 __all__ = [
@@ -92,7 +92,7 @@ _HOME = {
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
     "EntropyLDiversity KAnonymity KMap LDiversity PopulationUniqueness RecursiveLDiversity SampleUniqueness TCloseness",
-    "recheck": "verify_folder",
+    "verification": "verify_folder",
     "release": "Release",
     "results": "Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",

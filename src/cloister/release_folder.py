@@ -30,6 +30,9 @@ CLUSTERS = "clusters.json"
 DISASSOCIATION = "disassociation"
 """The method for code sets whose releases hold clusters."""
 
+GENERALIZED = ("cba", "ugaclip", "apriori")
+"""The methods for code sets whose releases hold generalized codes."""
+
 WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
@@ -187,6 +190,16 @@ def stated(read: Callable[[], T], promiser: str) -> T:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         pass
     raise InputError(f"The manifest {MANIFEST} lacks what {promiser} must promise.", file=MANIFEST)
+
+
+def form_of(manifest: Manifest) -> str:
+    """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
+    shape, method = manifest.get("shape"), manifest.get("method")
+    if shape == "table":
+        return "table_with_codes" if WITH_CODES in manifest else "table"
+    if shape == "codes":
+        return "generalization" if method in GENERALIZED else "disassociation"
+    return str(shape)
 
 
 def check_files(folder: Path, manifest: Manifest) -> list[str]:

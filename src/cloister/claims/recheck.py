@@ -1,6 +1,5 @@
 """A release folder of claims, checked again from its files alone, or with the original, its plan and its crosswalk."""
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.checker import Checker, Opened, Request
 from cloister.errors import InputError
-from cloister.release_folder import CODEBOOK, check_files, delimiter_told, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import read_data
+from cloister.report_figures import ReportCounts
+from cloister.results import Verdict
 
 from .codebook import codebook, shown_of
 from .compared import MOST_BANDS, compared
@@ -23,6 +23,7 @@ from .declared import plan_published
 from .facts import SUPPRESSION, ClaimsFacts, facts_of
 from .ladders import hierarchy_named
 from .manifest import ClaimsManifest, ClaimsPromise
+from .plan import ClaimsPlan
 from .plan_sections import HMAC
 from .population import counted, read_population, voter_list
 from .prepare import PreparedClaims, prepare, years_of
@@ -30,14 +31,8 @@ from .steps import Masked, early_steps
 from .verify import verify
 from .verify_original import PreparedOriginal
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    "the files are written in the one way there is",
-    "the manifest has the types that it must have, and says of the files what they say",
-    "the codebook lists what was released, and nothing else",
-)
 STEPS_AGAIN = "what is said of the steps before the search is what they do again"
-WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with --original"
+WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with the original"
 BAND = re.compile(
     r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}",
 )
@@ -52,56 +47,96 @@ class ClaimsOriginal:
     crosswalk: pl.DataFrame | None = None
 
 
-def recheck_claims(
-    folder: Path, manifest: Manifest, k: int | None = None, original: ClaimsOriginal | None = None
-) -> Verdict:
-    """Check hashes, form, risk, codebook and figures of a release folder.
+@dataclass(frozen=True)
+class ComparedClaims:
+    """The original, after the steps before the search, and as the verifier sees it."""
 
-    Parameters
-    ----------
-    k : smallest class that the recipient expects not to be flagged, whatever the manifest says
-    """
-    failures = check_files(folder, manifest)
-    if failures or not os.path.isfile(folder / CODEBOOK):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = ClaimsManifest.of(manifest)
-        files = _read(folder, manifest)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
-    promise, prepared, secret = ClaimsPromise.of(stated), None, None
-    if original is not None:
-        prepared, secret = _secret(original, stated, files)
-    verdict = verify(files, promise, secret)
-    failures = list(verdict.failures)
-    if _has_form(files, promise):
+    source: Claims
+    prepared: PreparedClaims
+    secret: PreparedOriginal
+
+
+ReleaseFolder = Opened[ClaimsManifest, WrittenClaims, ComparedClaims]
+
+
+class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
+    """Checks claims."""
+
+    manifest = ClaimsManifest
+
+    def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
+        """Read the files of patients and of claims."""
+        frames = []
+        for table in (PATIENTS, CLAIMS):
+            name = next(name for name in manifest.files if name.startswith(f"{table}."))
+            frames.append(read_data(folder / name, manifest.settings.delimiter).cast(pl.String))
+        return WrittenClaims(frames[0], frames[1])
+
+    def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
+        """Read the original and take it through the steps before the search."""
+        original = read_original(request)
+        return None if original is None else ComparedClaims(original.claims, *_secret(original, manifest, files))
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        secret = None if release.original is None else release.original.secret
+        return verify(release.files, ClaimsPromise.of(release.manifest), secret)
+
+    def facts(self, release: ReleaseFolder) -> list[str]:
+        """Compare what the manifest says with what follows from the files and the original."""
+        stated, files, original = release.manifest, release.files, release.original
+        promise = ClaimsPromise.of(stated)
         facts = facts_of(files, promise.form, promise.plan)
         wrong = [*facts.differing(stated), *_unfounded(stated, files)]
-        failures += [f"{part} in release.json does not follow from the files" for part in wrong]
-        failures += [] if _codebook_agrees(folder, promise, files) else [f"{CODEBOOK} does not say what the files say"]
-        if original is not None and prepared is not None and secret is not None:
-            wrong = [*_unlike(stated, original.claims, prepared, files, facts), *_lost_otherwise(stated, files, secret)]
+        failures = [f"{part} in release.json does not follow from the files" for part in wrong]
+        if original is not None:
+            wrong = _unlike(stated, original.source, original.prepared, files, facts)
+            wrong += _lost_otherwise(stated, files, original.secret)
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
-    failures += [] if failures else report_failures(folder, manifest, shown_of(files, promise.form, promise.k))
-    if k is not None and k > promise.k:
-        failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
-    told = (*verdict.checks, *CHECKED, *([WORD_ONLY] if secret is None or secret.origin is None else [STEPS_AGAIN]))
-    return Verdict(not failures, verdict.how, told, tuple(failures))
+        return failures
+
+    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
+        """Return the codebook of the released labels."""
+        return codebook(release.files, ClaimsPromise.of(release.manifest).form)
+
+    def shown(self, release: ReleaseFolder) -> ReportCounts:
+        """Return the counts of the report."""
+        promise = ClaimsPromise.of(release.manifest)
+        return shown_of(release.files, promise.form, promise.k)
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare the k that is expected with that from which classes are not flagged."""
+        k, promised = release.request.k, release.manifest.risk.k
+        if k is None or k <= promised:
+            return []
+        return [f"as asked: classes from {promised} patients on are not flagged, but k = {k} was expected"]
+
+    def checked(self, release: ReleaseFolder) -> tuple[str, ...]:
+        """Say whether the steps before the search were repeated."""
+        is_linked = release.original is not None and release.original.secret.origin is not None
+        return (STEPS_AGAIN if is_linked else WORD_ONLY,)
 
 
-def _read(folder: Path, manifest: Manifest) -> WrittenClaims:
-    delimiter = delimiter_told(manifest)
-    frames = []
-    for table in (PATIENTS, CLAIMS):
-        name = next(name for name in manifest["files"] if name.startswith(f"{table}."))
-        frames.append(read_data(folder / name, delimiter).cast(pl.String))
-    return WrittenClaims(frames[0], frames[1])
-
-
-def _has_form(files: WrittenClaims, promise: ClaimsPromise) -> bool:
-    """Whether the files have the columns declared, and every claim a patient; else the verifier says so."""
-    declared = all(files.of(table).columns == promise.form.names(table) for table in (PATIENTS, CLAIMS))
-    return declared and files.patients.height > 0 and bool((files.owners >= 0).all())
+def read_original(request: Request) -> ClaimsOriginal | None:
+    """Return the original and its crosswalk; the original may have been read before."""
+    given, words = request.original, request.words
+    if given is None:
+        return None
+    if not isinstance(given, Claims):
+        files = given if isinstance(given, list | tuple) else ()
+        if len(files) != 2 or not all(isinstance(file, str | Path) for file in files):
+            raise InputError("The original of claims is given as two files, that of patients and that of claims.")
+        if request.plan is None:
+            raise InputError("To compare claims with their original, the plan that they were released by is needed.")
+        given = Claims.read(
+            files[0],
+            files[1],
+            ClaimsPlan.read(request.plan),
+            encoding=words.encoding,
+            delimiter=words.delimiter,
+            missing=words.missing,
+        )
+    return ClaimsOriginal(given, request.secret())
 
 
 def _unfounded(stated: ClaimsManifest, files: WrittenClaims) -> list[str]:
@@ -162,14 +197,6 @@ def _add_up(counts: Sequence[Masked], true: int) -> bool:
     """Whether counts can add up to a number; those that are masked may be any."""
     known = [one for one in counts if isinstance(one, int)]
     return sum(known) == true if len(known) == len(counts) else sum(known) <= true
-
-
-def _codebook_agrees(folder: Path, promise: ClaimsPromise, files: WrittenClaims) -> bool:
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError:
-        return False
-    return listed.cast(pl.String).equals(codebook(files, promise.form))
 
 
 def prepared_again(source: Claims, stated: ClaimsManifest) -> PreparedClaims:

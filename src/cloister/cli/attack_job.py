@@ -7,9 +7,10 @@ from pathlib import Path
 from rich.console import Console
 
 from cloister.attacks.figures import Attack, Level
-from cloister.attacks.opening import Known, Part, attack_parts, check_targets, open_release
+from cloister.attacks.opening import Part, attack_parts, check_targets, open_release
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
+from cloister.checker import ReadingWords, Request
 from cloister.cli.assess_summary import FOR_THE_CUSTODIAN
 from cloister.cli.folder_options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
@@ -21,7 +22,6 @@ from cloister.flow.parts import JobRun
 from cloister.flow.places import release_at, tidy_beside
 from cloister.jobs.folder import is_job, part_names
 from cloister.jobs.job_file import read_job
-from cloister.originals import ReadingWords
 from cloister.release_folder import MANIFEST
 
 
@@ -96,9 +96,9 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
     return found
 
 
-def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Known:
+def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
     manifest = release_at(folder)
-    return Known(
+    return Request(
         hierarchies=hierarchies_named(options, manifest, [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,

@@ -17,11 +17,11 @@ from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.folder import JOB
-from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest, Verdict
 from cloister.settings import settings_of
 from cloister.sources import read_table
+from cloister.verification import verify_folder
 
 OF_ALL = {"folder", "k", "original", "missing", "encoding", "delimiter", "missing_as", "engine"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}

@@ -16,10 +16,10 @@ from cloister.jobs.folder import is_internal_of_job, is_job_release
 from cloister.jobs.job import Job
 from cloister.jobs.job_checks import database_of, unused
 from cloister.jobs.release import finish_job
-from cloister.recheck import verify_folder
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.shape import Original, Prepared, Rows
+from cloister.verification import verify_folder
 
 from .course import WrittenRelease, formula_notes, protected
 from .parts import JobRun, of_part, prepare_part, secrets_of

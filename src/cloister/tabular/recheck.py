@@ -1,20 +1,20 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.checker import Checker, Opened, Request
+from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
+from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
-from cloister.release_folder import CODEBOOK, check_files, read_data
-from cloister.report_figures import ReportCounts, report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CODEBOOK, read_data
+from cloister.report_figures import ReportCounts
+from cloister.results import Verdict
 
 from .facts import class_sizes, differing_losses, facts_of
 from .manifest import TableManifest, promise_of
@@ -48,69 +48,90 @@ class TableOriginal:
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-def recheck_table(
-    folder: Path,
-    manifest: Manifest,
-    expectation: Expectation,
-    original: TableOriginal,
-    counted: Callable[[TableManifest], pl.DataFrame] | None = None,
-) -> Verdict:
-    """Check hashes, form, promise, figures and codebook of a release folder.
+ReleaseFolder = Opened[TableManifest, pl.DataFrame, TableOriginal]
 
-    Parameters
-    ----------
-    counted : gives the tally of a protected table that is in a database
-    """
-    failures = check_files(folder, manifest)
-    try:
-        stated = TableManifest.of(manifest)
-        if not is_complete(folder, stated):
-            return Verdict(False, "the files were looked for", (), tuple(failures))
-        frame = None if stated.table is not None else read_released(folder, stated)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    if frame is None:
-        frame = _counted(stated, counted)
-    verdict = check_table(frame, stated, expectation, original)
-    if tuple(table_columns(frame)) == tuple(stated.columns):
-        failures += codebook_failures(folder, codebook(frame, stated), stated)
-        shown = shown_of_release(frame, stated)
-        failures += [] if shown is None else report_failures(folder, manifest, shown)
-    every = (*verdict.failures, *failures)
-    checks = verdict.checks if every else (*verdict.checks, *checked(stated, original))
-    return _in_its_place(Verdict(not every, verdict.how, checks, every), stated)
+
+class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
+    """Checks a table, in its folder or in a database."""
+
+    manifest = TableManifest
+
+    def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
+        """Count the records that are in a database."""
+        if manifest.table is None:
+            if request.counted is not None:
+                raise InputError("The release holds its records itself. Leave out the address of a database.")
+            return None
+        if request.counted is None:
+            raise InputError(
+                f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
+                f"as {setting('engine')}, to have them counted there."
+            )
+        return request.counted(manifest)
+
+    def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
+        """Read the records of the data file; runs of them where there are many."""
+        return read_released(folder, manifest)
+
+    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
+        """Return the original, or its tally, with the populations."""
+        return original_of(request)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise, the figures and what is expected, in words for where the records are."""
+        stated = release.manifest
+        assert release.original is not None
+        verdict = check_table(release.files, stated, expectation_of(release.request), release.original)
+        if stated.table is None:
+            return verdict
+        how = verdict.how.replace("from the released file", "from counts of the protected table in its database")
+        checks = verdict.checks
+        if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
+            others = [check for check in checks if check != OTHERS_AS_RECORDED]
+            checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
+        return replace(verdict, how=how, checks=checks)
+
+    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
+        """Return the codebook of the released labels."""
+        return codebook(release.files, release.manifest)
+
+    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Return how many labels of each column are lacking, or too many."""
+        return codebook_failures(release.manifest, listed, expected)
+
+    def shown(self, release: ReleaseFolder) -> ReportCounts | None:
+        """Return the counts of the report."""
+        return shown_of_release(release.files, release.manifest)
+
+    def checked(self, release: ReleaseFolder) -> tuple[str, ...]:
+        """Say what of risk and losses was recomputed."""
+        assert release.original is not None
+        return checked(release.manifest, release.original)
+
+
+def original_of(request: Request) -> TableOriginal:
+    """Return the original of a table, or its tally where it is too large to be held whole, and the populations."""
+    given = request.original
+    if given is not None and not (isinstance(given, pl.DataFrame) and is_tally(given)):
+        given = from_native(given).frame
+    people = {name: from_native(table).frame for name, table in request.populations.items()}
+    return TableOriginal(given, request.hierarchies, people)
+
+
+def expectation_of(request: Request) -> Expectation:
+    """Return what is expected of a table."""
+    return Expectation(request.k, request.quasi_identifiers)
 
 
 def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
-    """Return what was checked besides the table, where all of it holds."""
+    """Return what was checked of risk and losses, where all of it holds."""
     is_known = stated.suppressed == 0 or promise_of(stated).has_one_policy  # which records were released
     is_compared = original.frame is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
-        "files are as they were released, and no others are there",
-        "the manifest does not contradict itself",
-        "the codebook lists what was released, and nothing else",
         "figures of risk follow from the released records",
         losses if stated.utility.exact else "losses are estimates, which were not recomputed",
     )
-
-
-def _in_its_place(verdict: Verdict, stated: TableManifest) -> Verdict:
-    """The verdict in words for where the records are; columns that stay in a database are not looked at."""
-    if stated.table is None:
-        return verdict
-    how = verdict.how.replace("from the released file", "from counts of the protected table in its database")
-    checks = verdict.checks
-    if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
-        others = [check for check in checks if check != OTHERS_AS_RECORDED]
-        checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
-    return replace(verdict, how=how, checks=checks)
-
-
-def is_complete(folder: Path, stated: TableManifest) -> bool:
-    """Return whether the files are there that the rest is checked by."""
-    names = [CODEBOOK] if stated.table is not None else [CODEBOOK, stated.data_file or ""]
-    return all(os.path.isfile(folder / each) for each in names)
 
 
 def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
@@ -125,16 +146,6 @@ def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
 def delimiter_of(path: Path, stated: TableManifest) -> str | None:
     """Return what separates the cells of a data file; None where it is not CSV."""
     return stated.settings.delimiter if path.suffix == ".csv" else None
-
-
-def _counted(stated: TableManifest, counted: Callable[[TableManifest], pl.DataFrame] | None) -> pl.DataFrame:
-    if counted is None:
-        name = "" if stated.table is None else stated.table.name
-        raise InputError(
-            f"The records of this release are in the table {name} of a database. Name the database with --engine, to "
-            "have them counted there."
-        )
-    return counted(stated)
 
 
 def check_table(
@@ -203,16 +214,10 @@ def shown_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | 
     return shown_of_records(records, list(promise.levels), {without, *promise.averaged}, promise.k, hidden)
 
 
-def codebook_failures(folder: Path, expected: pl.DataFrame, stated: TableManifest) -> list[str]:
-    """Return how the codebook of a folder differs from the one that the release must have; as counts."""
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError as error:
-        return [error.message.rstrip(".")]
+def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+    """Return how a codebook differs from the one that the release must have; as counts."""
     if listed.columns != expected.columns:
         return [f"{CODEBOOK} lacks its columns"]
-    if listed.equals(expected):
-        return []
     failures = []
     for name, column in stated.columns.items():
         released, told = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))

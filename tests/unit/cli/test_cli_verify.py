@@ -343,7 +343,7 @@ def test_no_manifest_breaks_the_verifier(coarse, data, monkeypatch, more):
     """Whatever stands in a manifest, or is missing from it, the verifier answers: it never falls over."""
     from cloister.errors import GuaranteeViolation, InputError
     from cloister.io import read_table
-    from cloister.recheck import verify_folder
+    from cloister.verification import verify_folder
 
     whole = json.loads((coarse / "release.json").read_text())
     frame = read_table(data).frame if more else None

@@ -28,9 +28,9 @@ from cloister.io import Source, read_table, write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.read import read_query
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
-from cloister.recheck import verify_folder
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
 from cloister.verbs.tables import anonymize
+from cloister.verification import verify_folder
 
 TABLE = "protected"
 DIFFER = {"seconds", "created", "machine", "table", "files"}

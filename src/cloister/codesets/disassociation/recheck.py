@@ -1,7 +1,6 @@
 """A release folder of code sets, checked again from its files alone, and against the original if that is given."""
 
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,14 +8,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.checker import Checker, Opened, Request
 from cloister.codesets.data import CODES, ID, CodeSets, Integers
 from cloister.codesets.encode import plain_code
-from cloister.codesets.request import CodesExpectation, CodesOriginal
-from cloister.errors import InputError
+from cloister.codesets.original import read_original
+from cloister.codesets.request import CodesOriginal
+from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, check_files, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CLUSTERS, DATA, read_data
+from cloister.report_figures import ReportCounts
+from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
@@ -33,43 +34,55 @@ from .facts import (
 from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    f"{CLUSTERS} is written in the one way there is",
-    "the manifest has the types that it must have, and says of the clusters what they say",
-    "the codebook lists what was released, and nothing else",
-    "data.csv has as many records, and as often each code, as the clusters allow",
-)
+CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
+
+ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
 
 
-def recheck_codes(
-    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
-) -> Verdict:
-    """Check hashes, promise, reconstruction, codebook and figures of a release folder."""
-    failures = check_files(folder, manifest)
-    if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = DisassociationManifest.of(manifest)
-        released = read_clusters(folder / CLUSTERS)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    diversity = stated.settings.diversity or 1
-    secret = None if original is None else _secret(original, released, diversity)
-    verdict = verify(released, secret, diversity)
-    failures += verdict.failures
-    if verdict.holds:
-        failures += _contradictions(stated, released)
-        failures += [] if is_as_written(folder, released) else [f"{CLUSTERS} is not written as a release is"]
-        failures += [] if _codebook_agrees(folder, stated, released) else [NO_CODEBOOK]
-        failures += _reconstruction_failures(folder, stated, released)
-        failures += report_failures(folder, manifest, shown_of(released))
-        failures += expectation_failures(released, expectation)
-    checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
-    return Verdict(not failures, verdict.how, checks, tuple(failures))
+class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
+    """Checks disassociated code sets."""
 
+    manifest = DisassociationManifest
 
-NO_CODEBOOK = f"{CODEBOOK} does not say what the clusters say"
+    def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
+        """Read the clusters."""
+        return read_clusters(folder / CLUSTERS)
+
+    def read_original(
+        self, request: Request, manifest: DisassociationManifest, files: Disassociation
+    ) -> DisassociationSecret | None:
+        """Read the original, and the cluster of each of its records."""
+        if request.privacy is not None or request.policy is not None:
+            raise InputError("Policies are for releases of generalized code sets. Leave them out.")
+        original = read_original(request, manifest.settings)
+        return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        return verify(release.files, release.original, release.manifest.settings.diversity or 1)
+
+    def facts(self, release: ReleaseFolder) -> list[str]:
+        """Compare the manifest, how the clusters are written and the reconstruction with the clusters."""
+        folder, manifest, files = release.folder, release.manifest, release.files
+        failures = _contradictions(manifest, files)
+        failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
+        return failures + _reconstruction_failures(folder, manifest, files)
+
+    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
+        """Return the codebook of the released codes."""
+        return codebook(release.files, numbered=release.manifest.columns.id is not None)
+
+    def shown(self, release: ReleaseFolder) -> ReportCounts:
+        """Return the counts of the report."""
+        return shown_of(release.files)
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Recompute the promise for a larger k or m."""
+        return expectation_failures(release.files, release.request)
+
+    def checked(self, _release: ReleaseFolder) -> tuple[str, ...]:
+        """Say that the reconstruction fits."""
+        return (CHECKED,)
 
 
 def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:
@@ -96,14 +109,6 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     for line in cluster_lines(released):
         found.update(line)
     return found.hexdigest() == sha256(folder / CLUSTERS)
-
-
-def _codebook_agrees(folder: Path, stated: DisassociationManifest, released: Disassociation) -> bool:
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError:
-        return False
-    return listed.equals(codebook(released, numbered=stated.columns.id is not None))
 
 
 def _reconstruction_failures(folder: Path, stated: DisassociationManifest, released: Disassociation) -> list[str]:
@@ -154,7 +159,7 @@ def _occurrences_allowed(released: Disassociation) -> tuple[Integers, Integers]:
     return told + least, np.where(codes_counted_exactly(released), told, told + most)
 
 
-def expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
+def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:
     """Return what of the recipient's own k and m does not hold."""
     k, m = expectation.k or released.k, expectation.m or released.m
     if k <= released.k and m <= released.m:
@@ -169,7 +174,7 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
     if codes.vocabulary != released.vocabulary:
         raise InputError(
             "The original does not have the codes of the release. Read it as it was read for the release: texts that "
-            "stood for a missing code are named with --missing."
+            f"stood for a missing code are named as {setting('missing')}."
         )
     return DisassociationSecret(codes, _cluster_of(original, codes), diversity)
 
