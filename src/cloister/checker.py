@@ -84,6 +84,22 @@ class Opened(Generic[M, F, O]):
     request: Request
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What follows from the files of a release.
+
+    Attributes
+    ----------
+    failures : what the manifest says that does not follow, in sentences
+    codebook : the one that such a release has
+    shown : what the figures of the report are made of; None where there are none
+    """
+
+    failures: list[str]
+    codebook: pl.DataFrame = field(repr=False)
+    shown: ReportCounts | None = field(repr=False)
+
+
 class Checker(ABC, Generic[M, F, O]):
     """What is special in checking releases of one form."""
 
@@ -105,29 +121,17 @@ class Checker(ABC, Generic[M, F, O]):
     def verify(self, release: Opened[M, F, O]) -> Verdict:
         """Recompute from the files what is promised, by means that share nothing with what protects."""
 
-    def facts(self, _release: Opened[M, F, O]) -> list[str]:
-        """Return what the manifest says that does not follow from the files, in sentences."""
-        return []
-
     @abstractmethod
-    def codebook(self, release: Opened[M, F, O]) -> pl.DataFrame:
-        """Return the codebook that such a release has."""
+    def facts(self, release: Opened[M, F, O]) -> Facts:
+        """Return what follows from files that keep the promise, and what the manifest says otherwise."""
 
     def wrong_codebook(self, _release: Opened[M, F, O], _listed: pl.DataFrame, _expected: pl.DataFrame) -> list[str]:
         """Return how a codebook differs from the one that the release must have, in sentences."""
         return [f"{CODEBOOK} does not say what the files say"]
 
-    @abstractmethod
-    def shown(self, release: Opened[M, F, O]) -> ReportCounts | None:
-        """Return what the figures of the report are made of; None where there are none."""
-
     def unexpected(self, _release: Opened[M, F, O]) -> list[str]:
         """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
         return []
-
-    def checked(self, _release: Opened[M, F, O]) -> tuple[str, ...]:
-        """Return what was checked beside `verify` and `CHECKED`, if all holds."""
-        return ()
 
 
 AnyChecker = Checker[Any, Any, Any]
@@ -152,15 +156,14 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     verdict = checker.verify(release)
     if not verdict.holds:
         return verdict
-    failures = [*checker.facts(release), *_codebook_failures(release, checker)]
-    if (shown := checker.shown(release)) is not None:
-        failures += report_failures(folder, manifest, shown)
+    facts = checker.facts(release)
+    failures = [*facts.failures, *_codebook_failures(release, checker, facts.codebook)]
+    failures += [] if facts.shown is None else report_failures(folder, manifest, facts.shown)
     failures = failures or checker.unexpected(release)
-    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED, *checker.checked(release)), tuple(failures))
+    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
 
-def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker) -> list[str]:
-    expected = checker.codebook(release)
+def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expected: pl.DataFrame) -> list[str]:
     try:
         listed = read_data(release.folder / CODEBOOK, ",").cast(pl.String)
     except InputError as error:

@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checker import Checker, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError
 from cloister.release_folder import read_data
-from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .codebook import codebook, shown_of
@@ -65,7 +64,6 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
     manifest = ClaimsManifest
 
     def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
-        """Read the files of patients and of claims."""
         frames = []
         for table in (PATIENTS, CLAIMS):
             name = next(name for name in manifest.files if name.startswith(f"{table}."))
@@ -73,17 +71,16 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         return WrittenClaims(frames[0], frames[1])
 
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
-        """Read the original and take it through the steps before the search."""
         original = read_original(request)
         return None if original is None else ComparedClaims(original.claims, *_secret(original, manifest, files))
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
         secret = None if release.original is None else release.original.secret
-        return verify(release.files, ClaimsPromise.of(release.manifest), secret)
+        verdict = verify(release.files, ClaimsPromise.of(release.manifest), secret)
+        more = WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN
+        return replace(verdict, checks=(*verdict.checks, more))
 
-    def facts(self, release: ReleaseFolder) -> list[str]:
-        """Compare what the manifest says with what follows from the files and the original."""
+    def facts(self, release: ReleaseFolder) -> Facts:
         stated, files, original = release.manifest, release.files, release.original
         promise = ClaimsPromise.of(stated)
         facts = facts_of(files, promise.form, promise.plan)
@@ -93,28 +90,13 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
             wrong = _unlike(stated, original.source, original.prepared, files, facts)
             wrong += _lost_otherwise(stated, files, original.secret)
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
-        return failures
-
-    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
-        """Return the codebook of the released labels."""
-        return codebook(release.files, ClaimsPromise.of(release.manifest).form)
-
-    def shown(self, release: ReleaseFolder) -> ReportCounts:
-        """Return the counts of the report."""
-        promise = ClaimsPromise.of(release.manifest)
-        return shown_of(release.files, promise.form, promise.k)
+        return Facts(failures, codebook(files, promise.form), shown_of(files, promise.form, promise.k))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
-        """Compare the k that is expected with that from which classes are not flagged."""
         k, promised = release.request.k, release.manifest.risk.k
         if k is None or k <= promised:
             return []
         return [f"as asked: classes from {promised} patients on are not flagged, but k = {k} was expected"]
-
-    def checked(self, release: ReleaseFolder) -> tuple[str, ...]:
-        """Say whether the steps before the search were repeated."""
-        is_linked = release.original is not None and release.original.secret.origin is not None
-        return (STEPS_AGAIN if is_linked else WORD_ONLY,)
 
 
 def read_original(request: Request) -> ClaimsOriginal | None:

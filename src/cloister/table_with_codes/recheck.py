@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.checker import Checker, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted, facts_of, method_failures, utility_follows
@@ -15,7 +15,6 @@ from cloister.codesets.disassociation.verify import verify as verify_codes
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
-from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import (
@@ -70,7 +69,6 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     manifest = TableWithCodesManifest
 
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
-        """Read the data file and the clusters."""
         frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
         if released.repeats or released.sensitive.size or not released.class_columns:
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
@@ -79,7 +77,6 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return _Files(frame, released, manifest, with_presence(frame, manifest.codes.column))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
-        """Return the original, codes and all, and with its codes reduced."""
         original, column = original_of(request), manifest.codes.column
         if original.frame is None or column not in original.frame.columns:
             return _Original(original, original)
@@ -101,38 +98,23 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         if codes.holds:
             promised = [*_together(files), *_compared(files, original, release.request.words.missing)]
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        checks = (*found.checks, *codes.checks, *(promise for promise, _ in promised))
+        of_table = (*found.checks, *checked(files.stated, original.reduced))
+        checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
 
-    def facts(self, release: ReleaseFolder) -> list[str]:
-        """Compare what the manifest says of the codes with the clusters."""
-        return _contradictions(release.folder, release.files)
-
-    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
-        """Return the codebook of the released labels and codes."""
-        files = release.files
-        return codebook_with_codes(codebook(files.reduced, files.stated), files.column, files.released)
+    def facts(self, release: ReleaseFolder) -> Facts:
+        files, stated = release.files, release.manifest
+        listed = codebook_with_codes(codebook(files.reduced, stated), files.column, files.released)
+        shown = shown_of_release(files.reduced, stated, files.column)
+        if shown is not None:
+            shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
+        return Facts(_contradictions(release.folder, files), listed, shown)
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
-        """Return how many labels of each column are lacking, or too many."""
         return codebook_failures(release.manifest, listed, expected)
 
-    def shown(self, release: ReleaseFolder) -> ReportCounts | None:
-        """Return the counts of the report."""
-        files = release.files
-        shown = shown_of_release(files.reduced, files.stated, files.column)
-        if shown is None:
-            return None
-        return replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
-
     def unexpected(self, release: ReleaseFolder) -> list[str]:
-        """Recompute the promise of the codes for a larger k or m."""
         return expectation_failures(release.files.released, release.request)
-
-    def checked(self, release: ReleaseFolder) -> tuple[str, ...]:
-        """Say what of risk, losses and codes was recomputed."""
-        assert release.original is not None
-        return (*checked(release.manifest, release.original.reduced), CHECKED)
 
 
 def _together(files: _Files) -> list[tuple[str, bool]]:

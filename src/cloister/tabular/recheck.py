@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.checker import Checker, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
@@ -57,7 +57,6 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
     manifest = TableManifest
 
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
-        """Count the records that are in a database."""
         if manifest.table is None:
             if request.counted is not None:
                 raise InputError("The release holds its records itself. Leave out the address of a database.")
@@ -70,43 +69,29 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         return request.counted(manifest)
 
     def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
-        """Read the records of the data file; runs of them where there are many."""
         return read_released(folder, manifest)
 
     def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
-        """Return the original, or its tally, with the populations."""
         return original_of(request)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise, the figures and what is expected, in words for where the records are."""
-        stated = release.manifest
-        assert release.original is not None
-        verdict = check_table(release.files, stated, expectation_of(release.request), release.original)
-        if stated.table is None:
-            return verdict
-        how = verdict.how.replace("from the released file", "from counts of the protected table in its database")
-        checks = verdict.checks
-        if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
-            others = [check for check in checks if check != OTHERS_AS_RECORDED]
-            checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
+        stated, original = release.manifest, release.original
+        assert original is not None
+        verdict = check_table(release.files, stated, expectation_of(release.request), original)
+        how, checks = verdict.how, (*verdict.checks, *checked(stated, original))
+        if stated.table is not None:
+            how = how.replace("from the released file", "from counts of the protected table in its database")
+            if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
+                others = [check for check in checks if check != OTHERS_AS_RECORDED]
+                checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
         return replace(verdict, how=how, checks=checks)
 
-    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
-        """Return the codebook of the released labels."""
-        return codebook(release.files, release.manifest)
+    def facts(self, release: ReleaseFolder) -> Facts:
+        frame, stated = release.files, release.manifest
+        return Facts([], codebook(frame, stated), shown_of_release(frame, stated))
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
-        """Return how many labels of each column are lacking, or too many."""
         return codebook_failures(release.manifest, listed, expected)
-
-    def shown(self, release: ReleaseFolder) -> ReportCounts | None:
-        """Return the counts of the report."""
-        return shown_of_release(release.files, release.manifest)
-
-    def checked(self, release: ReleaseFolder) -> tuple[str, ...]:
-        """Say what of risk and losses was recomputed."""
-        assert release.original is not None
-        return checked(release.manifest, release.original)
 
 
 def original_of(request: Request) -> TableOriginal:

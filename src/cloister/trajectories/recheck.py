@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Checker, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import EventColumns, as_text
 from cloister.release_folder import ATTRIBUTES, DATA, read_data
-from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .data import COLUMNS, ID, Trajectories, WrittenTrajectories
@@ -44,7 +43,6 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     manifest = TrajectoriesManifest
 
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
-        """Read the data file and the attributes file, with the columns that there must be."""
         delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)
         frame = _table(folder / name, delimiter)
         if tuple(frame.columns) != COLUMNS:
@@ -60,33 +58,22 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     def read_original(
         self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
     ) -> Secret | None:
-        """Read the original as it was protected, and who is who if the crosswalk is given."""
         original = read_original(request, manifest)
         return None if original is None else _secret(original, manifest, files)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
         return verify(release.files, _promise(release), release.original)
 
-    def facts(self, release: ReleaseFolder) -> list[str]:
-        """Compare what the manifest says with what follows from the files."""
-        manifest, files = release.manifest, release.files
+    def facts(self, release: ReleaseFolder) -> Facts:
+        manifest, files, k = release.manifest, release.files, release.manifest.settings.k
         differing = facts_of(files, manifest.settings).differing(manifest)
         failures = [f"{part} in release.json does not follow from the files" for part in differing]
-        agree = losses_agree(manifest.utility, files, release.original, manifest.settings.k)
-        return failures if agree else [*failures, NO_LOSSES]
-
-    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
-        """Return the codebook of the released labels."""
-        columns = release.manifest.columns
-        return codebook(release.files, columns.code.hierarchy, columns.age.hierarchy)
-
-    def shown(self, release: ReleaseFolder) -> ReportCounts:
-        """Return the counts of the report."""
-        return shown_of(release.files, release.manifest.settings.k)
+        failures += [] if losses_agree(manifest.utility, files, release.original, k) else [NO_LOSSES]
+        columns = manifest.columns
+        listed = codebook(files, columns.code.hierarchy, columns.age.hierarchy)
+        return Facts(failures, listed, shown_of(files, k))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
-        """Recompute the promise for a larger k."""
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checker import Checker, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.data import CODES, ID, CodeSets, Integers
 from cloister.codesets.encode import plain_code
 from cloister.codesets.original import read_original
@@ -16,7 +16,6 @@ from cloister.codesets.request import CodesOriginal
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
 from cloister.release_folder import CLUSTERS, DATA, read_data
-from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
@@ -45,44 +44,29 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
     manifest = DisassociationManifest
 
     def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
-        """Read the clusters."""
         return read_clusters(folder / CLUSTERS)
 
     def read_original(
         self, request: Request, manifest: DisassociationManifest, files: Disassociation
     ) -> DisassociationSecret | None:
-        """Read the original, and the cluster of each of its records."""
         if request.privacy is not None or request.policy is not None:
             raise InputError("Policies are for releases of generalized code sets. Leave them out.")
         original = read_original(request, manifest.settings)
         return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
-        return verify(release.files, release.original, release.manifest.settings.diversity or 1)
+        verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
+        return replace(verdict, checks=(*verdict.checks, CHECKED))
 
-    def facts(self, release: ReleaseFolder) -> list[str]:
-        """Compare the manifest, how the clusters are written and the reconstruction with the clusters."""
+    def facts(self, release: ReleaseFolder) -> Facts:
         folder, manifest, files = release.folder, release.manifest, release.files
         failures = _contradictions(manifest, files)
         failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
-        return failures + _reconstruction_failures(folder, manifest, files)
-
-    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
-        """Return the codebook of the released codes."""
-        return codebook(release.files, numbered=release.manifest.columns.id is not None)
-
-    def shown(self, release: ReleaseFolder) -> ReportCounts:
-        """Return the counts of the report."""
-        return shown_of(release.files)
+        failures += _reconstruction_failures(folder, manifest, files)
+        return Facts(failures, codebook(files, numbered=manifest.columns.id is not None), shown_of(files))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
-        """Recompute the promise for a larger k or m."""
         return expectation_failures(release.files, release.request)
-
-    def checked(self, _release: ReleaseFolder) -> tuple[str, ...]:
-        """Say that the reconstruction fits."""
-        return (CHECKED,)
 
 
 def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Checker, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
@@ -16,7 +16,6 @@ from cloister.codesets.request import CodesOriginal, GivenCodes
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import DATA, MANIFEST, read_data
-from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .data import Generalization, Integers, Sets, Uncovered
@@ -50,7 +49,6 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     manifest = GeneralizationManifest
 
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
-        """Read the data file, with the columns that the manifest declares."""
         name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
         frame = read_data(folder / name, settings.delimiter)
         if frame.columns != list(manifest.columns.published()):
@@ -64,11 +62,9 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def read_original(
         self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
     ) -> CodesOriginal | None:
-        """Read the original, with its crosswalk."""
         return read_original(request, manifest.settings)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise, as far as its policies are known, of a data file that the manifest fits."""
         stated, file, original = release.manifest, release.files, release.original
         failures = _contradictions(stated, file)
         if original is not None:
@@ -86,16 +82,11 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         failures = [*([] if possible else [NO_FIGURES]), *verdict.failures]
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
 
-    def codebook(self, release: ReleaseFolder) -> pl.DataFrame:
-        """Return the codebook of the released terms."""
-        return codebook(release.files.released, numbered=release.manifest.columns.id is not None)
-
-    def shown(self, release: ReleaseFolder) -> ReportCounts:
-        """Return the counts of the report."""
-        return shown_of(_released(release))
+    def facts(self, release: ReleaseFolder) -> Facts:
+        listed = codebook(release.files.released, numbered=release.manifest.columns.id is not None)
+        return Facts([], listed, shown_of(_released(release)))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
-        """Recompute the promise for a larger k or m and for another privacy policy; the promised one must be known."""
         privacy = _privacy(release)
         promise = _promise(release.manifest, privacy)
         failures = _unexpected(_released(release), release.request.k, privacy, promise)
