@@ -64,6 +64,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
     manifest = ClaimsManifest
 
     def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
+        """Read the files of patients and of claims."""
         frames = []
         for table in (PATIENTS, CLAIMS):
             name = next(name for name in manifest.files if name.startswith(f"{table}."))
@@ -71,16 +72,19 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         return WrittenClaims(frames[0], frames[1])
 
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
+        """Read what the custodian has."""
         original = read_original(request)
         return None if original is None else ComparedClaims(original.claims, *_secret(original, manifest, files))
 
     def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
         secret = None if release.original is None else release.original.secret
         verdict = verify(release.files, ClaimsPromise.of(release.manifest), secret)
         more = WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN
         return replace(verdict, checks=(*verdict.checks, more))
 
     def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
         stated, files, original = release.manifest, release.files, release.original
         promise = ClaimsPromise.of(stated)
         facts = facts_of(files, promise.form, promise.plan)
@@ -93,6 +97,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         return Facts(failures, codebook(files, promise.form), shown_of(files, promise.form, promise.k))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
         k, promised = release.request.k, release.manifest.risk.k
         if k is None or k <= promised:
             return []

@@ -69,6 +69,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     manifest = TableWithCodesManifest
 
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
+        """Read the data file and the clusters."""
         frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
         if released.repeats or released.sensitive.size or not released.class_columns:
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
@@ -77,6 +78,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return _Files(frame, released, manifest, with_presence(frame, manifest.codes.column))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
+        """Read what the custodian has."""
         original, column = original_of(request), manifest.codes.column
         if original.frame is None or column not in original.frame.columns:
             return _Original(original, original)
@@ -103,6 +105,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
         files, stated = release.files, release.manifest
         listed = codebook_with_codes(codebook(files.reduced, stated), files.column, files.released)
         shown = shown_of_release(files.reduced, stated, files.column)
@@ -111,9 +114,11 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return Facts(_contradictions(release.folder, files), listed, shown)
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Count the labels of each column that are lacking, or too many."""
         return codebook_failures(release.manifest, listed, expected)
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
         return expectation_failures(release.files.released, release.request)
 
 

@@ -57,6 +57,7 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
     manifest = TableManifest
 
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
+        """Count the records that are in a database."""
         if manifest.table is None:
             if request.counted is not None:
                 raise InputError("The release holds its records itself. Leave out the address of a database.")
@@ -69,12 +70,15 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         return request.counted(manifest)
 
     def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
+        """Read the records; runs of them where there are many."""
         return read_released(folder, manifest)
 
     def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
+        """Read what the custodian has."""
         return original_of(request)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
         stated, original = release.manifest, release.original
         assert original is not None
         verdict = check_table(release.files, stated, expectation_of(release.request), original)
@@ -87,10 +91,12 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         return replace(verdict, how=how, checks=checks)
 
     def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
         frame, stated = release.files, release.manifest
         return Facts([], codebook(frame, stated), shown_of_release(frame, stated))
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Count the labels of each column that are lacking, or too many."""
         return codebook_failures(release.manifest, listed, expected)
 
 

@@ -43,6 +43,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     manifest = TrajectoriesManifest
 
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
+        """Read the data file and the attributes file."""
         delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)
         frame = _table(folder / name, delimiter)
         if tuple(frame.columns) != COLUMNS:
@@ -58,13 +59,16 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     def read_original(
         self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
     ) -> Secret | None:
+        """Read what the custodian has."""
         original = read_original(request, manifest)
         return None if original is None else _secret(original, manifest, files)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
         return verify(release.files, _promise(release), release.original)
 
     def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
         manifest, files, k = release.manifest, release.files, release.manifest.settings.k
         differing = facts_of(files, manifest.settings).differing(manifest)
         failures = [f"{part} in release.json does not follow from the files" for part in differing]
@@ -74,6 +78,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         return Facts(failures, listed, shown_of(files, k))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []

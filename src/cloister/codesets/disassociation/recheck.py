@@ -44,21 +44,25 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
     manifest = DisassociationManifest
 
     def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
+        """Read the clusters."""
         return read_clusters(folder / CLUSTERS)
 
     def read_original(
         self, request: Request, manifest: DisassociationManifest, files: Disassociation
     ) -> DisassociationSecret | None:
+        """Read what the custodian has."""
         if request.privacy is not None or request.policy is not None:
             raise InputError("Policies are for releases of generalized code sets. Leave them out.")
         original = read_original(request, manifest.settings)
         return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
         verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
         return replace(verdict, checks=(*verdict.checks, CHECKED))
 
     def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
         folder, manifest, files = release.folder, release.manifest, release.files
         failures = _contradictions(manifest, files)
         failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
@@ -66,6 +70,7 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
         return Facts(failures, codebook(files, numbered=manifest.columns.id is not None), shown_of(files))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
         return expectation_failures(release.files, release.request)
 
 

@@ -49,6 +49,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     manifest = GeneralizationManifest
 
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
+        """Read the data file and its terms."""
         name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
         frame = read_data(folder / name, settings.delimiter)
         if frame.columns != list(manifest.columns.published()):
@@ -62,9 +63,11 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def read_original(
         self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
     ) -> CodesOriginal | None:
+        """Read what the custodian has."""
         return read_original(request, manifest.settings)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
         stated, file, original = release.manifest, release.files, release.original
         failures = _contradictions(stated, file)
         if original is not None:
@@ -83,10 +86,12 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
         listed = codebook(release.files.released, numbered=release.manifest.columns.id is not None)
         return Facts([], listed, shown_of(_released(release)))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
         privacy = _privacy(release)
         promise = _promise(release.manifest, privacy)
         failures = _unexpected(_released(release), release.request.k, privacy, promise)
