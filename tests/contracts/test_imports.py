@@ -159,6 +159,7 @@ ALLOWED = {
         "trajectories",
         "claims",
     },
+    "manifests": {"errors", "results", "release_folder", *SHAPES},
     "checker": {"errors", "results", "io", "hierarchy", "manifest", "release_folder", "report_figures"},
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "release", "release_folder"),
@@ -212,8 +213,19 @@ SEEN_BY_CLI = {
     "privacy",
     "utility",
 }
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "verification", "jobs"}
 SEEN_BY_CLI |= {
+    *SHAPES,
+    "release_folder",
+    "risk",
+    "stopwatch",
+    "search",
+    "testing",
+    "verification",
+    "manifests",
+    "jobs",
+}
+SEEN_BY_CLI |= {
+    "manifests",
     "shape",
     "registry",
     "checker",

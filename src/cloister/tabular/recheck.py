@@ -269,8 +269,8 @@ def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
     name, colon, _ = spec.partition("/")[0].partition(":")
     if is_file or name not in BUILDERS or not (colon or "/" not in spec):
         raise InputError(
-            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
-            f"--hierarchies DIR or --qi {column}=FILE.",
+            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it as "
+            f"{setting('hierarchies')}.",
             column=column,
         )
     return parse_hierarchy(spec)

@@ -320,7 +320,7 @@ def test_another_encoding_is_left_to_memory(tmp_path):
     path = tmp_path / "patients.csv"
     path.write_text("mrn,age\n1,2\n", encoding="utf-16")
 
-    with pytest.raises(InputError, match="--engine memory"), duckdb_file(path):
+    with pytest.raises(InputError, match='engine="memory"'), duckdb_file(path):
         pass
 
 
