@@ -55,13 +55,13 @@ if TYPE_CHECKING:
         SampleUniqueness,
         TCloseness,
     )
-    from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
+    from cloister.verification import verify_folder
     from cloister.version import __version__ as __version__
 
 __all__ = [
@@ -92,7 +92,7 @@ _HOME = {
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
     "EntropyLDiversity KAnonymity KMap LDiversity PopulationUniqueness RecursiveLDiversity SampleUniqueness TCloseness",
-    "recheck": "verify_folder",
+    "verification": "verify_folder",
     "release": "Release",
     "results": "Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",

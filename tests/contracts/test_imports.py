@@ -43,6 +43,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -60,6 +61,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -76,6 +78,7 @@ ALLOWED = {
     },
     "trajectories": {
         "trajectories",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -92,6 +95,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -114,6 +118,7 @@ ALLOWED = {
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
+        "checker",
         "manifest",
         "errors",
         "results",
@@ -154,21 +159,20 @@ ALLOWED = {
         "trajectories",
         "claims",
     },
-    "originals": {"errors", "results", "io", "hierarchy", "release_folder", *SHAPES},
+    "manifests": {"errors", "results", "release_folder", *SHAPES},
+    "checker": {"errors", "results", "io", "hierarchy", "manifest", "release_folder", "report_figures"},
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "release", "release_folder"),
-        *("originals", "shape", "sources"),
+        *("checker", "shape", "sources"),
         *SHAPES,
     },
-    "recheck": {
+    "verification": {
+        "checker",
         "errors",
         "results",
-        "io",
         "hierarchy",
         "privacy",
         "release_folder",
-        "manifest",
-        "originals",
         "released_in_database",
         "jobs",
         *SHAPES,
@@ -187,7 +191,7 @@ ALLOWED = {
             "stopwatch",
             "search",
         ),
-        *("attacks", "exploration", "hierarchy", "jobs", "originals", "privacy", "recheck", "registry", "settings"),
+        *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
         *("shape", "sources", "version"),
         *SHAPES,
     },
@@ -209,11 +213,22 @@ SEEN_BY_CLI = {
     "privacy",
     "utility",
 }
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
 SEEN_BY_CLI |= {
+    *SHAPES,
+    "release_folder",
+    "risk",
+    "stopwatch",
+    "search",
+    "testing",
+    "verification",
+    "manifests",
+    "jobs",
+}
+SEEN_BY_CLI |= {
+    "manifests",
     "shape",
     "registry",
-    "originals",
+    "checker",
     "attacks",
     "exploration",
     "typed_toml",
@@ -349,7 +364,7 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
         "cloister.codesets.generalization.verify",
         "cloister.table_with_codes.verify",
         "cloister.trajectories.verify",
-        "cloister.recheck",
+        "cloister.verification",
         "cloister.api.attack",
     ],
 )

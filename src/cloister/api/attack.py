@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from cloister.attacks.figures import Attack
-from cloister.attacks.opening import Known, check_targets, open_release
+from cloister.attacks.opening import check_targets, open_release
 from cloister.attacks.simulation import BUDGET, simulate
+from cloister.checker import ReadingWords, Request
 from cloister.hierarchy import Hierarchy
-from cloister.originals import ReadingWords
 from cloister.release import Release
 
 
@@ -64,5 +64,13 @@ def attack(
     """
     check_targets(targets, seed)
     words = ReadingWords(tuple(missing), encoding, delimiter)
-    known = Known(hierarchies, crosswalk, plan, attributes, privacy, visit, words)
+    known = Request(
+        hierarchies=hierarchies or {},
+        crosswalk=crosswalk,
+        plan=plan,
+        attributes=attributes,
+        privacy=privacy,
+        visit=visit,
+        words=words,
+    )
     return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)

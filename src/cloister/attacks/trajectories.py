@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.release_folder import data_file
 from cloister.results import Manifest
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
-from cloister.trajectories.recheck import TrajectoriesOriginal, read_files
+from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
 
 from .adversary import NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep, Match, match_of
 from .labelled import labels_of, numbered
@@ -111,13 +110,10 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
     """
     stated = TrajectoriesManifest.of(manifest)
-    name = data_file(manifest)
-    if name is None:
-        raise InputError("The release names no data file, or two.", file="release.json")
-    files = read_files(folder, name, stated)
+    files = TrajectoriesChecker().read_files(folder, stated)
     frame, attributes = files.frame, None if files.attributes is None else files.attributes.drop(ID)
     if frame.height == 0 or not frame[ID].is_sorted():
-        raise InputError("The data file does not hold numbered patients with their codes and ages.", file=name)
+        raise InputError("The data file does not hold numbered patients with their codes and ages.")
     domain = original.fitted_as(stated)
     theirs = domain.trajectories
     ids = patient_ids(theirs.ids, theirs.n_patients)

@@ -1,6 +1,5 @@
 """A release folder of claims, verified from its files alone, or with the original, its plan and its crosswalk."""
 
-import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError
-from cloister.release_folder import CODEBOOK, check_files, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import read_data
+from cloister.results import Verdict
 
 from .compared import MOST_BANDS, compared
 from .data import PATIENT, Claims
@@ -21,6 +20,7 @@ from .declared import plan_published
 from .facts import SUPPRESSION, ClaimsFacts, codebook, facts_of, report_counts
 from .ladders import hierarchy_named
 from .manifest import ClaimsManifest, ClaimsPromise
+from .plan import ClaimsPlan
 from .plan_sections import HMAC
 from .population import counted, read_population, voter_list
 from .prepare import PreparedClaims, prepare, years_of
@@ -28,12 +28,6 @@ from .steps import early_steps
 from .verify import verify
 from .verify_original import PreparedOriginal
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    "the files are written in the one way there is",
-    "the manifest has the types that it must have, and says of the files what they say",
-    "the codebook lists what was released, and nothing else",
-)
 STEPS_AGAIN = "what is said of the steps before the search is what they do again"
 WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with the original"
 BAND = re.compile(
@@ -50,53 +44,84 @@ class ClaimsOriginal:
     crosswalk: pl.DataFrame | None = None
 
 
-def recheck_claims(
-    folder: Path, manifest: Manifest, k: int | None = None, original: ClaimsOriginal | None = None
-) -> Verdict:
-    """Check a release folder; ``k``: smallest class that the recipient expects not to be flagged."""
-    # what was changed after the release is not worth a look at what it says
-    failures = check_files(folder, manifest)
-    if failures or not os.path.isfile(folder / CODEBOOK):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        published = ClaimsManifest.of(manifest)
-        files = read_files(folder, published)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
-    promise, prepared, secret = ClaimsPromise.of(published), None, None
-    form = promise.form
-    if original is not None:
-        prepared, secret = _secret(original, published, files)
-    verdict = verify(files, promise, secret)
-    failures = list(verdict.failures)
-    are_columns = all(files.of(table).columns == form.names(table) for table in (PATIENTS, CLAIMS))
-    if are_columns and files.patients.height and (files.owners >= 0).all():  # else the verifier says what is wrong
-        facts = facts_of(files, form, promise.plan)
-        wrong = [*facts.differing(published), *_unfounded(published, files)]
-        failures += [f"{part} in release.json does not follow from the files" for part in wrong]
-        try:
-            is_listed = read_data(folder / CODEBOOK, ",").cast(pl.String).equals(codebook(files, form))
-        except InputError:
-            is_listed = False
-        failures += [] if is_listed else [f"{CODEBOOK} does not say what the files say"]
-        if original is not None and prepared is not None and secret is not None:
-            wrong = _unlike(published, original.claims, prepared, files, facts)
-            wrong += _lost_otherwise(published, files, secret)
+@dataclass(frozen=True)
+class ComparedClaims:
+    """The original, after the steps before the search, and as the verifier sees it."""
+
+    source: Claims
+    prepared: PreparedClaims
+    secret: PreparedOriginal
+
+
+ReleaseFolder = Opened[ClaimsManifest, WrittenClaims, ComparedClaims]
+
+
+class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
+    """Checks claims."""
+
+    manifest = ClaimsManifest
+
+    def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
+        """Read the files of patients and of claims."""
+        frames = []
+        for table in (PATIENTS, CLAIMS):
+            name = next(name for name in manifest.files if name.startswith(f"{table}."))
+            frames.append(read_data(folder / name, manifest.settings.delimiter).cast(pl.String))
+        return WrittenClaims(frames[0], frames[1])
+
+    def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
+        """Read what the custodian has."""
+        original = read_original(request)
+        return None if original is None else ComparedClaims(original.claims, *_secret(original, manifest, files))
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        secret = None if release.original is None else release.original.secret
+        verdict = verify(release.files, ClaimsPromise.of(release.manifest), secret)
+        more = WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN
+        return replace(verdict, checks=(*verdict.checks, more))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        stated, files, original = release.manifest, release.files, release.original
+        promise = ClaimsPromise.of(stated)
+        facts = facts_of(files, promise.form, promise.plan)
+        wrong = [*facts.differing(stated), *_unfounded(stated, files)]
+        failures = [f"{part} in release.json does not follow from the files" for part in wrong]
+        if original is not None:
+            wrong = _unlike(stated, original.source, original.prepared, files, facts)
+            wrong += _lost_otherwise(stated, files, original.secret)
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
-    failures += [] if failures else report_failures(folder, manifest, report_counts(files, form, promise.k))
-    if k is not None and k > promise.k:
-        failures.append(f"as asked: classes from {promise.k} patients on are not flagged, but k = {k} was expected")
-    checked = (*verdict.checks, *CHECKED, WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN)
-    return Verdict(not failures, verdict.how, checked, tuple(failures))
+        return Facts(failures, codebook(files, promise.form), report_counts(files, promise.form, promise.k))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        k, promised = release.request.k, release.manifest.risk.k
+        if k is None or k <= promised:
+            return []
+        return [f"as asked: classes from {promised} patients on are not flagged, but k = {k} was expected"]
 
 
-def read_files(folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
-    """Return the two files of a folder."""
-    frames = []
-    for table in (PATIENTS, CLAIMS):
-        name = next(name for name in manifest.files if name.startswith(f"{table}."))
-        frames.append(read_data(folder / name, manifest.settings.delimiter).cast(pl.String))
-    return WrittenClaims(frames[0], frames[1])
+def read_original(request: Request) -> ClaimsOriginal | None:
+    """Return the original and its crosswalk; the original may have been read before."""
+    given, words = request.original, request.words
+    if given is None:
+        return None
+    if not isinstance(given, Claims):
+        files = given if isinstance(given, list | tuple) else ()
+        if len(files) != 2 or not all(isinstance(file, str | Path) for file in files):
+            raise InputError("The original of claims is given as two files, that of patients and that of claims.")
+        if request.plan is None:
+            raise InputError("To compare claims with their original, the plan that they were released by is needed.")
+        given = Claims.read(
+            files[0],
+            files[1],
+            ClaimsPlan.read(request.plan),
+            encoding=words.encoding,
+            delimiter=words.delimiter,
+            missing=words.missing,
+        )
+    return ClaimsOriginal(given, request.secret())
 
 
 def _unfounded(published: ClaimsManifest, files: WrittenClaims) -> list[str]:

@@ -8,9 +8,10 @@ from rich.console import Console
 from typer import Exit
 
 from cloister.attacks.figures import Attack
-from cloister.attacks.opening import Known, Part, attack_parts, check_targets, open_release
+from cloister.attacks.opening import Part, attack_parts, check_targets, open_release
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
+from cloister.checker import ReadingWords, Request
 from cloister.cli.assess import FOR_THE_CUSTODIAN
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
@@ -19,7 +20,6 @@ from cloister.cli.verify import hierarchies_named
 from cloister.errors import InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
-from cloister.originals import ReadingWords
 from cloister.pipeline.jobs import JobRun, parts_as_read
 from cloister.pipeline.places import release_at, tidy_beside
 from cloister.release_folder import MANIFEST
@@ -91,9 +91,9 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
     return found
 
 
-def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Known:
+def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
     manifest = release_at(folder)
-    return Known(
+    return Request(
         hierarchies=hierarchies_named(options, manifest, [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,

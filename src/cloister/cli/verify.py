@@ -17,11 +17,11 @@ from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB
 from cloister.pipeline.places import release_at
 from cloister.pipeline.table_words import hierarchy_files, split_wanted
-from cloister.recheck import verify_folder
 from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest
 from cloister.settings import settings_of
 from cloister.sources import read_table
+from cloister.verification import verify_folder
 
 OF_ALL = {"folder", "k", "original", "missing", "encoding", "delimiter", "missing_as", "engine"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}

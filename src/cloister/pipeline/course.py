@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cloister.attacks.opening import Known, open_folder
+from cloister.attacks.opening import open_folder
 from cloister.attacks.simulation import simulate
+from cloister.checker import ReadingWords, Request
 from cloister.errors import InternalError, setting
 from cloister.jobs.changes import changes, earlier_release
-from cloister.originals import ReadingWords
 from cloister.registry import shape_of
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
@@ -65,7 +65,12 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
     if not attack:
         return release
     words = ReadingWords(original.missing)
-    known = Known(original.hierarchies, release.custody.crosswalk, privacy=original.privacy, words=words)
+    known = Request(
+        hierarchies=original.hierarchies or {},
+        crosswalk=release.custody.crosswalk,
+        privacy=original.privacy,
+        words=words,
+    )
 
     def attacked(folder: Path, manifest: Manifest) -> Attacked:
         with prepared.run.watch.stage(ATTACK):

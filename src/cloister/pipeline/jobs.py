@@ -26,13 +26,13 @@ from cloister.jobs.job import SHAPES, Job, Part
 from cloister.jobs.job_file import database_of, unused
 from cloister.jobs.manifest import is_internal_of_job, is_job_release
 from cloister.jobs.release import finish_job
-from cloister.recheck import verify_folder
 from cloister.registry import shape_of
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings import settings_of
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.stopwatch import Stopwatch
+from cloister.verification import verify_folder
 
 from .course import WrittenRelease, formula_notes, protected
 from .places import check_places

@@ -1,20 +1,20 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
+from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
-from cloister.release_folder import CODEBOOK, check_files, read_data
-from cloister.report_figures import ReportCounts, report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CODEBOOK, read_data
+from cloister.report_figures import ReportCounts
+from cloister.results import Verdict
 
 from .facts import class_sizes, codebook, facts_of, report_data
 from .manifest import TableManifest, promise_of
@@ -48,68 +48,81 @@ class TableOriginal:
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-def recheck_table(
-    folder: Path,
-    manifest: Manifest,
-    expectation: Expectation,
-    original: TableOriginal,
-    counted: Callable[[TableManifest], pl.DataFrame] | None = None,
-) -> Verdict:
-    """Check hashes, form, promise, figures and codebook of a release folder.
+ReleaseFolder = Opened[TableManifest, pl.DataFrame, TableOriginal]
 
-    Parameters
-    ----------
-    counted : gives the tally of a protected table that is in a database
-    """
-    failures = check_files(folder, manifest)
-    try:
-        stated = TableManifest.of(manifest)
-        if not is_complete(folder, stated):
-            return Verdict(False, "the files were looked for", (), tuple(failures))
-        frame = None if stated.table is not None else read_released(folder, stated)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.text.rstrip(".")))
-    if stated.table is not None:
-        if counted is None:
+
+class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
+    """Checks a table, in its folder or in a database."""
+
+    manifest = TableManifest
+
+    def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
+        """Count the records that are in a database."""
+        if manifest.table is None:
+            if request.counted is not None:
+                raise InputError("The release holds its records itself. Leave out the address of a database.")
+            return None
+        if request.counted is None:
             raise InputError(
-                f"The records of this release are in the table {stated.table.name} of a database. Name the database "
-                f"with {setting('engine')}, to have them counted there."
+                f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
+                f"as {setting('engine')}, to have them counted there."
             )
-        frame = counted(stated)
-    assert frame is not None
-    verdict = check_table(frame, stated, expectation, original)
-    if tuple(table_columns(frame)) == tuple(stated.columns):
-        failures += codebook_failures(folder, codebook(frame, stated), stated)
-        data = report_data_of_release(frame, stated)
-        failures += [] if data is None else report_failures(folder, manifest, data)
-    every = (*verdict.failures, *failures)
-    checks, how = verdict.checks if every else (*verdict.checks, *checked(stated, original)), verdict.how
-    if stated.table is not None:
-        how = how.replace("from the released file", "from counts of the protected table in its database")
-        if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
-            checks = tuple(check for check in checks if check != OTHERS_AS_RECORDED)
-            checks = (*checks, f"not looked at, as they stay in the database: {', '.join(unseen)}")
-    return Verdict(not every, how, checks, every)
+        return request.counted(manifest)
+
+    def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
+        """Read the records; runs of them where there are many."""
+        return read_released(folder, manifest)
+
+    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
+        """Read what the custodian has."""
+        return original_of(request)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        stated, original = release.manifest, release.original
+        assert original is not None
+        verdict = check_table(release.files, stated, expectation_of(release.request), original)
+        how, checks = verdict.how, (*verdict.checks, *checked(stated, original))
+        if stated.table is not None:
+            how = how.replace("from the released file", "from counts of the protected table in its database")
+            if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
+                others = [check for check in checks if check != OTHERS_AS_RECORDED]
+                checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
+        return replace(verdict, how=how, checks=checks)
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        frame, stated = release.files, release.manifest
+        return Facts([], codebook(frame, stated), report_data_of_release(frame, stated))
+
+    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Count the labels of each column that are lacking, or too many."""
+        return codebook_failures(release.manifest, listed, expected)
+
+
+def original_of(request: Request) -> TableOriginal:
+    """Return the original of a table, or its tally where it is too large to be held whole, and the populations."""
+    given = request.original
+    if given is not None and not (isinstance(given, pl.DataFrame) and is_tally(given)):
+        given = from_native(given).frame
+    people = {name: from_native(table).frame for name, table in request.populations.items()}
+    return TableOriginal(given, request.hierarchies, people)
+
+
+def expectation_of(request: Request) -> Expectation:
+    """Return what is expected of a table."""
+    return Expectation(request.k, request.quasi_identifiers)
 
 
 def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
-    """Return what was checked besides the table, where all of it holds."""
+    """Return what was checked of risk and losses, where all of it holds."""
     is_known = stated.suppressed == 0 or promise_of(stated).has_one_policy  # which records were released
     is_compared = original.frame is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
-        "files are as they were released, and no others are there",
-        "the manifest does not contradict itself",
-        "the codebook lists what was released, and nothing else",
         "figures of risk follow from the released records",
         losses if stated.utility.exact else "losses are estimates, which were not recomputed",
     )
-
-
-def is_complete(folder: Path, stated: TableManifest) -> bool:
-    """Return whether the files are there that the rest is checked by."""
-    names = [CODEBOOK] if stated.table is not None else [CODEBOOK, stated.data_file or ""]
-    return all(os.path.isfile(folder / each) for each in names)
 
 
 def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
@@ -186,16 +199,10 @@ def report_data_of_release(
     return report_data(records, promise_of(stated), without) if records.height else None
 
 
-def codebook_failures(folder: Path, expected: pl.DataFrame, stated: TableManifest) -> list[str]:
-    """Return how the codebook of a folder differs from the one that the release must have; as counts."""
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError as error:
-        return [error.text.rstrip(".")]
+def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+    """Return how a codebook differs from the one that the release must have; as counts."""
     if listed.columns != expected.columns:
         return [f"{CODEBOOK} lacks its columns"]
-    if listed.equals(expected):
-        return []
     failures = []
     for name, column in stated.columns.items():
         released, declared = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))

@@ -215,7 +215,7 @@ def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
     assert "not looked at, as they stay in the database: n, weight" in report
 
     assert run(["verify", folder, "-q"]) == 2
-    assert "Name the database with --engine" in capsys.readouterr().err
+    assert "Name the database as --engine" in capsys.readouterr().err
     assert run(["verify", folder, *verify]) == 0
     write_parquet(patients(), tmp_path / "patients.parquet")
     assert run(["verify", folder, *verify, "--original", str(tmp_path / "patients.parquet")]) == 0
@@ -320,7 +320,7 @@ def test_another_encoding_is_left_to_memory(tmp_path):
     path = tmp_path / "patients.csv"
     path.write_text("mrn,age\n1,2\n", encoding="utf-16")
 
-    with pytest.raises(InputError, match="--engine memory"), duckdb_file(path):
+    with pytest.raises(InputError, match='engine="memory"'), duckdb_file(path):
         pass
 
 

@@ -29,8 +29,8 @@ from cloister.pipeline.counted_tables import protect_counted_table
 from cloister.pipeline.table_engines import protect_table_in_database
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
-from cloister.recheck import verify_folder
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
+from cloister.verification import verify_folder
 
 TABLE = "protected"
 DIFFER = {"seconds", "created", "machine", "table", "files"}

@@ -1,21 +1,21 @@
 """A release folder of code sets, checked again from its files alone, and against the original if that is given."""
 
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.data import CODES, ID
 from cloister.codesets.encode import plain_code
-from cloister.codesets.request import CodesExpectation, CodesOriginal
+from cloister.codesets.original import read_original
+from cloister.codesets.request import CodesOriginal
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, check_files, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CLUSTERS, DATA, read_data
+from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
@@ -32,56 +32,63 @@ from .facts import (
 from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    f"{CLUSTERS} is written in the one way there is",
-    "the manifest has the types that it must have, and says of the clusters what they say",
-    "the codebook lists what was released, and nothing else",
-    "data.csv has as many records, and as often each code, as the clusters allow",
-)
+CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
+
+ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
 
 
-def recheck_codes(
-    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
-) -> Verdict:
-    """Check hashes, promise, reconstruction, codebook and figures of a release folder."""
-    failures = check_files(folder, manifest)
-    if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = DisassociationManifest.of(manifest)
-        released = read_clusters(folder / CLUSTERS)
-        listed, frame = read_data(folder / CODEBOOK, ","), read_data(folder / DATA[0], stated.settings.delimiter)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.text.rstrip(".")))
+class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
+    """Checks disassociated code sets."""
+
+    manifest = DisassociationManifest
+
+    def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
+        """Read the clusters."""
+        return read_clusters(folder / CLUSTERS)
+
+    def read_original(
+        self, request: Request, manifest: DisassociationManifest, files: Disassociation
+    ) -> DisassociationSecret | None:
+        """Read what the custodian has."""
+        if request.privacy is not None or request.policy is not None:
+            raise InputError("Policies are for releases of generalized code sets. Leave them out.")
+        original = read_original(request, manifest.settings)
+        return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
+        return replace(verdict, checks=(*verdict.checks, CHECKED))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        folder, manifest, files = release.folder, release.manifest, release.files
+        failures = _contradictions(manifest, files)
+        failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
+        failures += _reconstruction_failures(folder, manifest, files)
+        return Facts(failures, codebook(files, numbered=manifest.columns.id is not None), shown_of(files))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        return expectation_failures(release.files, release.request)
+
+
+def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:
+    """What the manifest says that the clusters do not."""
     settings = stated.settings
-    secret = None if original is None else _secret(original, released, settings.diversity or 1)
-    verdict = verify(released, secret, settings.diversity or 1)
-    failures += verdict.failures
-    if verdict.holds:
-        facts = facts_of(released, settings, stated.utility)
-        sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
-        follows = {
-            "settings.repeats": settings.repeats is released.repeats,
-            "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
-            "records": stated.records.released == released.n_records,
-            "guarantee.rules": stated.guarantee.rules == rules_of(settings),
-            "utility": utility_follows(stated.utility, settings, released, facts),
-            "risk": stated.risk == facts.risk,
-            "clusters": stated.clusters == facts.clusters,
-        }
-        failures += [
-            f"{part} in release.json does not follow from the clusters" for part in follows if not follows[part]
-        ]
-        failures += method_failures(released, settings)
-        failures += [] if is_as_written(folder, released) else [f"{CLUSTERS} is not written as a release is"]
-        if not listed.equals(codebook(released, numbered=stated.columns.id is not None)):
-            failures.append(f"{CODEBOOK} does not say what the clusters say")
-        failures += _reconstruction_failures(frame, stated, released)
-        failures += report_failures(folder, manifest, shown_of(released))
-        failures += expectation_failures(released, expectation)
-    checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
-    return Verdict(not failures, verdict.how, checks, tuple(failures))
+    facts = facts_of(released, settings, stated.utility)
+    sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
+    follows = {
+        "settings.repeats": settings.repeats is released.repeats,
+        "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
+        "records": stated.records.released == released.n_records,
+        "guarantee.rules": stated.guarantee.rules == rules_of(settings),
+        "utility": utility_follows(stated.utility, settings, released, facts),
+        "risk": stated.risk == facts.risk,
+        "clusters": stated.clusters == facts.clusters,
+    }
+    differing = [f"{part} in release.json does not follow from the clusters" for part, so in follows.items() if not so]
+    return [*differing, *method_failures(released, settings)]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:
@@ -92,10 +99,12 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     return found.hexdigest() == sha256(folder / CLUSTERS)
 
 
-def _reconstruction_failures(
-    frame: pl.DataFrame, stated: DisassociationManifest, released: Disassociation
-) -> list[str]:
+def _reconstruction_failures(folder: Path, stated: DisassociationManifest, released: Disassociation) -> list[str]:
     """What of the data file cannot be a reconstruction of the clusters, in counts."""
+    try:
+        frame = read_data(folder / DATA[0], stated.settings.delimiter)
+    except InputError as error:
+        return [error.text.rstrip(".")]
     if frame.columns != list(stated.columns.published()):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
@@ -134,7 +143,7 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     return [f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow"] if wrong else []
 
 
-def expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
+def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:
     """Return what of the recipient's own k and m does not hold."""
     k, m = expectation.k or released.k, expectation.m or released.m
     if k <= released.k and m <= released.m:

@@ -1,22 +1,22 @@
 """A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
 
-import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CODES
+from cloister.checker import Checker, Facts, Opened, Request
+from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
-from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCodes
+from cloister.codesets.original import expectation_of, read_original
+from cloister.codesets.request import CodesOriginal, GivenCodes
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.release_folder import CODEBOOK, MANIFEST, check_files, data_file, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import DATA, MANIFEST, read_data
+from cloister.results import Verdict
 
 from .data import Generalization, Integers, PrivacySets, Sets, Uncovered
 from .facts import evidence_is_possible, facts_of
@@ -25,77 +25,123 @@ from .release import codebook, data_frame, read_released, shown_of, texts_in_fil
 from .stated_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    "the data file is written in the one way there is",
-    "the manifest has the types that it must have, and says of the data file what it says",
-    "the codebook lists what was released, and nothing else",
-)
 NO_FIGURES = "utility in release.json does not follow from the data file"
 NO_COUNTS = "records are not those of the original"
 
 
-def recheck_generalized(
-    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
-) -> Verdict:
-    """Check hashes, form, promise, codebook and figures of a release folder."""
-    failures = check_files(folder, manifest)
-    name = data_file(manifest)
-    if failures or name is None or not os.path.isfile(folder / CODEBOOK):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = GeneralizationManifest.of(manifest)
-        asked, numbered = stated.settings, stated.columns.id is not None
-        frame = read_data(folder / name, asked.delimiter)
-        if frame.columns != list(stated.columns.published()):
+@dataclass(frozen=True)
+class GeneralizedFile:
+    """The data file, and what it says."""
+
+    name: str
+    frame: pl.DataFrame
+    released: Generalization
+
+
+ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
+
+
+class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
+    """Checks generalized code sets."""
+
+    manifest = GeneralizationManifest
+
+    def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
+        """Read the data file and its terms."""
+        name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
+        frame = read_data(folder / name, settings.delimiter)
+        if frame.columns != list(manifest.columns.published()):
             raise InputError(f"{name} does not have the columns that {MANIFEST} declares.")
         frame = frame.cast(pl.String)
-        released = read_released(frame[CODES], asked.k, asked.m, repeats=asked.repeats)
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError as error:
-        return Verdict(False, f"{name} was read", (), (error.text.rstrip("."),))
-    if not len(released.terms):
-        return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
-    differing = facts_of(released, asked).differing(stated)
-    failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
-    if not frame.equals(data_frame(released, numbered=numbered).cast(pl.String)):
-        failures.append("the data file is not written as a release is")
-    if not listed.equals(codebook(released, numbered=numbered)):
-        failures.append(f"{CODEBOOK} does not say what the data file says")
-    codes = None if original is None else original.given.codes
-    if original is not None:
-        failures += _misfits(released, original.given, stated)
-    if failures:
-        return Verdict(False, f"{name} was read", (), tuple(failures))
-    if codes is not None:
-        # The vocabulary of the original, of which the codes of no term are suppressed.
-        number = {code: place for place, code in enumerate(codes.vocabulary)}
-        place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
-        gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
-        terms = Sets(released.terms.offsets, place[released.terms.items])
-        released = replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
-    policy = known_policy(stated, released, expectation.policy, codes)
-    privacy = known_privacy(asked, expectation, codes)
-    failures += [] if evidence_is_possible(stated.utility, asked, released, policy) else [NO_FIGURES]
-    failures += report_failures(folder, manifest, shown_of(released))
+        released = read_released(frame[CODES], settings.k, settings.m, repeats=settings.repeats)
+        if not len(released.terms):
+            raise InputError(f"{name} has no codes.")
+        return GeneralizedFile(name, frame, released)
+
+    def read_original(
+        self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
+    ) -> CodesOriginal | None:
+        """Read what the custodian has."""
+        return read_original(request, manifest.settings)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        stated, file, original = release.manifest, release.files, release.original
+        failures = _contradictions(stated, file)
+        if original is not None:
+            failures += _misfits(file.released, original.given, stated)
+        if failures:
+            return Verdict(False, f"{file.name} was read", (), tuple(failures))
+        released, privacy = _released(release), _privacy(release)
+        codes = None if original is None else original.given.codes
+        policy = known_policy(stated, released, release.request.policy, codes)
+        possible = evidence_is_possible(stated.utility, stated.settings, released, policy)
+        promise = replace(_promise(stated, privacy), utility=policy if stated.settings.by_sets else None)
+        counted = tuple(_counted(privacy, released, codes))
+        secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
+        verdict = verify(released, promise, secret)
+        failures = [*([] if possible else [NO_FIGURES]), *verdict.failures]
+        return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        listed = codebook(release.files.released, numbered=release.manifest.columns.id is not None)
+        return Facts([], listed, shown_of(_released(release)))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        privacy = _privacy(release)
+        promise = _promise(release.manifest, privacy)
+        failures = _unexpected(_released(release), release.request.k, privacy, promise)
+        if privacy.is_lacking and not failures:
+            raise lacking(release.manifest.settings, privacy)
+        return failures
+
+
+def _released(release: ReleaseFolder) -> Generalization:
+    """The release; where the original is given, with the codes of that which are in no term."""
+    released, original = release.files.released, release.original
+    if original is None:
+        return released
+    # The vocabulary of the original, of which the codes of no term are suppressed.
+    codes = original.given.codes
+    number = {code: place for place, code in enumerate(codes.vocabulary)}
+    place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
+    gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
+    terms = Sets(released.terms.offsets, place[released.terms.items])
+    return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
+
+
+def _privacy(release: ReleaseFolder) -> KnownPrivacy:
+    settings, original = release.manifest.settings, release.original
+    expected = expectation_of(release.request, settings)
+    return known_privacy(settings, expected, None if original is None else original.given.codes)
+
+
+def _promise(stated: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
+    """What the release promises of the privacy policy, if that is known."""
     # Without its privacy policy the rest of a release can be checked all the same.
     promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
-    promise = GeneralizationGuarantee(
-        promised, policy if asked.by_sets else None, asked.uncovered is not Uncovered.SUPPRESS
-    )
-    counted = []
-    for known, beside in ((privacy.promised, ""), (privacy.further, "which is checked beside the promised one,")):
-        if known is not None:
-            named, sets = sets_named(known, released, codes), len(known.sets)
-            which = f" {known.spec}, {beside}" if beside else ""
+    return GeneralizationGuarantee(promised, None, stated.settings.uncovered is not Uncovered.SUPPRESS)
+
+
+def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
+    """How many sets of the privacy policies have codes of the release."""
+    for policy in (privacy.promised, privacy.further):
+        if policy is not None:
+            named, sets = sets_named(policy, released, codes), len(policy.sets)
+            beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
             have = "set has" if sets == 1 else "sets have"
-            counted.append(f"of the privacy policy{which} {named:,} of {sets:,} {have} codes of the release")
-    secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
-    verdict = verify(released, promise, secret)
-    failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise, verdict.failures)]
-    if privacy.is_lacking and not failures:
-        raise lacking(asked, privacy)
-    return Verdict(not failures, verdict.how, (*verdict.checks, *counted, *CHECKED), tuple(failures))
+            yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
+
+
+def _contradictions(stated: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
+    """What the manifest says that the data file does not, and how that is not written as it must be."""
+    released, numbered = file.released, stated.columns.id is not None
+    differing = facts_of(released, stated.settings).differing(stated)
+    failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
+    is_written = file.frame.equals(data_frame(released, numbered=numbered).cast(pl.String))
+    return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
 def _misfits(released: Generalization, given: GivenCodes, stated: GeneralizationManifest) -> list[str]:
@@ -137,21 +183,17 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
 
 
 def _unexpected(
-    released: Generalization,
-    k: int | None,
-    privacy: KnownPrivacy,
-    promise: GeneralizationGuarantee,
-    known: Sequence[str],
+    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: GeneralizationGuarantee
 ) -> list[str]:
     """What, beside what is known, does not hold of the recipient's own k and m, and of another privacy policy."""
-    failures, k, asked = [], k or released.k, replace(promise, utility=None)
+    failures, k = [], k or released.k
     m = privacy.m or released.m
     if k > released.k or (m is not None and (released.m is None or m > released.m)):
         words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-        verdict = verify(replace(released, k=k, m=m), asked)
-        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures if failure not in known]
+        verdict = verify(replace(released, k=k, m=m), promise)
+        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
     if privacy.further is not None:
-        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(asked, privacy=privacy.further))
+        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(promise, privacy=privacy.further))
         spec = privacy.further.spec
-        failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures if failure not in known]
+        failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures]
     return failures

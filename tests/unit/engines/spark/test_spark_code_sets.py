@@ -24,7 +24,7 @@ from cloister.io import CodeColumns
 from cloister.kernels.horpart import Records, split_records
 from cloister.pipeline.codes import protect_codes
 from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
-from cloister.recheck import verify_folder
+from cloister.verification import verify_folder
 
 SAME = ("clusters.json", "data.csv", "codebook.csv")
 
