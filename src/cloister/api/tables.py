@@ -1,15 +1,16 @@
 """Protecting a table from Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
-from cloister.pipeline.tables import protecting
+from cloister.pipeline.tables import protect_table
 from cloister.privacy import PrivacyRule
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
@@ -147,12 +148,14 @@ def anonymize(
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
-    wanted = None
-    if codes is not None:
-        from cloister.table_with_codes.data import CodesAsked  # loaded only for that
+    protecting: Callable[..., TableRelease] = protect_table
+    if codes is not None:  # what a column of codes takes more is loaded only for that
+        from cloister.pipeline.tables_with_codes import protect_table_with_codes
+        from cloister.table_with_codes.data import CodesAsked
 
-        wanted = CodesAsked(codes, m, policy, max_cluster_size=max_cluster_size)
-    release = protecting(wanted)(source, request, seed=int(seed), progress=progress, watch=watch)
+        asked = CodesAsked(codes, m, policy, max_cluster_size=max_cluster_size)
+        protecting = partial(protect_table_with_codes, asked=asked)
+    release = protecting(source, request, seed=int(seed), progress=progress, watch=watch)
     return replace(release, data=native.back(release.frame))
 
 

@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import must_compile
 from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
-from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
+from cloister.codesets.policy import known_codes
 from cloister.codesets.request import (
     CodesRequest,
     GivenCodes,
-    MethodRequest,
-    check_codes,
     check_seed,
-    parse_workload,
     read_given,
 )
 from cloister.engines.choice import check_memory_or_spark, is_spark
@@ -30,10 +26,10 @@ from cloister.sources import profiled
 
 from .codes import protect_codes
 from .grids import KeyedShape
-from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of
+from .places import IN_MEMORY, custody_of
+from .prepared_codes import PreparedCodes, notes_on, policy_of, request_of
 
 IDS = ("number", "drop")
-Method = TypeVar("Method", bound=MethodRequest)
 
 
 class CodesShape(KeyedShape):
@@ -84,34 +80,6 @@ class CodesShape(KeyedShape):
         from .generalization_shape import PreparedTerms  # one method loads nothing of the others
 
         return PreparedTerms(options, run, read)
-
-
-class PreparedCodes(Prepared):
-    """Code sets in memory that are about to be protected by some method."""
-
-    def __init__(self, options: CodesOptions, run: Run, given: GivenCodes, policy: UtilityPolicy | None) -> None:
-        self.options, self.run, self.given, self.policy = options, run, given, policy
-        self.original = Original(given)
-        self.custody = custody_of(options.data, options.custodian_dir)
-
-    def check(self) -> None:
-        """Refuse codes that cannot be written."""
-        check_codes(self.given.codes)
-
-    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
-        """Return what was taken for granted."""
-        return notes_on(self.options, self.given, self.policy, manifest)
-
-    def request_in_words(self) -> Rows:
-        """Return what would be done."""
-        options, codes = self.options, self.given.codes
-        known = f"m = {2 if options.m is None else options.m}" if options.privacy is None else "the sets of a policy"
-        return [
-            ("patients", f"{codes.n_records:,} with {codes.n_codes:,} codes"),
-            ("method", options.method),
-            ("rules", f"k = {options.k}, {known}"),
-            ("policy", "none" if options.policy is None else options.policy.rpartition("/")[2]),
-        ]
 
 
 class PreparedChunks(PreparedCodes):
@@ -196,49 +164,10 @@ def disassociation_of(
     return request_of(method, settings, given, policy, accuracy=accuracy)
 
 
-def policy_of(settings: Mapping[str, Any], codes: CodeSets) -> UtilityPolicy | None:
-    """Return the utility policy that settings name, in words or as it is, on the codes of the data."""
-    policy: UtilityPolicy | str | None = settings.get("policy")
-    if isinstance(policy, str):
-        policy = parse_policy(policy, codes, settings["k"])
-    return None if policy is None else policy.on(codes)
-
-
-def request_of(
-    method: Method, settings: Mapping[str, Any], given: GivenCodes, policy: UtilityPolicy | None, *, accuracy: bool
-) -> CodesRequest[Method]:
-    """Return the whole request that settings by name state, as the command line or Python has them."""
-    workload = settings.get("workload")
-    return CodesRequest(
-        method=method,
-        policy=policy,
-        workload=None if workload is None else parse_workload(workload, given.codes, settings["seed"]),
-        numbered=settings.get("ids", "number") == "number" and given.codes.ids is not None,
-        drop_empty=settings.get("drop_empty", False),
-        accuracy=accuracy,
-    )
-
-
 def _typed(options: CodesOptions) -> dict[str, Any]:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
     return stated(options) | {"sensitive": words}
-
-
-def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:
-    """Return what was taken for granted, and what is not said; codes without a policy's set are not for a log."""
-    notes, count = [*given.notes], manifest["records"]["suppressed"]
-    if count != 0:
-        what = "no code" if manifest["method"] == DISASSOCIATION else "no code that is released"
-        how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
-        have = f"{how_many} records have {what} and are" if count != 1 else f"1 record has {what} and is"
-        notes.append(f"{have} left out")
-    left = 0 if policy is None or policy.support is not None else policy.n_uncovered(given.codes)
-    if left:
-        notes.append(f"{left} {'code is' if left == 1 else 'codes are'} in no set of the utility policy")
-    if options.workload is not None and options.custodian_dir is None:
-        notes.append(WORKLOAD_NOTE)
-    return notes
 
 
 def _checked_on_spark(options: CodesOptions) -> Path:

@@ -16,8 +16,8 @@ from cloister.results import Manifest
 from cloister.settings import asked, stated
 from cloister.shape import Original, Run
 
-from .codes_shape import PreparedCodes, policy_of, request_of
 from .generalized_codes import protect_by_generalization
+from .prepared_codes import PreparedCodes, policy_of, request_of
 
 USUAL_M = 2
 

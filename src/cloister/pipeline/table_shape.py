@@ -1,8 +1,9 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from cloister.tabular.settings import parse_ids, requested
 from .grids import KeyedShape
 from .places import IN_MEMORY, custody_of, release_at
 from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
-from .tables import COMPILED, must_compile, protecting
+from .tables import COMPILED, must_compile, protect_table
 
 if TYPE_CHECKING:
     from cloister.table_with_codes.data import CodesAsked
@@ -108,9 +109,14 @@ class PreparedTable(Prepared):
         """Take the table through the stages; values without a place in their hierarchy are listed if asked for."""
         run, options = self.run, self.options
         run.compiling(must_compile(self.request.search_name), COMPILED)
+        protecting: Callable[..., Release] = protect_table
+        if self.codes is not None:  # what a column of codes takes more is loaded only for that
+            from .tables_with_codes import protect_table_with_codes
+
+            protecting = partial(protect_table_with_codes, asked=self.codes)
         try:
             with run.voice.searching() as progress:
-                return protecting(self.codes)(
+                return protecting(
                     self.source,
                     self.request,
                     seed=options.seed,

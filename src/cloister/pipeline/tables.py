@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -32,9 +32,6 @@ from cloister.tabular.release import TableRelease
 from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed
-
-if TYPE_CHECKING:
-    from cloister.table_with_codes.data import CodesAsked
 
 COMPILED = "the search"
 
@@ -86,15 +83,6 @@ def protect_table(
         shown=partial(course.shown, None),
         _check=course.check,
     )
-
-
-def protecting(asked: "CodesAsked | None") -> Callable[..., TableRelease]:
-    """Return what protects a table; what a column of codes takes more is loaded only for that."""
-    if asked is None:
-        return protect_table
-    from .tables_with_codes import protect_table_with_codes
-
-    return partial(protect_table_with_codes, asked=asked)
 
 
 def take_table(
